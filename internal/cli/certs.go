@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/security/access"
 	"github.com/cleave-project/cleave/internal/security/certs"
@@ -18,17 +19,25 @@ import (
 
 // certsFlags are the flags of all commands that create certificates.
 type certsFlags struct {
-	dir   string   // of the authority, with a folder for each party
-	days  int      // how long certificates are valid
-	renew bool     // replace a certificate that exists
-	hosts []string // names and addresses of a server
-	name  string   // of the party, and of its folder
-	role  string   // of a client
+	dir   string               // of the authority, with a folder for each party
+	days  *jobflags.OptionFlag // how long certificates are valid
+	renew bool                 // replace a certificate that exists
+	hosts []string             // names and addresses of a server
+	name  string               // of the party, and of its folder
+	role  string               // of a client
+}
+
+// maxDays is the longest time that a certificate or a token may be valid.
+const maxDays = 36500
+
+// certificateDays returns the flag for the time that certificates are valid.
+func certificateDays() *jobflags.OptionFlag {
+	return jobflags.NewWhole(uint64(certs.DefaultLife.Hours()/24), 1, maxDays)
 }
 
 func (f *certsFlags) folder() certs.Folder { return certs.Folder{Dir: f.dir, Now: time.Now} }
 
-func (f *certsFlags) life() time.Duration { return time.Duration(f.days) * 24 * time.Hour }
+func (f *certsFlags) life() time.Duration { return time.Duration(f.days.Whole()) * 24 * time.Hour }
 
 func (a *app) certsCommand() *cobra.Command {
 	return groupCommand("certs", "Create a private certificate authority and the certificates of a cluster",
@@ -92,7 +101,7 @@ func (f *certsFlags) parties() []folderOf {
 func (f *certsFlags) add(cmd *cobra.Command) {
 	set := cmd.Flags()
 	set.StringVar(&f.dir, "dir", "certs", "`DIR` of the authority, with a folder for each party")
-	set.IntVar(&f.days, "days", int(certs.DefaultLife.Hours()/24), "number of days that the certificates are valid")
+	f.days = certificateDays().Declare(set, "days", "number of days that the certificates are valid")
 	if name := cmd.Name(); name == "init" || name == "coordinator" || name == "etcd" {
 		set.StringSliceVar(&f.hosts, "host", nil, "`NAME` or address at which it is reached; may be repeated (default: the name of this machine)")
 	}
@@ -208,10 +217,12 @@ func (a *app) certsEtcdCommand() *cobra.Command {
 	cmd.RunE = func(*cobra.Command, []string) error {
 		folder := f.folder()
 		folder.Dir = filepath.Join(f.dir, etcdDir)
-		if _, err := os.Stat(filepath.Join(folder.Dir, "ca")); !f.renew || errors.Is(err, os.ErrNotExist) {
+		authority, created := filepath.Join(folder.Dir, "ca"), ""
+		if _, err := os.Stat(authority); !f.renew || errors.Is(err, os.ErrNotExist) {
 			if err := folder.Init(); err != nil {
 				return err
 			}
+			created = fmt.Sprintf("an authority in %s, and ", authority)
 		}
 		if len(f.hosts) == 0 {
 			before, _, err := folder.Party("member")
@@ -227,16 +238,16 @@ func (a *app) certsEtcdCommand() *cobra.Command {
 		if _, err := folder.Issue("client", certs.Party{Etcd: true, Life: f.life(), Renew: f.renew}); err != nil {
 			return err
 		}
-		return a.printf(`created an authority in %[1]s/ca, and certificates for the members of etcd and for coordinators. Next:
+		return a.printf(`created %[3]scertificates for the members of etcd and for coordinators. Next:
 
   etcd --max-txn-ops=1024 --listen-client-urls https://0.0.0.0:2379 --advertise-client-urls https://%[2]s:2379 \
     --cert-file %[1]s/member/cert.pem --key-file %[1]s/member/key.pem --trusted-ca-file %[1]s/member/ca.pem --client-cert-auth \
     --peer-cert-file %[1]s/member/cert.pem --peer-key-file %[1]s/member/key.pem --peer-trusted-ca-file %[1]s/member/ca.pem --peer-client-cert-auth
   coordinator --store etcd://%[2]s:2379 --store-tls %[1]s/client
 
-Copy member to each machine of etcd and client to each coordinator, over a secure channel. With one of them, one can read and
-change everything in etcd; workers and clients of Cleave need none.
-`, folder.Dir, hosts[0])
+Copy member to each machine of etcd and client to each coordinator, over a secure channel. Whoever holds either
+folder can read and change everything in etcd. Workers and clients of Cleave need neither.
+`, folder.Dir, hosts[0], created)
 	}
 	return cmd
 }
@@ -254,7 +265,7 @@ func (a *app) tokenCreateCommand() *cobra.Command {
 	set := cmd.Flags()
 	name := set.String("name", "", "`NAME` of the user, who owns the jobs and data that they create")
 	role := set.String("role", identity.Submitter.String(), "role of the user: reader, submitter or admin")
-	days := set.Int("days", 0, "number of days after which it expires (default: never)")
+	days := jobflags.NewWhole(0, 0, maxDays).Declare(set, "days", "number of days after which it expires (0: never)")
 	file := set.String("file", "", "append the line to this token `FILE`")
 	cmd.RunE = func(*cobra.Command, []string) error {
 		if *name == "" {
@@ -266,11 +277,8 @@ func (a *app) tokenCreateCommand() *cobra.Command {
 			return err
 		}
 		var expires time.Time
-		if *days < 0 {
-			return shell.Usage("--days is %d; it must not be negative", *days)
-		}
-		if *days > 0 {
-			expires = time.Now().AddDate(0, 0, *days)
+		if days.Whole() > 0 {
+			expires = time.Now().AddDate(0, 0, days.Whole())
 		}
 		token := access.NewToken()
 		line, err := access.TokenLine(token, caller, expires)

@@ -328,13 +328,13 @@ func pick(what, given string, all []candidate) (string, error) {
 		return "", shell.Usage("the %s is empty; give an id, a name or the beginning of one", what)
 	}
 	var begun []candidate
-	for _, one := range all {
-		for _, name := range append([]string{one.id}, one.names...) {
+	for _, candidate := range all {
+		for _, name := range append([]string{candidate.id}, candidate.names...) {
 			if name == given {
-				return one.id, nil
+				return candidate.id, nil
 			}
 			if strings.HasPrefix(name, given) {
-				begun = append(begun, one)
+				begun = append(begun, candidate)
 				break
 			}
 		}
@@ -348,8 +348,8 @@ func pick(what, given string, all []candidate) (string, error) {
 		return begun[0].id, nil
 	}
 	var lines []string
-	for _, one := range begun[:min(len(begun), maxCandidates)] {
-		lines = append(lines, fmt.Sprintf("%s (%s)", one.id, one.about))
+	for _, candidate := range begun[:min(len(begun), maxCandidates)] {
+		lines = append(lines, fmt.Sprintf("%s (%s)", candidate.id, candidate.about))
 	}
 	if more := len(begun) - len(lines); more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", more))

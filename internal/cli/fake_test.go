@@ -49,6 +49,7 @@ type fake struct {
 	spec   *cleavev1.JobSpec
 	result *cleavev1.Result
 	labels []int32
+	ids    []string // of the rows
 	model  *clustering.Model
 
 	embedding *clustering.Embedding
@@ -201,7 +202,7 @@ func (f *fake) GetResult(context.Context, *cleavev1.GetResultRequest) (*cleavev1
 }
 
 func (f *fake) GetLabels(_ *cleavev1.GetLabelsRequest, stream grpc.ServerStreamingServer[cleavev1.GetLabelsResponse]) error {
-	return stream.Send(&cleavev1.GetLabelsResponse{Labels: wire.LabelsProto(f.labels)})
+	return stream.Send(&cleavev1.GetLabelsResponse{Labels: wire.LabelsProto(f.labels), Ids: f.ids})
 }
 
 func (f *fake) GetModel(_ *cleavev1.GetModelRequest, stream grpc.ServerStreamingServer[cleavev1.GetModelResponse]) error {

@@ -67,10 +67,14 @@ func (a *app) generateCommand() *cobra.Command {
 	f.outside = jobflags.NewNumber("2", 0).Declare(f.set, "outside", "mean number of neighbors in other blocks (blocks)")
 	f.set.StringVar(&f.out, "out", "", "write data.csv or edges.csv, truth.csv and constraints.csv into this `DIR`; with --background also score-on.csv, the points without the background")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) != 1 {
+		if len(args) == 0 {
 			return shell.Usage("the shape is missing; use %s", text.Or(shapeNames()))
 		}
-		return a.generate(cmd.Context(), args[0], f)
+		shape, err := oneArgument(args, "shape")
+		if err != nil {
+			return err
+		}
+		return a.generate(cmd.Context(), shape, f)
 	}
 	return cmd
 }
@@ -223,19 +227,14 @@ func (a *app) affinityCommand() *cobra.Command {
 		Short: "Turn a PNG, JPEG or GIF into a graph of its pixels, to be segmented",
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return shell.Usage("the picture is missing; give one PNG, JPEG or GIF")
+			picture, err := oneArgument(args, "picture")
+			if err != nil {
+				return err
 			}
-			return a.generateAffinity(cmd.Context(), args[0], f)
+			return a.generateAffinity(cmd.Context(), picture, f)
 		},
 	}
 	f.set = cmd.Flags()
-	f.set.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		if name == "sigma-grey" { // the former spelling
-			name = "sigma-gray"
-		}
-		return pflag.NormalizedName(name)
-	})
 	f.radius = jobflags.NewNumber("5", 1).Declare(f.set, "radius", "connect pixels that are at most this many pixels apart")
 	f.sigmaPosition = jobflags.NewNumber("auto", jobflags.Positive, "auto").Declare(f.set, "sigma-position", "width of the affinity in distance, in pixels (auto: half the radius)")
 	f.sigmaGray = jobflags.NewNumber("auto", jobflags.Positive, "auto").Declare(f.set, "sigma-gray", "width of the affinity in gray values, which go from 0 to 255 (auto: half the picture's standard deviation)")

@@ -214,8 +214,8 @@ func (a *app) proposed(list func(ctx context.Context, c *client.Client) ([]candi
 		if err != nil {
 			return nil, directive
 		}
-		for _, one := range all {
-			found = append(found, one.id+"\t"+one.about)
+		for _, candidate := range all {
+			found = append(found, candidate.id+"\t"+candidate.about)
 		}
 		return found, directive
 	}

@@ -264,43 +264,43 @@ func (a *app) submitCommand() (cmd *cobra.Command) {
 
 // submit creates a job and prints its id at once, so that a script has it even if --wait is interrupted. With --json
 // it prints the job instead, at the end. With --wait, how the job ended is the error.
-func (a *app) submit(ctx context.Context, f *submitFlags) error {
-	if f.job.DropsRows() && !f.job.IsTable() {
+func (a *app) submit(ctx context.Context, flags *submitFlags) error {
+	if flags.job.DropsRows() && !flags.job.IsTable() {
 		return shell.Usage("submit does not support --missing drop for this format, because the dropped rows would not be known when the result is fetched; use cleave run --server")
 	}
-	if f.requestID == "" && f.job.Given("request-id") {
+	if flags.requestID == "" && flags.job.Given("request-id") {
 		return errEmptyRequestID()
 	}
-	c, err := a.remote(*f.server)
+	c, err := a.remote(*flags.server)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	f.job.Stream, f.job.Import = true, true
-	j, err := a.prepare(ctx, f.job, c)
+	flags.job.Stream, flags.job.Import = true, true
+	prepared, err := a.prepare(ctx, flags.job, c)
 	if err != nil {
 		return err
 	}
-	p := report.NewProgress(a.stderr, f.quiet)
-	defer p.End()
-	spec, data, err := a.inputOf(ctx, c, j, p)
+	progress := report.NewProgress(a.stderr, flags.quiet)
+	defer progress.End()
+	spec, data, err := a.inputOf(ctx, c, prepared, progress)
 	if err != nil {
 		return err
 	}
-	job, err := c.Submit(ctx, j.Request(spec, f.requestID), data, p)
+	job, err := c.Submit(ctx, prepared.Request(spec, flags.requestID), data, progress)
 	if err != nil {
-		return explainReuse(j.Locate(err))
+		return explainReuse(prepared.Locate(err))
 	}
-	p.End()
+	progress.End()
 	id := job.GetJobId()
-	if !f.json {
+	if !flags.json {
 		if err := a.printf("%s\n", id); err != nil {
 			return fmt.Errorf("job %s was submitted, but its id cannot be printed: %w", id, err)
 		}
 	}
 	var ended *cleavev1.JobEnded
-	if f.wait {
-		ended, err = c.Watch(ctx, id, 0, p)
+	if flags.wait {
+		ended, err = c.Watch(ctx, id, 0, progress)
 		if ctx.Err() != nil {
 			return stillRunning("interrupted", id)
 		}
@@ -308,14 +308,14 @@ func (a *app) submit(ctx context.Context, f *submitFlags) error {
 			return err
 		}
 	}
-	if f.wait && f.json {
+	if flags.wait && flags.json {
 		response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: id, WithoutSpec: true})
 		if err != nil {
 			return c.Explain(err)
 		}
 		job = response.GetJob()
 	}
-	if f.json {
+	if flags.json {
 		if err := report.PrintMessage(a.stdout, job); err != nil {
 			return err
 		}

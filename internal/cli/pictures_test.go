@@ -194,7 +194,7 @@ func TestBadPictureCommands(t *testing.T) {
 		"generate image-affinity missing.png --out g":                                  "missing.png: the file cannot be read",
 		"generate image-affinity one.png --out g":                                      "one.png: a picture of one pixel",
 		"generate image-affinity p/picture.png --radius 0.5 --out g":                   "it must be at least 1",
-		"generate image-affinity p/picture.png --sigma-grey 0 --out g":                 "it must be greater than 0",
+		"generate image-affinity p/picture.png --sigma-gray 0 --out g":                 "it must be greater than 0",
 		"generate image-affinity p/picture.png --all-pairs --out g":                    "require --constraint-boxes",
 		"generate image-affinity p/picture.png --constraint-boxes outside.csv --out g": "outside.csv, line 2: the box of 5 x 1 pixels at (4, 4) is not inside the picture of 8 x 8",
 		"generate image-affinity p/picture.png --constraint-boxes both.csv --out g":    "both.csv: box 1 gives the pixel (2, 2) the label 1",

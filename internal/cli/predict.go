@@ -93,22 +93,22 @@ type predictor struct {
 
 // predict assigns new points to the clusters of a run and writes a label for each row of their file. Rows that the
 // model cannot use, such as rows of zeros where directions are compared, have the label -1.
-func (a *app) predict(ctx context.Context, f *predictFlags) error {
-	if err := f.check(); err != nil {
+func (a *app) predict(ctx context.Context, flags *predictFlags) error {
+	if err := flags.check(); err != nil {
 		return err
 	}
-	p, closePredictor, err := a.findPredictor(ctx, f)
+	predictor, closePredictor, err := a.findPredictor(ctx, flags)
 	if err != nil {
 		return err
 	}
 	defer closePredictor()
-	f.data.Whole = f.join
-	fresh, err := f.data.Load(a.stdin, p.recipe, p.columns, p.directions)
+	flags.data.Whole = flags.join
+	fresh, err := flags.data.Load(a.stdin, predictor.recipe, predictor.columns, predictor.directions)
 	if err != nil {
 		return err
 	}
-	labels := report.Labels{Format: f.format.String()}
-	if f.join {
+	labels := report.Labels{Format: flags.format.String()}
+	if flags.join {
 		if fresh.Read() == nil {
 			return shell.Usage("--join requires a table as --data, and a model that was made of one")
 		}
@@ -117,29 +117,29 @@ func (a *app) predict(ctx context.Context, f *predictFlags) error {
 	if fresh.Table != nil {
 		a.notify(fresh.Table.Notices...)
 	}
-	if err := jobflags.CheckHeader(f.data.Name(), fresh.Header, "model", p.header); err != nil {
+	if err := jobflags.CheckHeader(flags.data.Name(), fresh.Header, "model", predictor.header); err != nil {
 		return err
 	}
-	found, err := p.assign(ctx, fresh.Data)
+	found, err := predictor.assign(ctx, fresh.Data)
 	if bad, ok := errors.AsType[*fault.Error](err); ok && bad.Kind == fault.InvalidArgument {
-		return fault.Wrap(err, "%s", f.data.Name())
+		return fault.Wrap(err, "%s", flags.data.Name())
 	}
 	if err != nil {
 		return err
 	}
-	rows := format.LabelRows{IDs: fresh.IDs().All(), Labels: fresh.Filter.Restore(found.Labels), Classes: p.classes}
+	rows := format.LabelRows{IDs: fresh.IDs().All(), Labels: fresh.Filter.Restore(found.Labels), Classes: predictor.classes}
 	if scores := found.Rows; scores != nil {
 		restore := fresh.Filter.RestoreScores
 		rows.Distance, rows.Margin, rows.Confidence = restore(scores.Distance), restore(scores.Margin), restore(scores.Confidence)
 	}
 	write := func(w io.Writer) error { return report.WriteLabelRows(w, labels, rows) }
-	if f.out == "" {
+	if flags.out == "" {
 		return write(a.stdout)
 	}
-	if err := format.WriteFile(f.out, write); err != nil {
+	if err := format.WriteFile(flags.out, write); err != nil {
 		return err
 	}
-	return a.printf("%s: %s in %s\n", f.out, text.Plural(len(found.Labels), "point"), text.Plural(p.clusters, "cluster"))
+	return a.printf("%s: %s in %s\n", flags.out, text.Plural(len(found.Labels), "point"), text.Plural(predictor.clusters, "cluster"))
 }
 
 // findPredictor opens the model in a folder, or the job of a coordinator. The caller calls end after use.

@@ -154,28 +154,28 @@ func (a *app) rerunSpec(ctx context.Context, before *recorded, f *rerunFlags) (*
 		return nil, err
 	}
 	defer c.Close()
-	p := report.NewProgress(a.stderr, f.quiet)
-	defer p.End()
+	progress := report.NewProgress(a.stderr, f.quiet)
+	defer progress.End()
 	origin := before.run.GetOrigin()
-	id, err := c.Complete(ctx, &cleavev1.CreateJobRequest{Spec: origin.GetSpec(), DisplayName: origin.GetDisplayName()}, nil, p, client.CancelJob)
+	id, err := c.Complete(ctx, &cleavev1.CreateJobRequest{Spec: origin.GetSpec(), DisplayName: origin.GetDisplayName()}, nil, progress, client.CancelJob)
 	if err != nil {
 		return nil, err
 	}
-	o, err := c.Fetch(ctx, id, extentFor(f.out))
+	outcome, err := c.Fetch(ctx, id, extentFor(f.out))
 	if err != nil {
 		return nil, err
 	}
-	filter, ids := fileRows(&jobflags.Job{}, o)
-	localizeOutcome(o, nil, filter, ids)
-	if all := o.TableRows(); o.Kept != nil && len(before.labels) == all { // including dropped rows
-		filter, ids = jobflags.FilterOf(o.Kept, all), nil
+	filter, ids := fileRows(&jobflags.Job{}, outcome)
+	localizeOutcome(outcome, nil, filter, ids)
+	if all := outcome.TableRows(); outcome.Kept != nil && len(before.labels) == all { // including dropped rows
+		filter, ids = jobflags.FilterOf(outcome.Kept, all), nil
 	}
-	again := report.New(o, filter)
+	again := report.New(outcome, filter)
 	again.RowIDs = ids.All()
 	if again.Run.Origin = origin; f.out == "" {
 		return again, nil
 	}
-	p.End()
+	progress.End()
 	scene := report.Scene{Title: origin.GetDisplayName()}
 	return again, intoFolder(f.out, func(out *report.OutputDir) error {
 		return out.Write(ctx, again.Files(scene, resultpage.Files(again, scene, a.warn), a.warn))

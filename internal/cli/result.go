@@ -93,45 +93,45 @@ func (a *app) fetchReport(
 		return nil, none, err
 	}
 	spec := response.GetSpec()
-	o, err := c.Fetch(ctx, jobID, extent)
+	outcome, err := c.Fetch(ctx, jobID, extent)
 	if err != nil {
 		return nil, none, err
 	}
 	if source.IsTable() {
-		if data, err = source.LoadAgain(wire.Recipe(o.Result.GetRecipe()), false, wire.ComparesDirections(spec)); err != nil {
+		if data, err = source.LoadAgain(wire.Recipe(outcome.Result.GetRecipe()), false, wire.ComparesDirections(spec)); err != nil {
 			return nil, none, err
 		}
 	}
-	j := &jobflags.Job{Spec: spec, Name: response.GetJob().GetDisplayName(), Loaded: *data}
-	if err := checkSameData(j, o); err != nil {
+	job := &jobflags.Job{Spec: spec, Name: response.GetJob().GetDisplayName(), Loaded: *data}
+	if err := checkSameData(job, outcome); err != nil {
 		return nil, none, err
 	}
-	r, ids := reportOf(j, o)
-	filter := r.Filter
+	made, ids := reportOf(job, outcome)
+	filter := made.Filter
 	if extent == client.Everything {
-		j.Constraints, err = wire.ReadTable(j.Spec.GetSupervision().GetConstraints(), "constraints", rowsOf(o), c.FetchTables(ctx), table.Constraints)
+		job.Constraints, err = wire.ReadTable(job.Spec.GetSupervision().GetConstraints(), "constraints", rowsOf(outcome), c.FetchTables(ctx), table.Constraints)
 		if err != nil && !fault.Is(err, "TABLE_NOT_FOUND") { // deleted constraints are not drawn
 			return nil, none, err
 		}
-		seeds, err := fetchSeeds(ctx, c, j.Spec, o)
+		seeds, err := fetchSeeds(ctx, c, job.Spec, outcome)
 		if err != nil {
 			return nil, none, err
 		}
-		if t := j.Read(); t != nil && j.Table.Recipe != nil && j.Table.Recipe.Label != "" {
-			if at, err := recipe.Find(t, j.Table.Recipe.Label); err == nil {
-				j.NameSeeds(seeds, filter, t.Columns[at].CellText)
+		if t := job.Read(); t != nil && job.Table.Recipe != nil && job.Table.Recipe.Label != "" {
+			if at, err := recipe.Find(t, job.Table.Recipe.Label); err == nil {
+				job.NameSeeds(seeds, filter, t.Columns[at].CellText)
 			}
 		}
 	}
-	truth, err := jobflags.LoadTruth(format.Input{Path: scored.file}, scored.scoreOn, filter.FileRows(len(o.Labels)), table.Naming{IDs: ids})
+	truth, err := jobflags.LoadTruth(format.Input{Path: scored.file}, scored.scoreOn, filter.FileRows(len(outcome.Labels)), table.Naming{IDs: ids})
 	if err == nil {
 		truth, err = filter.Truth(truth)
 	}
 	if err != nil {
 		return nil, none, err
 	}
-	r.Classes, r.ClassesFor = j.ClusterClasses(o.Labels), j.ClusterClasses
-	return r, sceneOf(j, truth), r.Score(truth)
+	made.Classes, made.ClassesFor = job.ClusterClasses(outcome.Labels), job.ClusterClasses
+	return made, sceneOf(job, truth), made.Score(truth)
 }
 
 // fetchSeeds fetches the seeds of a job, about rows of its table. It returns none if they were deleted.

@@ -73,8 +73,8 @@ func (a *app) run(ctx context.Context, f *runFlags) error {
 }
 
 // runJob runs the job that the flags describe, on a coordinator or on an embedded one, and delivers its result.
-// summarized says that a summary will list the suspects, so that no notice has to. An error that concerns only a part
-// of the result comes together with it.
+// summarized says that a summary will list the suspects and the notices that were not printed during the run. An error
+// that concerns only a part of the result comes together with it.
 func (a *app) runJob(ctx context.Context, f *runFlags, summarized bool) (d *delivered, err error) {
 	c, err := a.remoteOrNil(*f.server, f.job)
 	if err != nil {
@@ -94,26 +94,26 @@ func (a *app) runJob(ctx context.Context, f *runFlags, summarized bool) (d *deli
 }
 
 // runInto is runJob with an output folder, which may be nil, and a coordinator. It starts an embedded one if c is nil.
-func (a *app) runInto(ctx context.Context, out *report.OutputDir, f *runFlags, c *client.Client, summarized bool) (_ *delivered, err error) {
+func (a *app) runInto(ctx context.Context, out *report.OutputDir, flags *runFlags, c *client.Client, summarized bool) (_ *delivered, err error) {
 	id := ""
-	defer func() { err = f.detached(ctx, id, err) }()
-	j, err := a.prepare(ctx, f.job, c)
+	defer func() { err = flags.detached(ctx, id, err) }()
+	job, err := a.prepare(ctx, flags.job, c)
 	if err != nil {
 		return nil, err
 	}
-	if err := f.output.checkGraph(j.Spec); err != nil {
+	if err := flags.output.checkGraph(job.Spec); err != nil {
 		return nil, err
 	}
-	truth, err := j.LoadTruth(f.truth.file, f.truth.scoreOn)
+	truth, err := job.LoadTruth(flags.truth.file, flags.truth.scoreOn)
 	if err != nil {
 		return nil, err
 	}
-	a.printDropped(j.Filter)
-	origin := a.beginOrigin(&f.job.DataFlags)
-	p := report.NewProgress(a.stderr, f.output.quiet).Localized(j.Localize, summarized)
-	defer p.End()
+	a.printDropped(job.Filter)
+	origin := a.beginOrigin(&flags.job.DataFlags)
+	progress := report.NewProgress(a.stderr, flags.output.quiet).Localized(job.Localize, summarized)
+	defer progress.End()
 	if c == nil {
-		if c, err = client.StartEmbedded(ctx, f.workers.Whole(), a.stderr); err != nil {
+		if c, err = client.StartEmbedded(ctx, flags.workers.Whole(), a.stderr); err != nil {
 			return nil, err
 		}
 		defer c.Close()
@@ -121,40 +121,46 @@ func (a *app) runInto(ctx context.Context, out *report.OutputDir, f *runFlags, c
 	ctx, done := c.Context(ctx)
 	defer done()
 	defer func() { err = client.Cause(ctx, err) }()
-	spec, data, err := a.inputOf(ctx, c, j, p)
+	spec, data, err := a.inputOf(ctx, c, job, progress)
 	if err != nil {
 		return nil, err
 	}
 	var late error // reported after the result is written, which must not be lost
-	id, late = c.Complete(ctx, j.Request(spec, f.requestID), data, p, f.onInterrupt())
+	id, late = c.Complete(ctx, job.Request(spec, flags.requestID), data, progress, flags.onInterrupt())
 	if late != nil && !fault.Is(late, fault.LabelsSoFar) {
-		return nil, explainReuse(j.Locate(late))
+		return nil, explainReuse(job.Locate(late))
 	}
-	o, err := c.Fetch(ctx, id, extentFor(f.output.out))
+	outcome, err := c.Fetch(ctx, id, extentFor(flags.output.out))
 	if err != nil {
 		return nil, err
 	}
-	sent, err := finishStream(ctx, c, j, spec.GetTable().GetTableId(), o)
+	sent, err := finishStream(ctx, c, job, spec.GetTable().GetTableId(), outcome)
 	if err != nil {
 		return nil, err
 	}
-	j.LocalizeResult(o.Result)
-	r := report.New(o, j.Filter)
-	r.RowIDs, r.Classes, r.ClassesFor = j.IDs().All(), j.ClusterClasses(o.Labels), j.ClusterClasses
-	r.AddRecipe(j.Table)
+	unprinted := progress.UnprintedNotices(outcome.Result.GetWarnings())
+	job.LocalizeResult(outcome.Result)
+	if !summarized {
+		for _, n := range unprinted {
+			progress.Warn("warning: %s", n.GetMessage())
+		}
+	}
+	result := report.New(outcome, job.Filter)
+	result.RowIDs, result.Classes, result.ClassesFor = job.IDs().All(), job.ClusterClasses(outcome.Labels), job.ClusterClasses
+	result.AddRecipe(job.Table)
 	if sent != nil {
-		a.printDropped(j.Filter)
-		if truth, err = j.LoadTruth(f.truth.file, f.truth.scoreOn); err != nil {
+		a.printDropped(job.Filter)
+		if truth, err = job.LoadTruth(flags.truth.file, flags.truth.scoreOn); err != nil {
 			late = errors.Join(late, err)
 		}
 	}
-	late = errors.Join(late, r.Score(truth))
-	r.Run.Origin = origin(j.Name, spec)
-	p.End()
-	late = errors.Join(late, a.saveNeighborGraph(ctx, c, id, f.output.saveGraph))
-	scene, labels := sceneOf(j, truth), f.output.labels(j.Read())
+	late = errors.Join(late, result.Score(truth))
+	result.Run.Origin = origin(job.Name, spec)
+	progress.End()
+	late = errors.Join(late, a.saveNeighborGraph(ctx, c, id, flags.output.saveGraph))
+	scene, labels := sceneOf(job, truth), flags.output.labels(job.Read())
 	scene.Spec = spec
-	if sent != nil && f.output.join {
+	if sent != nil && flags.output.join {
 		labels.Join = sent.join(ctx)
 	}
 	if sent != nil && out != nil {
@@ -162,8 +168,8 @@ func (a *app) runInto(ctx context.Context, out *report.OutputDir, f *runFlags, c
 			a.warn("the picture of the clusters is missing: %v", err)
 		}
 	}
-	d := &delivered{report: r, notices: p.UnprintedNotices(r.Result.GetWarnings())}
-	if err := a.deliver(ctx, d, scene, out, &f.output, labels); err != nil {
+	d := &delivered{report: result, notices: unprinted}
+	if err := a.deliver(ctx, d, scene, out, &flags.output, labels); err != nil {
 		return nil, errors.Join(err, late)
 	}
 	return d, late

@@ -23,7 +23,6 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/security/certs"
 	"github.com/cleave-project/cleave/internal/security/credentials"
 	"github.com/cleave-project/cleave/internal/text"
 
@@ -136,7 +135,7 @@ func (a *app) upCertificates(f *upFlags) error {
 	if err != nil {
 		return shell.Usage("--address is %q; use HOST:PORT", f.address)
 	}
-	f.days, f.hosts = int(certs.DefaultLife.Hours()/24), []string{host}
+	f.days, f.hosts = certificateDays(), []string{host}
 	folder := f.folder()
 	if _, err := os.Stat(filepath.Join(f.dir, "ca")); errors.Is(err, os.ErrNotExist) {
 		if err := folder.Init(); err != nil {

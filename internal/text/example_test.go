@@ -44,3 +44,8 @@ func ExampleGrouped() {
 	fmt.Println(text.Grouped(0), text.Grouped(999), text.Grouped(1000), text.Grouped(-1234567), text.Grouped(-100))
 	// Output: 0 999 1,000 -1,234,567 -100
 }
+
+func ExampleGroupedCount() {
+	fmt.Println(text.GroupedCount(1, "vertex", "vertices"), text.GroupedCount(2000, "vertex", "vertices"))
+	// Output: 1 vertex 2,000 vertices
+}

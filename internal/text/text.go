@@ -180,3 +180,11 @@ func Grouped(n int) string {
 	}
 	return digits
 }
+
+// GroupedCount is Count with separators of thousands: "1 row has", "2,000 rows have".
+func GroupedCount(count int, one, more string) string {
+	if count == 1 {
+		return "1 " + one
+	}
+	return Grouped(count) + " " + more
+}

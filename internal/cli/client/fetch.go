@@ -49,42 +49,42 @@ func (c *Client) Fetch(ctx context.Context, jobID string, extent Extent) (*Outco
 	if err != nil {
 		return nil, c.Explain(err)
 	}
-	o := &Outcome{Result: response.GetResult()}
-	if err = c.fetchLabels(ctx, &cleavev1.GetLabelsRequest{JobId: jobID, WithRows: true}, o); err != nil {
+	outcome := &Outcome{Result: response.GetResult()}
+	if err = c.fetchLabels(ctx, &cleavev1.GetLabelsRequest{JobId: jobID, WithRows: true}, outcome); err != nil {
 		return nil, err
 	}
-	if extent >= Scores && o.Result.GetRowScores() != nil {
-		if o.Rows, err = receive(ctx, c, c.Jobs.GetRowScores, &cleavev1.GetRowScoresRequest{JobId: jobID}, wire.ReceiveRowScores); err != nil {
+	if extent >= Scores && outcome.Result.GetRowScores() != nil {
+		if outcome.Rows, err = receive(ctx, c, c.Jobs.GetRowScores, &cleavev1.GetRowScoresRequest{JobId: jobID}, wire.ReceiveRowScores); err != nil {
 			return nil, err
 		}
 	}
 	if extent < Everything {
-		return o, nil
+		return outcome, nil
 	}
-	if o.Result.GetEmbedding() != nil {
-		if o.Embedding, err = receive(ctx, c, c.Jobs.GetEmbedding, &cleavev1.GetEmbeddingRequest{JobId: jobID}, wire.ReceiveEmbedding); err != nil {
+	if outcome.Result.GetEmbedding() != nil {
+		if outcome.Embedding, err = receive(ctx, c, c.Jobs.GetEmbedding, &cleavev1.GetEmbeddingRequest{JobId: jobID}, wire.ReceiveEmbedding); err != nil {
 			return nil, err
 		}
-		if o.SolverSteps, err = c.fetchSolverSteps(ctx, jobID); err != nil {
-			return nil, err
-		}
-	}
-	if o.Result.GetModel() != nil {
-		if o.Model, err = c.FetchModel(ctx, jobID); err != nil {
+		if outcome.SolverSteps, err = c.fetchSolverSteps(ctx, jobID); err != nil {
 			return nil, err
 		}
 	}
-	for _, s := range o.Result.GetKSelection().GetScores() {
-		one := &Outcome{}
-		if err := c.fetchLabels(ctx, &cleavev1.GetLabelsRequest{JobId: jobID, K: s.GetK()}, one); err != nil {
+	if outcome.Result.GetModel() != nil {
+		if outcome.Model, err = c.FetchModel(ctx, jobID); err != nil {
 			return nil, err
 		}
-		if o.KLabels == nil {
-			o.KLabels = map[int][]int32{}
-		}
-		o.KLabels[int(s.GetK())] = one.Labels
 	}
-	return o, nil
+	for _, s := range outcome.Result.GetKSelection().GetScores() {
+		labeled := &Outcome{}
+		if err := c.fetchLabels(ctx, &cleavev1.GetLabelsRequest{JobId: jobID, K: s.GetK()}, labeled); err != nil {
+			return nil, err
+		}
+		if outcome.KLabels == nil {
+			outcome.KLabels = map[int][]int32{}
+		}
+		outcome.KLabels[int(s.GetK())] = labeled.Labels
+	}
+	return outcome, nil
 }
 
 // streamCall is a method of the API that streams its responses.

@@ -207,8 +207,13 @@ func (j *Job) placeOf(point, column int) string {
 }
 
 // Localize returns the message of a notice with rows by their ids, or their numbers in the data file, and with columns
-// by their names. The service numbers the points of the job.
-func (j *Job) Localize(n *cleavev1.Notice) string { return j.localize(n.GetMessage(), n.GetParts()) }
+// by their names; or "" if they are not known yet, see Clustered. The service numbers the points of the job.
+func (j *Job) Localize(n *cleavev1.Notice) string {
+	if s := j.Stream(); s != nil && !s.clustered && len(n.GetParts()) > 0 {
+		return ""
+	}
+	return j.localize(n.GetMessage(), n.GetParts())
+}
 
 // localize joins the parts of a message, or returns the message if it has none, or some that this version does not
 // know.

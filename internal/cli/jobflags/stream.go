@@ -67,6 +67,8 @@ type Stream struct {
 	files map[string]string            // the files of the tables of the spec, by name
 	seeds *table.Table                 // the seeds of a file, by ids of rows; nil if there are none
 	sent  func() error                 // completes the spec once the number of rows is known
+
+	clustered bool // Job.Clustered was called: the names of rows and columns are known
 }
 
 // Stream returns the table of a job that is sent while it is read, or nil if the table was read first.
@@ -205,7 +207,7 @@ func (j *Job) Clustered(rows *recipe.Rows, made *recipe.Recipe) error {
 	if names := made.Names(); !unnamed(j.Table.stream.table, names) {
 		j.Header = names
 	}
-	j.Table.IDs, j.Filter = table.NewIDs(rows.IDs), nil
+	j.Table.IDs, j.Filter, j.Table.stream.clustered = table.NewIDs(rows.IDs), nil, true
 	if rows.Kept != nil {
 		j.Filter = FilterOf(rows.Kept, rows.Count)
 	}

@@ -36,8 +36,8 @@ type Progress struct {
 
 // noticeLog decides which notices are printed, and how.
 type noticeLog struct {
-	printed       []string                      // messages so far; none is printed twice
-	localize      func(*cleavev1.Notice) string // writes a notice with the names of rows and columns; nil leaves their numbers
+	printed       []string                      // messages of the service so far; none is printed twice
+	localize      func(*cleavev1.Notice) string // see Localized; nil leaves the numbers of rows and columns
 	skipsSuspects bool                          // the summary lists them
 }
 
@@ -51,8 +51,9 @@ func NewFullProgress(w io.Writer) *Progress {
 	return &Progress{screen: screen{w: w, width: shell.Width(w, noEnvironment), now: time.Now, all: true}}
 }
 
-// Localized makes a progress write notices by localize, which knows the names of rows and columns, and leave out those
-// about suspects if a summary will list them. It returns the progress.
+// Localized makes a progress write notices by localize, which knows the names of rows and columns, or returns "" for a
+// notice that has to wait until they are known. It leaves out notices about suspects if a summary will list them. It
+// returns the progress.
 func (p *Progress) Localized(localize func(*cleavev1.Notice) string, summaryListsSuspects bool) *Progress {
 	p.notices.localize, p.notices.skipsSuspects = localize, summaryListsSuspects
 	return p
@@ -64,8 +65,8 @@ func noEnvironment(string) string { return "" }
 // Warn writes a line, also when the progress is quiet.
 func (p *Progress) Warn(format string, args ...any) { p.line(format, args...) }
 
-// UnprintedNotices returns the notices of a result that have not been written yet. Notices about its table were
-// written before the run.
+// UnprintedNotices returns the notices of a result that have not been written yet. Their messages must still be those
+// of the service. Notices about its table were written before the run.
 func (p *Progress) UnprintedNotices(all []*cleavev1.Notice) []*cleavev1.Notice {
 	answer, _ := wire.SplitNotices(all)
 	return slices.DeleteFunc(answer, func(n *cleavev1.Notice) bool { return slices.Contains(p.notices.printed, n.GetMessage()) })
@@ -95,13 +96,14 @@ func (p *Progress) Item(item *cleavev1.WatchJobResponse) {
 		if p.notices.localize != nil {
 			message = p.notices.localize(notice)
 		}
-		if !slices.Contains(p.notices.printed, message) { // each restart may find it
+		if message != "" && !slices.Contains(p.notices.printed, notice.GetMessage()) { // each restart may find it
 			p.Warn("warning: %s", message)
-			p.notices.printed = append(p.notices.printed, message)
+			p.notices.printed = append(p.notices.printed, notice.GetMessage())
 		}
 	}
 	if revoked := item.GetEvent().GetRevoked(); revoked != nil {
 		p.Warn("warning: the job starts over; its events from %d on are void: %s", revoked.GetFirstSequence(), revoked.GetMessage())
+		p.restarts, p.violated, p.timeLeft = restartLog{}, 0, 0
 	}
 	if p.quiet {
 		return

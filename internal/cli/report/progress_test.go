@@ -173,3 +173,25 @@ func TestProgressSaysNoticesOnce(t *testing.T) {
 		t.Errorf("got %q, want %q", said.String(), want)
 	}
 }
+
+// A job that starts over has no restarts, violations or estimates of the run that is void.
+func TestProgressForgetsAVoidRun(t *testing.T) {
+	var out bytes.Buffer
+	p := &Progress{screen: screen{w: &out, width: 200, now: time.Now}}
+	live := clitest.ProgressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_ITERATING, Iteration: 1, Objective: 1.5, Moved: 2})
+	for restart := range uint32(2) {
+		p.Item(clitest.EventItem(&cleavev1.Event{What: &cleavev1.Event_Restart{Restart: &cleavev1.RestartStarted{Restart: restart}}}))
+		p.Item(clitest.EventItem(&cleavev1.Event{What: &cleavev1.Event_Iteration{Iteration: &cleavev1.Iteration{
+			Restart: restart, Objective: 123, Parts: &cleavev1.ObjectiveParts{Violated: 3}}}}))
+	}
+	p.Item(live)
+	if !strings.Contains(out.String(), "best so far 123") || !strings.Contains(out.String(), "3 violated") {
+		t.Errorf("the terminal shows %q", out.String())
+	}
+	p.Item(clitest.EventItem(&cleavev1.Event{What: &cleavev1.Event_Revoked{Revoked: &cleavev1.EventsRevoked{FirstSequence: 1, Message: "the state was lost"}}}))
+	out.Reset()
+	p.Item(live)
+	if want := "\r\x1b[Kiterate  iteration 1  objective 1.5  2 moved"; out.String() != want {
+		t.Errorf("the terminal shows %q, want %q", out.String(), want)
+	}
+}

@@ -18,6 +18,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
+	"github.com/cleave-project/cleave/internal/render/explain"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -25,37 +26,37 @@ import (
 )
 
 // PrintPlan describes how a job would run.
-func PrintPlan(w io.Writer, j *jobflags.Job, p *cleavev1.Plan) error {
+func PrintPlan(w io.Writer, job *jobflags.Job, plan *cleavev1.Plan) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := lineOf(table)
-	what, columns := "matrix", j.Rows
-	switch family := wire.Algorithm(j.Spec).Family; {
-	case family == catalog.KMeansFamily, family == catalog.AutoFamily && j.Columns > 0 && j.Spec.GetNeighborGraph() == nil, p.GetStorage() == cleavev1.PlanStorage_PLAN_STORAGE_VECTORS:
-		what, columns = "points", j.Columns
+	what, columns := "matrix", job.Rows
+	switch family := wire.Algorithm(job.Spec).Family; {
+	case family == catalog.KMeansFamily, family == catalog.AutoFamily && job.Columns > 0 && job.Spec.GetNeighborGraph() == nil, plan.GetStorage() == cleavev1.PlanStorage_PLAN_STORAGE_VECTORS:
+		what, columns = "points", job.Columns
 	}
-	if p.GetTiles() == 0 {
-		return printCoordinatorPlan(w, j, p)
+	if plan.GetTiles() == 0 {
+		return printCoordinatorPlan(w, job, plan)
 	}
-	line(what, "%d x %d in %s of %s", j.Rows, columns, text.Plural(int(p.GetTiles()), "tile"), text.Plural(int(p.GetTileRows()), "row"))
-	line("storage", "%s: %d stored (%s), %d computed when needed", wire.PlanStorageName(p.GetStorage()), p.GetStoredTiles(), text.Bytes(p.GetTileBytes()), p.GetComputedTiles())
-	line("memory", "%s on %s", text.Bytes(p.GetBytes()), text.Plural(int(p.GetWorkers()), "worker"))
-	if p.GetCoordinatorBytes() > 0 {
-		line("coordinator", "%s for %s, besides the data", text.Bytes(p.GetCoordinatorBytes()), strings.Join(coordinatorHolds(j, p), " and "))
+	line(what, "%d x %d in %s of %s", job.Rows, columns, text.Plural(int(plan.GetTiles()), "tile"), text.Plural(int(plan.GetTileRows()), "row"))
+	line("storage", "%s: %d stored (%s), %d computed when needed", wire.PlanStorageName(plan.GetStorage()), plan.GetStoredTiles(), text.Bytes(plan.GetTileBytes()), plan.GetComputedTiles())
+	line("memory", "%s on %s", text.Bytes(plan.GetBytes()), text.Plural(int(plan.GetWorkers()), "worker"))
+	if plan.GetCoordinatorBytes() > 0 {
+		line("coordinator", "%s for %s, besides the data", text.Bytes(plan.GetCoordinatorBytes()), strings.Join(coordinatorHolds(job, plan), " and "))
 	}
-	if p.GetSnapshotBytes() > 0 {
-		line("snapshots", "%s of the coordinator's memory, so that the job survives its restart", text.Bytes(p.GetSnapshotBytes()))
+	if plan.GetSnapshotBytes() > 0 {
+		line("snapshots", "%s of the coordinator's memory, so that the job survives its restart", text.Bytes(plan.GetSnapshotBytes()))
 	}
-	if p.GetProducts() > 0 {
-		line("products", "about %d matrix-vector products (assumed)", p.GetProducts())
+	if plan.GetProducts() > 0 {
+		line("products", "about %d matrix-vector products (assumed)", plan.GetProducts())
 	}
-	line("passes", "about %.3g over the %s", p.GetPasses(), what)
-	line("time", "about %s", text.Roughly(p.GetPredictedTime().AsDuration().Seconds()))
-	line("why", "%s", p.GetExplanation())
+	line("passes", "about %.3g over the %s", plan.GetPasses(), what)
+	line("time", "about %s", text.Roughly(plan.GetPredictedTime().AsDuration().Seconds()))
+	line("why", "%s", plan.GetExplanation())
 	if err := table.Flush(); err != nil {
 		return err
 	}
 	fmt.Fprintln(table, "\nWORKER\tTHREADS\tMEMORY\tUSES\tSTORED\tCOMPUTED")
-	for _, s := range p.GetShares() {
+	for _, s := range plan.GetShares() {
 		memory := "unlimited"
 		if s.GetMemoryBytes() > 0 {
 			memory = text.Bytes(s.GetMemoryBytes())
@@ -218,8 +219,7 @@ func summarizeScores(line func(name, format string, args ...any), e *cleavev1.Ev
 func constraintText(c *cleavev1.ConstraintReport) string {
 	line := fmt.Sprintf("%d of %d satisfied", c.GetSatisfied(), c.GetTotal())
 	if c.GetSatisfied() < c.GetTotal() {
-		line += fmt.Sprintf(" (violated: %s, %s)",
-			text.Plural(int(c.GetMustLinkViolated()), "must-link"), text.Plural(int(c.GetCannotLinkViolated()), "cannot-link"))
+		line += fmt.Sprintf(" (violated: %s)", strings.Join(explain.Violated(c), ", "))
 	}
 	return line
 }

@@ -82,17 +82,17 @@ func (b *builder) dataText() string {
 				}
 			}
 		}
-		return fmt.Sprintf("a graph of %s vertices and %s edges", text.Grouped(data.N), text.Grouped(edges))
+		return fmt.Sprintf("a graph of %s and %s", text.GroupedCount(data.N, "vertex", "vertices"), text.GroupedCount(edges, "edge", "edges"))
 	case *dataset.Kernel:
-		return fmt.Sprintf("a kernel matrix of %s rows", text.Grouped(data.N))
+		return "a kernel matrix of " + text.GroupedCount(data.N, "row", "rows")
 	case *dataset.Points, *dataset.SparsePoints:
-		words := fmt.Sprintf("%s rows of %s", text.Grouped(len(b.Labels)), text.Plural(jobflags.ColumnsOf(data), "column"))
+		words := fmt.Sprintf("%s of %s", text.GroupedCount(len(b.Labels), "row", "rows"), text.Plural(jobflags.ColumnsOf(data), "column"))
 		if data.Kind() == dataset.KindSparsePoints {
 			words += ", sparse"
 		}
 		return words
 	}
-	return text.Grouped(len(b.Labels)) + " rows"
+	return text.GroupedCount(len(b.Labels), "row", "rows")
 }
 
 // pairText counts the constraints.
@@ -109,19 +109,19 @@ func (b *builder) pairText() string {
 
 // plan says how the work was divided, and how long it took.
 func (b *builder) plan() *page.Section {
-	s := &page.Section{ID: "plan", Title: "Plan and time", Tables: []*page.Table{b.times()}}
+	section := &page.Section{ID: "plan", Title: "Plan and time", Tables: []*page.Table{b.times()}}
 	p := b.Result.GetPlan()
 	if p.GetTiles() == 0 {
-		if s.Tables[0] == nil {
+		if section.Tables[0] == nil {
 			return nil
 		}
-		return s
+		return section
 	}
-	s.Facts.Add("tiles", fmt.Sprintf("%s, of %s each", text.Grouped(int(p.GetTiles())), text.Plural(int(p.GetTileRows()), "row")))
-	s.Facts.Add("storage", wire.PlanStorageName(p.GetStorage()))
-	s.Facts.Add("memory", text.Bytes(p.GetBytes())+" on "+text.Plural(int(p.GetWorkers()), "worker"))
+	section.Facts.Add("tiles", fmt.Sprintf("%s, of %s each", text.Grouped(int(p.GetTiles())), text.Plural(int(p.GetTileRows()), "row")))
+	section.Facts.Add("storage", wire.PlanStorageName(p.GetStorage()))
+	section.Facts.Add("memory", text.Bytes(p.GetBytes())+" on "+text.Plural(int(p.GetWorkers()), "worker"))
 	if p.GetComputedTiles() > 0 {
-		s.Facts.Add("computed again", text.Plural(int(p.GetComputedTiles()), "tile"))
+		section.Facts.Add("computed again", text.Plural(int(p.GetComputedTiles()), "tile"))
 	}
 	if shares := p.GetShares(); len(shares) > 0 {
 		const limit = 100
@@ -135,9 +135,9 @@ func (b *builder) plan() *page.Section {
 		if len(shares) > limit {
 			t.Note = fmt.Sprintf("Shown: %d of %d workers.", limit, len(shares))
 		}
-		s.Tables = append(s.Tables, t)
+		section.Tables = append(section.Tables, t)
 	}
-	return s
+	return section
 }
 
 // times lists how long the phases took.
@@ -228,7 +228,7 @@ func (b *builder) answer() string {
 		sentences = append(sentences, fmt.Sprintf("This number was proposed out of %s (%s).", b.askedClusters(), report.ConfidenceOfK(h)))
 	}
 	if c := r.GetConstraints(); c.GetTotal() > 0 {
-		sentences = append(sentences, fmt.Sprintf("%s of %s constraints are satisfied.", text.Grouped(int(c.GetSatisfied())), text.Grouped(int(c.GetTotal()))))
+		sentences = append(sentences, explain.Satisfied(c))
 	}
 	if e := b.Run.GetEvaluation(); e != nil {
 		sentences = append(sentences, fmt.Sprintf("Compared with the truth, the adjusted Rand index is %.3f (1 is the same grouping, 0 is chance).", e.GetAri()))

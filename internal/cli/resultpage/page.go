@@ -151,12 +151,7 @@ func (p *part) plural() string {
 }
 
 // counted writes a number of rows or vertices: "1 row", "2,000 vertices".
-func (p *part) counted(n int) string {
-	if n == 1 {
-		return "1 " + p.noun()
-	}
-	return text.Grouped(n) + " " + p.plural()
-}
+func (p *part) counted(n int) string { return text.GroupedCount(n, p.noun(), p.plural()) }
 
 // idHeading returns the heading of a column of names.
 func (p *part) idHeading() string {

@@ -29,13 +29,13 @@ func (b *builder) constraints() *page.Section {
 	if c.GetTotal() == 0 && len(b.pairs) == 0 {
 		return nil
 	}
-	s := &page.Section{ID: "constraints", Title: "Constraints", Text: []string{explain.Satisfied(c)}}
+	section := &page.Section{ID: "constraints", Title: "Constraints", Text: []string{explain.Satisfied(c)}}
 	if cost := b.costText(); cost != "" {
-		s.Text = append(s.Text, cost)
+		section.Text = append(section.Text, cost)
 	}
 	violated := slices.DeleteFunc(slices.Clone(b.pairs), func(p constraint.Pair) bool { return !p.Violates(b.Labels) })
 	if len(violated) == 0 {
-		return s
+		return section
 	}
 	slices.SortStableFunc(violated, func(x, y constraint.Pair) int { return cmp.Compare(y.Weight, x.Weight) })
 	heavy := slices.ContainsFunc(violated, func(p constraint.Pair) bool { return p.Weight != violated[0].Weight })
@@ -54,8 +54,8 @@ func (b *builder) constraints() *page.Section {
 	if len(violated) > maxShownPairs {
 		t.Note = fmt.Sprintf("Shown: %d of %s.", maxShownPairs, text.Grouped(len(violated)))
 	}
-	s.Tables = []*page.Table{t}
-	return s
+	section.Tables = []*page.Table{t}
+	return section
 }
 
 // costText says what violated constraints add to the objective, "" if that is not known.
@@ -94,18 +94,18 @@ func (b *builder) countClasses() (classes []string, counts [][]int) {
 
 // truth compares clusters with true classes.
 func (b *builder) truth() *page.Section {
-	e := b.Run.GetEvaluation()
-	if e == nil {
+	evaluation := b.Run.GetEvaluation()
+	if evaluation == nil {
 		return nil
 	}
-	s := &page.Section{ID: "truth", Title: "Against the truth", Facts: []page.Fact{
-		{Name: "adjusted Rand index", Value: fmt.Sprintf("%.4f: pairs that are grouped alike, beyond chance", e.GetAri())},
-		{Name: "NMI", Value: fmt.Sprintf("%.4f: normalized mutual information", e.GetNmi())},
-		{Name: "pairwise F", Value: fmt.Sprintf("%.4f: precision %.4f, recall %.4f", e.GetPairwiseF(), e.GetPairwisePrecision(), e.GetPairwiseRecall())},
-		{Name: "purity", Value: fmt.Sprintf("%.4f: the share of %s in the most frequent class of their cluster", e.GetPurity(), b.plural())},
+	section := &page.Section{ID: "truth", Title: "Against the truth", Facts: []page.Fact{
+		{Name: "adjusted Rand index", Value: fmt.Sprintf("%.4f: pairs that are grouped alike, beyond chance", evaluation.GetAri())},
+		{Name: "NMI", Value: fmt.Sprintf("%.4f: normalized mutual information", evaluation.GetNmi())},
+		{Name: "pairwise F", Value: fmt.Sprintf("%.4f: precision %.4f, recall %.4f", evaluation.GetPairwiseF(), evaluation.GetPairwisePrecision(), evaluation.GetPairwiseRecall())},
+		{Name: "purity", Value: fmt.Sprintf("%.4f: the share of %s in the most frequent class of their cluster", evaluation.GetPurity(), b.plural())},
 	}}
 	if b.scene.Truth == nil || len(b.Labels) == 0 {
-		return s
+		return section
 	}
 	classes, counts := b.countClasses()
 	order := choose.All[int](len(classes))
@@ -142,8 +142,8 @@ func (b *builder) truth() *page.Section {
 		}
 		t.Add(cells...)
 	}
-	s.Tables = []*page.Table{t}
-	return s
+	section.Tables = []*page.Table{t}
+	return section
 }
 
 // methods compares the methods that auto tried.
@@ -152,14 +152,14 @@ func (b *builder) methods() *page.Section {
 	if choice == nil {
 		return nil
 	}
-	s := &page.Section{ID: "methods", Title: "Why this method", Text: []string{
+	section := &page.Section{ID: "methods", Title: "Why this method", Text: []string{
 		fmt.Sprintf("Auto chose %q: %s.", explain.MethodName(choice.GetChosen()), explain.MethodText(choice.GetChosen())),
 	}}
 	if reason := choice.GetReason(); reason != "" {
-		s.Text = append(s.Text, explain.Sentence(reason))
+		section.Text = append(section.Text, explain.Sentence(reason))
 	}
 	if len(choice.GetTried()) == 0 {
-		return s
+		return section
 	}
 	table := page.NewTable("Methods that were tried. Held-out accuracy: agreement with constraints that a method was not given (1: all right, 0: chance); standard errors better: than without constraints", "method", "held-out accuracy").
 		Numbers("must-links right", "cannot-links right", "standard errors better")
@@ -175,8 +175,8 @@ func (b *builder) methods() *page.Section {
 			page.Text(page.Signed(t.GetAdvantage(), 1)),
 		)
 	}
-	s.Tables = []*page.Table{table}
-	return s
+	section.Tables = []*page.Table{table}
+	return section
 }
 
 // howMany shows how the number of clusters was found. It returns nil if it was given.
@@ -186,11 +186,11 @@ func (b *builder) howMany() *page.Section {
 		return nil
 	}
 	scores := h.GetScores()
-	s := &page.Section{ID: "many", Title: "How many clusters", Text: []string{
+	section := &page.Section{ID: "many", Title: "How many clusters", Text: []string{
 		fmt.Sprintf("%d clusters are proposed (%s): %s.", h.GetProposed(), report.ConfidenceOfK(h), strings.TrimSuffix(h.GetReason(), ".")),
 	}}
 	if len(scores) == 0 {
-		return s
+		return section
 	}
 	columns := report.KColumns(h)
 	t := page.NewTable("Scores of every number of clusters, 1 at best", "clusters")
@@ -219,6 +219,6 @@ func (b *builder) howMany() *page.Section {
 		}
 		t.Add(row...)
 	}
-	s.Tables = []*page.Table{t}
-	return s
+	section.Tables = []*page.Table{t}
+	return section
 }

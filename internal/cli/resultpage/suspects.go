@@ -19,19 +19,19 @@ const (
 
 // suspects lists what the data contradicts, and says what to do about it.
 func (b *builder) suspects() *page.Section {
-	all := b.Result.GetSuspects()
-	if len(all) == 0 {
+	suspects := b.Result.GetSuspects()
+	if len(suspects) == 0 {
 		return nil
 	}
-	what := explain.SuspectNoun(all)
-	s := &page.Section{ID: "suspects", Title: "What the data contradicts", Text: []string{
+	what := explain.SuspectNoun(suspects)
+	section := &page.Section{ID: "suspects", Title: "What the data contradicts", Text: []string{
 		fmt.Sprintf("%s The strength is the share of all %s that are less clearly inside their cluster.", explain.Contradicted(b.Result), b.plural()),
 		b.suspectsHeld(),
 		"Remove or correct what is wrong. " + b.enforcement(),
 	}}
-	t := &page.Table{Caption: upperFirst(what) + " that the data contradicts, the clearest first", Tall: len(all) > fewSuspects}
-	pairs := slices.ContainsFunc(all, func(s *cleavev1.Suspect) bool { return s.Other != nil })
-	seeds := slices.ContainsFunc(all, func(s *cleavev1.Suspect) bool { return s.Other == nil })
+	t := &page.Table{Caption: upperFirst(what) + " that the data contradicts, the clearest first", Tall: len(suspects) > fewSuspects}
+	pairs := slices.ContainsFunc(suspects, func(suspect *cleavev1.Suspect) bool { return suspect.Other != nil })
+	seeds := slices.ContainsFunc(suspects, func(suspect *cleavev1.Suspect) bool { return suspect.Other == nil })
 	column := func(when bool, name string) {
 		if when {
 			t.Words(name)
@@ -44,14 +44,14 @@ func (b *builder) suspects() *page.Section {
 	column(true, "cluster")
 	column(pairs, "cluster of the other")
 	column(true, "strength")
-	for _, suspect := range all[:min(len(all), maxSuspects)] {
+	for _, suspect := range suspects[:min(len(suspects), maxSuspects)] {
 		t.Add(b.suspectRow(suspect, pairs, seeds)...)
 	}
-	if len(all) > maxSuspects {
-		t.Note = fmt.Sprintf("Shown: the clearest %s of %s; %s has all.", text.Grouped(maxSuspects), text.Grouped(len(all)), report.SuspectsFile)
+	if len(suspects) > maxSuspects {
+		t.Note = fmt.Sprintf("Shown: the clearest %s of %s; %s has all.", text.Grouped(maxSuspects), text.Grouped(len(suspects)), report.SuspectsFile)
 	}
-	s.Tables = []*page.Table{t}
-	return s
+	section.Tables = []*page.Table{t}
+	return section
 }
 
 // suspectRow describes a suspect in the columns of the table: those of pairs and those of seeds are there only if any

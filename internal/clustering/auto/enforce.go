@@ -78,7 +78,7 @@ func (r *run) overruled(labels []int32, right []bool) string {
 		return "constraints contradict each other"
 	}
 	if wrong := max(r.strayShare, r.wrongShare(labels, right)); wrong > 0 {
-		return fmt.Sprintf("about %.0f %% of the constraints seem wrong", 100*wrong)
+		return fmt.Sprintf("about %.0f%% of the constraints seem wrong", 100*wrong)
 	}
 	return ""
 }

@@ -19,7 +19,7 @@ func (p *Problem) listSpaces() []clustering.Space {
 	if seconds := planning.NeighborSeconds(p.data, usualThreads); seconds > longSearch {
 		raw, standardized = raw[:1], standardized[:1]
 		p.Warnings = append(p.Warnings, clustering.Notice{Code: "NEIGHBORS_LEFT_OUT", Message: fmt.Sprintf(
-			"the exact neighbors of %d rows would take about %.0f s; only k-means on the rows is tried", p.n, seconds)})
+			"finding the exact neighbors of %d rows would take about %.0f s, so only methods on the rows are tried", p.n, seconds)})
 	}
 	switch data := p.data.(type) {
 	case *dataset.SparsePoints:

@@ -16,36 +16,36 @@ import (
 // Apply makes points from a table that has the columns of the features, and maybe others. The columns of ids and
 // classes may be missing: new rows have no classes yet.
 func (r *Recipe) Apply(t *table.Table) (*Prepared, error) {
-	p := &Prepared{Names: r.Names(), rows: t.Rows()}
-	t = r.rename(t, p)
+	prepared := &Prepared{Names: r.Names(), rows: t.Rows()}
+	t = r.rename(t, prepared)
 	whole := t
 	if r.endsInTotals(t) {
-		t, p.Total = t.First(t.Rows()-1), true
+		t, prepared.Total = t.First(t.Rows()-1), true
 	}
 	sources, err := r.sources(t)
 	if err != nil {
 		return nil, err
 	}
 	for at := range sources {
-		p.Notices = append(p.Notices, sources[at].strays...)
+		prepared.Notices = append(prepared.Notices, sources[at].strays...)
 	}
 	if r.Missing == Drop {
-		p.Kept = complete(t.Rows(), sources)
-		if p.Kept != nil && len(p.Kept) == 0 {
+		prepared.Kept = complete(t.Rows(), sources)
+		if prepared.Kept != nil && len(prepared.Kept) == 0 {
 			return nil, fault.Invalid("EMPTY_DATA", "no row is left: all %d rows have missing values", t.Rows())
 		}
 	}
 	if blank := blankRows(t); r.Missing == Auto && len(blank) > 0 && len(blank) < t.Rows() {
-		p.leaveOut(blank, t.Rows())
+		prepared.leaveOut(blank, t.Rows())
 	}
-	if p.Kept == nil && p.Total {
-		p.Kept = choose.All[int32](t.Rows())
+	if prepared.Kept == nil && prepared.Total {
+		prepared.Kept = choose.All[int32](t.Rows())
 	}
 	rows := t.Rows()
-	if p.Kept != nil {
-		rows = len(p.Kept)
+	if prepared.Kept != nil {
+		rows = len(prepared.Kept)
 	}
-	columns := len(p.Names)
+	columns := len(prepared.Names)
 	if rows > 0 && columns > (1<<40)/rows {
 		return nil, fault.Invalid("TOO_MANY_COLUMNS", "the table would become %d rows of %d columns, which is too many; leave columns out with --ignore", rows, columns)
 	}
@@ -53,30 +53,30 @@ func (r *Recipe) Apply(t *table.Table) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Points, err = dataset.MakePoints(rows, columns, func(from, to int, values []float64) error {
-		fillRows(values, columns, from, to, p.Kept, sources, similar)
+	prepared.Points, err = dataset.MakePoints(rows, columns, func(from, to int, values []float64) error {
+		fillRows(values, columns, from, to, prepared.Kept, sources, similar)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	p.Points.Categorical = r.categorical()
+	prepared.Points.Categorical = r.categorical()
 	for at := range sources {
-		p.Notices = append(p.Notices, sources[at].notices()...)
+		prepared.Notices = append(prepared.Notices, sources[at].notices()...)
 	}
-	if p.IDs, err = r.ids(t); err != nil {
+	if prepared.IDs, err = r.ids(t); err != nil {
 		return nil, err
 	}
-	if c := t.Column(r.Label); c != nil {
-		p.Labels = p.classes(c)
+	if labels := t.Column(r.Label); labels != nil {
+		prepared.Labels = prepared.classes(labels)
 	}
-	if p.Total && p.IDs != nil {
-		p.IDs = append(slices.Clip(p.IDs), totalID(whole.Column(r.ID), p.IDs))
+	if prepared.Total && prepared.IDs != nil {
+		prepared.IDs = append(slices.Clip(prepared.IDs), totalID(whole.Column(r.ID), prepared.IDs))
 	}
-	if p.Total && p.Labels != nil {
-		p.Labels = append(slices.Clip(p.Labels), "")
+	if prepared.Total && prepared.Labels != nil {
+		prepared.Labels = append(slices.Clip(prepared.Labels), "")
 	}
-	return p, nil
+	return prepared, nil
 }
 
 // source makes the values of a feature from its column.
@@ -100,43 +100,43 @@ func (r *Recipe) sources(t *table.Table) ([]source, error) {
 	sources := make([]source, len(r.Features))
 	first := 0
 	for at := range r.Features {
-		f := &r.Features[at]
-		s := &sources[at]
-		s.Feature, s.column, s.at = f, columns[f.Column], first
-		first += f.columns()
-		if s.column == nil {
-			return nil, r.missingColumn(t, f.Column)
+		feature := &r.Features[at]
+		source := &sources[at]
+		source.Feature, source.column, source.at = feature, columns[feature.Column], first
+		first += feature.columns()
+		if source.column == nil {
+			return nil, r.missingColumn(t, feature.Column)
 		}
-		s.column = withoutWords(s.column)
-		if f.Categories == nil || f.isCheck() {
-			s.column = f.clean(s.column, r.Decimals)
+		source.column = withoutWords(source.column)
+		if feature.Categories == nil || feature.isCheck() {
+			source.column = feature.clean(source.column, r.Decimals)
 		}
-		empty, row := countEmpty(s.column)
+		empty, row := countEmpty(source.column)
 		if empty > 0 && r.Missing == Error {
-			return nil, t.Fault(s.column, row, "MISSING_VALUE", "there is no value; fill it in")
+			return nil, t.Fault(source.column, row, "MISSING_VALUE", "there is no value; fill it in")
 		}
-		if f.Categories != nil {
-			s.category, s.unknown, s.one, s.spelled = make(map[string]int, len(f.Categories)), map[string]int{}, f.isSwitch(), f.spelling()
-			for number, category := range f.Categories {
-				s.category[s.spelled(category)] = number
+		if feature.Categories != nil {
+			source.category, source.unknown, source.one, source.spelled = make(map[string]int, len(feature.Categories)), map[string]int{}, feature.isSwitch(), feature.spelling()
+			for number, category := range feature.Categories {
+				source.category[source.spelled(category)] = number
 			}
-		} else if s.column.Type == table.Text && empty < t.Rows() {
-			if f.Dates != "" {
-				row := slices.IndexFunc(s.column.Texts, func(s string) bool { _, ok := momentOf(f.Dates).parse(s); return s != "" && !ok })
-				return nil, t.Fault(s.column, row, "NOT_A_NUMBER", "%.40q is not a date in the format of the other cells; correct it or leave it empty", s.column.Texts[row])
+		} else if source.column.Type == table.Text && empty < t.Rows() {
+			if feature.Dates != "" {
+				row := slices.IndexFunc(source.column.Texts, func(cell string) bool { _, ok := momentOf(feature.Dates).parse(cell); return cell != "" && !ok })
+				return nil, t.Fault(source.column, row, "NOT_A_NUMBER", "%.40q is not a date in the format of the other cells; correct it or leave it empty", source.column.Texts[row])
 			}
-			found := findStrays(s.column, r.Decimals)
-			if r.Missing == Error || found.count > found.numbers || otherDecimals(s.column) >= 0 {
-				row, advice := noNumberAt(s.column), "correct it, or leave the cell empty if there is no value"
-				if holds(s.column, isTruthValue) || holdsDates(s.column) || holdsTimes(s.column) {
+			found := findStrays(source.column, r.Decimals)
+			if r.Missing == Error || found.count > found.numbers || otherDecimals(source.column) >= 0 {
+				row, advice := noNumberAt(source.column), "correct it, or leave the cell empty if there is no value"
+				if holds(source.column, isTruthValue) || holdsDates(source.column) || holdsTimes(source.column) {
 					advice = "if an earlier release made the model, from a Parquet or Arrow file, it read such columns as numbers: make the model again"
 				}
-				return nil, t.Fault(s.column, row, "NOT_A_NUMBER", "%.40q is not a number; %s", s.column.Texts[row], advice)
+				return nil, t.Fault(source.column, row, "NOT_A_NUMBER", "%.40q is not a number; %s", source.column.Texts[row], advice)
 			}
 			if found.count > 0 {
-				s.strays = []string{strayNotice(t, s.column, found)}
+				source.strays = []string{strayNotice(t, source.column, found)}
 			}
-			s.column = asNumbers(s.column, r.Decimals)
+			source.column = asNumbers(source.column, r.Decimals)
 		}
 	}
 	return sources, nil

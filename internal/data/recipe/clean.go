@@ -223,36 +223,36 @@ func (e extreme) isAbsent(all extremes, span float64) bool {
 // extremesOf returns the extremes of numbers, ignoring the absent ones.
 func extremesOf(numbers, absent []float64) extremes {
 	const enough = 12 // distinct values, see extremes.many
-	e := extremes{least: extreme{value: math.Inf(1), next: math.Inf(1)}, most: extreme{value: math.Inf(-1), next: math.Inf(-1)}}
+	found := extremes{least: extreme{value: math.Inf(1), next: math.Inf(1)}, most: extreme{value: math.Inf(-1), next: math.Inf(-1)}}
 	var seen []float64
 	for _, v := range numbers {
 		if len(absent) > 0 && slices.Contains(absent, v) {
 			continue
 		}
-		e.count++
-		if len(seen) == enough && v > e.least.next && v < e.most.next {
+		found.count++
+		if len(seen) == enough && v > found.least.next && v < found.most.next {
 			continue // changes nothing, like almost all numbers
 		}
 		switch {
-		case v < e.least.value:
-			e.least = extreme{value: v, next: e.least.value, count: 1}
-		case v == e.least.value:
-			e.least.count++
-		case v < e.least.next:
-			e.least.next = v
+		case v < found.least.value:
+			found.least = extreme{value: v, next: found.least.value, count: 1}
+		case v == found.least.value:
+			found.least.count++
+		case v < found.least.next:
+			found.least.next = v
 		}
 		switch {
-		case v > e.most.value:
-			e.most = extreme{value: v, next: e.most.value, count: 1}
-		case v == e.most.value:
-			e.most.count++
-		case v > e.most.next:
-			e.most.next = v
+		case v > found.most.value:
+			found.most = extreme{value: v, next: found.most.value, count: 1}
+		case v == found.most.value:
+			found.most.count++
+		case v > found.most.next:
+			found.most.next = v
 		}
 		if len(seen) < enough && !slices.Contains(seen, v) {
 			seen = append(seen, v)
 		}
 	}
-	e.several, e.many = len(seen) >= 4, len(seen) >= enough
-	return e
+	found.several, found.many = len(seen) >= 4, len(seen) >= enough
+	return found
 }

@@ -21,25 +21,25 @@ type shape struct {
 }
 
 // shapeOf describes a column of the given numbers, or a categorical one if they are nil.
-func shapeOf(c *table.Column, numbers []float64) shape {
-	s := shape{column: c, categorical: numbers == nil, gaps: 14695981039346656037, groups: 14695981039346656037}
-	if empty, first := countEmpty(c); empty > 0 {
-		for row := first; row < c.Len(); row++ {
-			if c.IsEmpty(row) {
-				s.gaps = (s.gaps ^ uint64(row)) * 1099511628211
+func shapeOf(column *table.Column, numbers []float64) shape {
+	described := shape{column: column, categorical: numbers == nil, gaps: 14695981039346656037, groups: 14695981039346656037}
+	if empty, first := countEmpty(column); empty > 0 {
+		for row := first; row < column.Len(); row++ {
+			if column.IsEmpty(row) {
+				described.gaps = (described.gaps ^ uint64(row)) * 1099511628211
 			}
 		}
 	}
-	if s.categorical {
+	if described.categorical {
 		number := map[string]uint64{}
-		for row := range c.Filled() {
-			value := c.CellText(row)
+		for row := range column.Filled() {
+			value := column.CellText(row)
 			if _, known := number[value]; !known {
 				number[value] = uint64(len(number))
 			}
-			s.groups = (s.groups ^ number[value]) * 1099511628211
+			described.groups = (described.groups ^ number[value]) * 1099511628211
 		}
-		return s
+		return described
 	}
 	largest := 0.0
 	for _, v := range numbers {
@@ -49,7 +49,7 @@ func shapeOf(c *table.Column, numbers []float64) shape {
 	}
 	scale := 1 / largest // so that sums of large numbers do not overflow
 	if largest == 0 || scale-scale != 0 {
-		return s
+		return described
 	}
 	count, sum, squares, mark := float64(len(numbers)), 0.0, 0.0, 0.0
 	for _, v := range numbers {
@@ -57,7 +57,7 @@ func shapeOf(c *table.Column, numbers []float64) shape {
 	}
 	mean, row := sum/count, 0
 	for _, v := range numbers {
-		for c.IsEmpty(row) {
+		for column.IsEmpty(row) {
 			row++
 		}
 		d := float64(v*scale) - mean
@@ -66,8 +66,8 @@ func shapeOf(c *table.Column, numbers []float64) shape {
 		row++
 	}
 	deviation := math.Sqrt(squares / count)
-	s.mean, s.deviation, s.mark = float64(mean*largest), float64(deviation*largest), math.Abs(mark)/deviation/math.Sqrt(count)
-	return s
+	described.mean, described.deviation, described.mark = float64(mean*largest), float64(deviation*largest), math.Abs(mark)/deviation/math.Sqrt(count)
+	return described
 }
 
 // varies reports whether the standard deviation is positive and finite, so that numbers can be standardized.

@@ -25,11 +25,11 @@ func (f *fitting) findDonors(candidates []candidate) error {
 	empty, hasGaps := 0, false
 	blank := len(blankRows(f.Table)) // these are not filled
 	var where []string
-	for _, g := range candidates {
-		hasGaps = hasGaps || g.empty > 0
-		if here := g.empty - blank; here > 0 {
+	for _, candidate := range candidates {
+		hasGaps = hasGaps || candidate.empty > 0
+		if here := candidate.empty - blank; here > 0 {
 			empty += here
-			where = append(where, fmt.Sprintf("%.40q %d", g.column.Name, here))
+			where = append(where, fmt.Sprintf("%.40q %d", candidate.column.Name, here))
 		}
 	}
 	donors := donorRows(f.Rows(), len(candidates))
@@ -55,13 +55,13 @@ func (f *fitting) findDonors(candidates []candidate) error {
 
 // findFill sets the value that replaces missing ones in a candidate, even if none is missing in this table; numbers are
 // those of its column. It returns a notice, or "" if no cell is filled with that value.
-func (f *fitting) findFill(g *candidate, numbers []float64) string {
-	made, what := &g.made, ""
+func (f *fitting) findFill(candidate *candidate, numbers []float64) string {
+	made, what := &candidate.made, ""
 	switch {
 	case f.recipe.Missing == Drop || f.recipe.Missing == Error:
 		return ""
 	case made.Categories != nil:
-		made.FillCategory = made.mostFrequent(g.column)
+		made.FillCategory = made.mostFrequent(candidate.column)
 		what = fmt.Sprintf("its most frequent value, %.40q", made.FillCategory)
 	case f.recipe.Missing == Mean:
 		made.Fill = mean(numbers) + 0 // turns -0 into 0, because files do not keep the sign of a zero
@@ -70,10 +70,10 @@ func (f *fitting) findFill(g *candidate, numbers []float64) string {
 		made.Fill = median(numbers) + 0
 		what = fmt.Sprintf("its median, %.6g", made.Fill)
 	}
-	if g.empty == 0 || f.recipe.Missing == Auto {
+	if candidate.empty == 0 || f.recipe.Missing == Auto {
 		return ""
 	}
-	return fmt.Sprintf("column %q: %s filled with %s", g.column.Name, text.Count(g.empty, "empty cell is", "empty cells are"), what)
+	return fmt.Sprintf("column %q: %s filled with %s", candidate.column.Name, text.Count(candidate.empty, "empty cell is", "empty cells are"), what)
 }
 
 // categoryOrder returns how to sort categories: numerically in columns of numbers, else as strings.

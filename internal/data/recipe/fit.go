@@ -155,13 +155,13 @@ func typed(name string, at int) string {
 // readAll reads the columns that may become features, in parallel. Each is read by a copy of f, which collects what it
 // reports; reports are in the order of the columns.
 func (f *fitting) readAll() (read []candidate, reports []fitting, err error) {
-	for at, r := range f.roles {
-		g := candidate{at: at, role: r, asked: r != undecided}
-		if r == undecided && len(f.options.Only) == 0 {
-			g.role = feature
+	for at, role := range f.roles {
+		found := candidate{at: at, role: role, asked: role != undecided}
+		if role == undecided && len(f.options.Only) == 0 {
+			found.role = feature
 		}
-		if g.role == feature || g.role == category || g.role == kept {
-			read = append(read, g)
+		if found.role == feature || found.role == category || found.role == kept {
+			read = append(read, found)
 		}
 	}
 	reports = make([]fitting, len(read))
@@ -180,26 +180,26 @@ func (f *fitting) findFeatures() error {
 		return err
 	}
 	var candidates, constants, counting []candidate // features, and columns that become features only if there are no others
-	for at, g := range read {
+	for at, candidate := range read {
 		f.notices, f.reasons = append(f.notices, reports[at].notices...), append(f.reasons, reports[at].reasons...)
 		switch {
-		case g.column == nil: // left out
-		case g.constant:
-			constants = append(constants, g)
-		case g.likeID != "" && f.Rows() < enoughRows:
-			f.notice(listed, "column %q %s and is used as a feature; if it should not be, use --id-column %s or --ignore", g.made.Column, g.likeID, f.typed(g.at))
-			candidates = append(candidates, g)
-		case g.likeID != "":
-			counting = append(counting, g)
+		case candidate.column == nil: // left out
+		case candidate.constant:
+			constants = append(constants, candidate)
+		case candidate.likeID != "" && f.Rows() < enoughRows:
+			f.notice(listed, "column %q %s and is used as a feature; if it should not be, use --id-column %s or --ignore", candidate.made.Column, candidate.likeID, f.typed(candidate.at))
+			candidates = append(candidates, candidate)
+		case candidate.likeID != "":
+			counting = append(counting, candidate)
 		default:
-			candidates = append(candidates, g)
+			candidates = append(candidates, candidate)
 		}
 	}
 	switch {
 	case len(candidates) > 0:
 		f.noticeConstant(constants)
-		for _, g := range counting {
-			f.leaveOut(rowIDs, g.at, "it %s; --keep %s uses it, --id-column %s makes it the row id", g.likeID, f.typed(g.at), f.typed(g.at))
+		for _, candidate := range counting {
+			f.leaveOut(rowIDs, candidate.at, "it %s; --keep %s uses it, --id-column %s makes it the row id", candidate.likeID, f.typed(candidate.at), f.typed(candidate.at))
 		}
 	case len(counting) > 0:
 		f.noticeConstant(constants)
@@ -213,12 +213,12 @@ func (f *fitting) findFeatures() error {
 	}
 	candidates = f.withoutCopies(candidates)
 	for at := range candidates {
-		g := &candidates[at]
-		f.noticeCategories(g)
-		if g.filling != "" {
-			f.notice(filled, "%s", g.filling)
+		candidate := &candidates[at]
+		f.noticeCategories(candidate)
+		if candidate.filling != "" {
+			f.notice(filled, "%s", candidate.filling)
 		}
-		f.recipe.Features = append(f.recipe.Features, g.made)
+		f.recipe.Features = append(f.recipe.Features, candidate.made)
 	}
 	if f.recipe.Missing != Auto {
 		return nil

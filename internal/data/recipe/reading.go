@@ -24,115 +24,115 @@ const (
 )
 
 // read decides how a candidate is read, and which of its cells are missing. If the column is left out, it adds a
-// notice with the reason and leaves g.column nil.
-func (f *fitting) read(g *candidate) error {
-	c, name := withoutWords(&f.Columns[g.at]), f.typed(g.at)
-	g.made.Column = c.Name
-	g.made.AbsentTexts = f.retyped != nil && f.retyped[g.at]
-	if g.role == feature && !g.asked && c.Type == table.Integer && table.IsCodeName(c.Name) {
-		g.role, g.coded = category, true
+// notice with the reason and leaves candidate.column nil.
+func (f *fitting) read(candidate *candidate) error {
+	raw, name := withoutWords(&f.Columns[candidate.at]), f.typed(candidate.at)
+	candidate.made.Column = raw.Name
+	candidate.made.AbsentTexts = f.retyped != nil && f.retyped[candidate.at]
+	if candidate.role == feature && !candidate.asked && raw.Type == table.Integer && table.IsCodeName(raw.Name) {
+		candidate.role, candidate.coded = category, true
 	}
-	if g.role == feature && !g.asked && c.Type == table.Integer && holdsDates(c) || g.role != category && c.Type == table.Text {
-		if used, err := f.readTexts(g, c, name); !used || err != nil {
+	if candidate.role == feature && !candidate.asked && raw.Type == table.Integer && holdsDates(raw) || candidate.role != category && raw.Type == table.Text {
+		if used, err := f.readTexts(candidate, raw, name); !used || err != nil {
 			return err
 		}
 	}
-	if g.role == feature && f.recipe.Missing != Error && holdsChecks(c) {
-		g.made.Categories = []string{unchecked, firstValue(c)}
+	if candidate.role == feature && f.recipe.Missing != Error && holdsChecks(raw) {
+		candidate.made.Categories = []string{unchecked, firstValue(raw)}
 	}
-	column := g.made.clean(c, f.recipe.Decimals)
+	column := candidate.made.clean(raw, f.recipe.Decimals)
 	var numbers []float64 // of the cells that are not empty; nil for categories
-	if column.Type != table.Text && g.role != category {
+	if column.Type != table.Text && candidate.role != category {
 		numbers = present(column)
 	}
 	whole := numbers // with those that stand for missing values
-	if g.role == feature {
-		g.made.Absent = findAbsent(numbers)
+	if candidate.role == feature {
+		candidate.made.Absent = findAbsent(numbers)
 	}
-	if len(g.made.Absent) > 0 {
-		column = g.made.clean(c, f.recipe.Decimals)
+	if len(candidate.made.Absent) > 0 {
+		column = candidate.made.clean(raw, f.recipe.Decimals)
 		numbers = present(column)
 	}
 	empty, row := countEmpty(column)
 	switch {
 	case empty > 0 && f.recipe.Missing == Error:
-		if !c.IsEmpty(row) {
-			return f.Fault(c, row, "MISSING_VALUE", "%.40q stands for a missing value; use --keep %s if it is a value, or --missing auto, drop, mean or median", c.CellText(row), name)
+		if !raw.IsEmpty(row) {
+			return f.Fault(raw, row, "MISSING_VALUE", "%.40q stands for a missing value; use --keep %s if it is a value, or --missing auto, drop, mean or median", raw.CellText(row), name)
 		}
-		return f.Fault(c, row, "MISSING_VALUE", "there is no value; fill it in, or use --missing auto, drop, mean or median")
+		return f.Fault(raw, row, "MISSING_VALUE", "there is no value; fill it in, or use --missing auto, drop, mean or median")
 	case empty == f.Rows():
-		f.leaveOut(emptyColumn, g.at, "it is empty")
+		f.leaveOut(emptyColumn, candidate.at, "it is empty")
 		return nil
-	case f.recipe.Missing == Auto && 2*empty > f.Rows() && g.role != kept:
-		f.leaveOut(mostlyEmpty, g.at, "%d of its %d cells are empty; --keep %s uses it", empty, f.Rows(), name)
+	case f.recipe.Missing == Auto && 2*empty > f.Rows() && candidate.role != kept:
+		f.leaveOut(mostlyEmpty, candidate.at, "%d of its %d cells are empty; --keep %s uses it", empty, f.Rows(), name)
 		return nil
-	case g.made.isCheck():
-	case column.Type == table.Text || g.role == category:
-		used, err := f.findCategories(g, column, name)
+	case candidate.made.isCheck():
+	case column.Type == table.Text || candidate.role == category:
+		used, err := f.findCategories(candidate, column, name)
 		if !used || err != nil {
 			return err
 		}
 	}
-	for _, v := range g.made.Absent {
-		f.notice(absent, "column %q: %s read as missing; --keep %s uses them as numbers", c.Name,
+	for _, v := range candidate.made.Absent {
+		f.notice(absent, "column %q: %s read as missing; --keep %s uses them as numbers", raw.Name,
 			text.Count(countOf(whole, v), fmt.Sprintf("cell with %v is", v), fmt.Sprintf("cells with %v are", v)), name)
 	}
-	g.column, g.empty = column, empty
-	if !g.asked && f.Rows() >= 3 {
-		g.constant = isConstant(column)
-		if !g.constant && g.made.Categories == nil {
-			g.likeID = likeID(column)
+	candidate.column, candidate.empty = column, empty
+	if !candidate.asked && f.Rows() >= 3 {
+		candidate.constant = isConstant(column)
+		if !candidate.constant && candidate.made.Categories == nil {
+			candidate.likeID = likeID(column)
 		}
 	}
-	g.shape = shapeOf(column, numbers)
-	g.filling = f.findFill(g, numbers)
+	candidate.shape = shapeOf(column, numbers)
+	candidate.filling = f.findFill(candidate, numbers)
 	return nil
 }
 
 // readTexts recognizes dates, and numbers with a few other texts among them. If the column is left out, used is false.
-func (f *fitting) readTexts(g *candidate, c *table.Column, name string) (used bool, err error) {
-	if holdsDates(c) {
-		order := orderOf(c)
+func (f *fitting) readTexts(candidate *candidate, column *table.Column, name string) (used bool, err error) {
+	if holdsDates(column) {
+		order := orderOf(column)
 		switch {
-		case f.options.Dates && order != "" && (&Feature{Dates: order}).clean(c, "").Type == table.Number:
-			g.made.Dates = order
+		case f.options.Dates && order != "" && (&Feature{Dates: order}).clean(column, "").Type == table.Number:
+			candidate.made.Dates = order
 			return true, nil
 		case f.options.Dates:
-			f.leaveOut(listed, g.at, "its dates have different formats, or some are invalid; --categorical %s makes each a category", name)
-		case g.asked:
-			return false, fault.Invalid("NOT_A_NUMBER", "column %q holds dates, not numbers; --dates numbers turns them into days, --categorical %s makes each a category", c.Name, name).With("column", c.Name)
+			f.leaveOut(listed, candidate.at, "its dates have different formats, or some are invalid; --categorical %s makes each a category", name)
+		case candidate.asked:
+			return false, fault.Invalid("NOT_A_NUMBER", "column %q holds dates, not numbers; --dates numbers turns them into days, --categorical %s makes each a category", column.Name, name).With("column", column.Name)
 		default:
-			f.leaveOut(dates, g.at, "it holds dates; --dates numbers uses them as days, --categorical %s makes each a category", name)
+			f.leaveOut(dates, candidate.at, "it holds dates; --dates numbers uses them as days, --categorical %s makes each a category", name)
 		}
 		return false, nil
 	}
-	if holdsTimes(c) {
-		g.made.Dates = hours
+	if holdsTimes(column) {
+		candidate.made.Dates = hours
 		return true, nil
 	}
-	row, ofID := mixedAt(c), looksLikeID(f.Table, g.at) && !g.asked
+	row, ofID := mixedAt(column), looksLikeID(f.Table, candidate.at) && !candidate.asked
 	if row < 0 && !ofID {
 		return true, nil
 	}
-	found := findStrays(c, f.recipe.Decimals)
+	found := findStrays(column, f.recipe.Decimals)
 	if found.count == 0 && found.numbers > 0 && ofID {
-		g.made.AbsentTexts = true // the reader took its numbers for texts because of its name
+		candidate.made.AbsentTexts = true // the reader took its numbers for texts because of its name
 		return true, nil
 	}
 	if row < 0 {
 		return true, nil
 	}
-	if g.role != kept && found.few() && otherDecimals(c) < 0 && (f.recipe.Decimals != "" || !ambiguousCommas(c)) {
-		g.made.AbsentTexts = true
-		f.notice(absent, "%s; --categorical %s makes all its values categories", strayNotice(f.Table, c, found), name)
+	if candidate.role != kept && found.few() && otherDecimals(column) < 0 && (f.recipe.Decimals != "" || !ambiguousCommas(column)) {
+		candidate.made.AbsentTexts = true
+		f.notice(absent, "%s; --categorical %s makes all its values categories", strayNotice(f.Table, column, found), name)
 		return true, nil
 	}
 	problem := "is not a number, unlike most cells of the column"
-	if isNumber(c.Texts[row]) {
+	if isNumber(column.Texts[row]) {
 		problem = "mixes decimal points and commas with the cells before"
 	}
-	return false, f.Fault(c, row, "NOT_A_NUMBER", "%.40q %s; correct it, or use --categorical %s to make the values categories, or --ignore %s; leave the cell empty if there is no value",
-		c.Texts[row], problem, name, name)
+	return false, f.Fault(column, row, "NOT_A_NUMBER", "%.40q %s; correct it, or use --categorical %s to make the values categories, or --ignore %s; leave the cell empty if there is no value",
+		column.Texts[row], problem, name, name)
 }
 
 // strayNotice describes the cells of a column that are read as missing because they are not numbers.
@@ -147,32 +147,32 @@ func strayNotice(t *table.Table, c *table.Column, found strays) string {
 // findCategories sets the categories of a candidate. If there are many values, the rare ones share one category; if
 // most cells are rare, the column is left out and used is false. Every value of a column that the user called
 // categorical is a category.
-func (f *fitting) findCategories(g *candidate, c *table.Column, name string) (used bool, err error) {
+func (f *fitting) findCategories(candidate *candidate, column *table.Column, name string) (used bool, err error) {
 	counts, first := map[string]int{}, map[string]string{} // of each value, and its first spelling
 	rows := 0
-	for value, count := range spellings(c) {
-		if g.role != category || g.coded {
+	for value, count := range spellings(column) {
+		if candidate.role != category || candidate.coded {
 			key := table.Folded(value)
 			if _, known := first[key]; !known {
 				first[key] = value
 			}
-			g.merged = g.merged || first[key] != value
+			candidate.merged = candidate.merged || first[key] != value
 			value = first[key]
 		}
 		counts[value] += count
 		rows += count
 	}
-	all := slices.SortedFunc(maps.Keys(counts), categoryOrder(c.Type))
-	if g.role == category && !g.coded || len(all) == 1 || len(all) <= fewValues && 2*len(all) <= c.Len() {
-		if len(all) > maxCategories {
-			return false, fault.Invalid("TOO_MANY_TEXTS", "column %q has more than %d different values, which is too many for categories; leave it out with --ignore", c.Name, maxCategories).With("column", c.Name)
+	values := slices.SortedFunc(maps.Keys(counts), categoryOrder(column.Type))
+	if candidate.role == category && !candidate.coded || len(values) == 1 || len(values) <= fewValues && 2*len(values) <= column.Len() {
+		if len(values) > maxCategories {
+			return false, fault.Invalid("TOO_MANY_TEXTS", "column %q has more than %d different values, which is too many for categories; leave it out with --ignore", column.Name, maxCategories).With("column", column.Name)
 		}
-		g.made.Categories = all
+		candidate.made.Categories = values
 		return true, nil
 	}
-	frequent := slices.Clone(all)
+	frequent := slices.Clone(values)
 	slices.SortStableFunc(frequent, func(a, b string) int { return counts[b] - counts[a] })
-	least, in := max(leastRows, c.Len()/leastShare), 0
+	least, in := max(leastRows, column.Len()/leastShare), 0
 	for at, value := range frequent {
 		if at == mostValues-1 || counts[value] < least {
 			frequent = frequent[:at]
@@ -181,28 +181,28 @@ func (f *fitting) findCategories(g *candidate, c *table.Column, name string) (us
 		in += counts[value]
 	}
 	if in == rows {
-		g.made.Categories = all
+		candidate.made.Categories = values
 		return true, nil
 	}
 	if 2*in < rows {
-		if first, other := unitsOf(c); other != "" {
-			f.leaveOut(listed, g.at, "its numbers have different units, such as %.40q and %.40q; convert them to one unit to use the column", first, other)
+		if first, other := unitsOf(column); other != "" {
+			f.leaveOut(listed, candidate.at, "its numbers have different units, such as %.40q and %.40q; convert them to one unit to use the column", first, other)
 			return false, nil
 		}
-		f.leaveOut(hardlyRepeats, g.at, "its %d different values hardly repeat in %d rows; --categorical %s makes each a category", len(all), rows, name)
+		f.leaveOut(hardlyRepeats, candidate.at, "its %d different values hardly repeat in %d rows; --categorical %s makes each a category", len(values), rows, name)
 		return false, nil
 	}
-	g.made.Other = cmp.Or(first[otherValues], otherValues) // as the column spells it, such as Other
-	for _, value := range all {
-		if slices.Contains(frequent, value) || value == g.made.Other {
-			g.made.Categories = append(g.made.Categories, value)
+	candidate.made.Other = cmp.Or(first[otherValues], otherValues) // as the column spells it, such as Other
+	for _, value := range values {
+		if slices.Contains(frequent, value) || value == candidate.made.Other {
+			candidate.made.Categories = append(candidate.made.Categories, value)
 		}
 	}
-	if counts[g.made.Other] == 0 {
-		g.made.Categories = append(g.made.Categories, g.made.Other)
+	if counts[candidate.made.Other] == 0 {
+		candidate.made.Categories = append(candidate.made.Categories, candidate.made.Other)
 	}
-	f.notice(rareValues, "column %q has %d different values: those in fewer than %s become one category, %q (%s); --categorical %s keeps all", c.Name, len(all),
-		text.Plural(max(least, lowest(counts, frequent)), "row"), g.made.Other, text.Plural(rows-in, "row"), name)
+	f.notice(rareValues, "column %q has %d different values: those in fewer than %s become one category, %q (%s); --categorical %s keeps all", column.Name, len(values),
+		text.Plural(max(least, lowest(counts, frequent)), "row"), candidate.made.Other, text.Plural(rows-in, "row"), name)
 	return true, nil
 }
 
@@ -266,37 +266,37 @@ func isConstant(c *table.Column) bool {
 }
 
 // noticeConstant reports the columns that are left out because they are constant.
-func (f *fitting) noticeConstant(list []candidate) {
-	if len(list) == 0 {
+func (f *fitting) noticeConstant(constants []candidate) {
+	if len(constants) == 0 {
 		return
 	}
 	var names, flags []string
-	for _, g := range list {
-		names, flags = append(names, g.made.Column), append(flags, f.typed(g.at))
+	for _, constant := range constants {
+		names, flags = append(names, constant.made.Column), append(flags, f.typed(constant.at))
 	}
 	format := "column %s is left out: it is the same in all rows; --keep %s uses it"
-	if len(list) > 1 {
+	if len(constants) > 1 {
 		format = "columns %s are left out: each is the same in all rows; --keep %s uses them"
 	}
 	f.notice(listed, format, quoted(names), typedList(flags))
 }
 
 // noticeCategories reports what the values of a column become.
-func (f *fitting) noticeCategories(g *candidate) {
-	c, made := g.column, &g.made
+func (f *fitting) noticeCategories(candidate *candidate) {
+	c, made := candidate.column, &candidate.made
 	switch {
 	case made.Dates != "":
 		f.notice(listed, "column %q %s", c.Name, momentOf(made.Dates).says)
-	case made.Categories == nil || g.role == category && !g.coded || made.Other != "":
-	case g.coded:
-		f.notice(codes, "column %q is named like a code: its %s; --keep %s reads them as quantities", c.Name, text.Count(len(made.Categories), "number is a category", "numbers are categories"), f.typed(g.at))
+	case made.Categories == nil || candidate.role == category && !candidate.coded || made.Other != "":
+	case candidate.coded:
+		f.notice(codes, "column %q is named like a code: its %s; --keep %s reads them as quantities", c.Name, text.Count(len(made.Categories), "number is a category", "numbers are categories"), f.typed(candidate.at))
 	case made.isSwitch():
 		f.notice(switches, "column %q %s: read as 1 or 0", c.Name, made.saysSwitch())
 	case len(made.Categories) == 1: // the user named it, or no other column is left
 		f.notice(listed, "column %q is always %s, so it does not affect the clusters", c.Name, quoted(made.Categories))
 	default:
 		like := ""
-		if g.merged {
+		if candidate.merged {
 			like = ", in upper or lower case"
 		}
 		f.notice(categories, "column %q has %s: %s%s; each becomes a column of 0 and 1", c.Name, text.Count(len(made.Categories), "category", "categories"), quoted(made.Categories), like)

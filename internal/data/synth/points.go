@@ -76,8 +76,11 @@ func Gaussians(n, d, k int, spread float64, rng *rand.Rand) (*dataset.Points, []
 	if err := checkSizes(n, k); err != nil {
 		return nil, nil, err
 	}
-	if d < 1 || d > math.MaxInt/8/n {
-		return nil, nil, fault.Invalid("BAD_DIMENSION", "the number of features is %d; it must be at least 1 and fit in memory", d)
+	if d < 1 {
+		return nil, nil, fault.Invalid("BAD_DIMENSION", "the number of features is %d; it must be at least 1", d)
+	}
+	if err := checkValues(n, d); err != nil {
+		return nil, nil, err
 	}
 	if err := checkNumber("spread", spread); err != nil {
 		return nil, nil, err
@@ -116,6 +119,16 @@ func checkSizes(n, k int) error {
 	return nil
 }
 
+// maxValues is the largest number of values to generate, 32 GiB: any number of points with two features.
+const maxValues = 1 << 32
+
+func checkValues(n, d int) error {
+	if d > maxValues/n {
+		return fault.Invalid("BAD_SIZE", "%d points of %d features have more than %d values; generate fewer", n, d, maxValues)
+	}
+	return nil
+}
+
 // checkNumber returns an error if a value is negative or not finite.
 func checkNumber(what string, value float64) error {
 	if !(value >= 0) || math.IsInf(value, 0) {
@@ -136,6 +149,9 @@ func WithBackground(points *dataset.Points, truth []int32, count int, rng *rand.
 	}
 	if count == 0 {
 		return points, truth, nil
+	}
+	if err := checkValues(points.N+count, points.D); err != nil {
+		return nil, nil, err
 	}
 	low, high := slices.Clone(points.Row(0)), slices.Clone(points.Row(0))
 	for i := range points.N {

@@ -315,9 +315,15 @@ func TestImpossibleRequestsAreFaults(t *testing.T) {
 			_, _, err := WithBackground(points, truth, -1, rng)
 			return err
 		},
-		"BAD_CLUSTER_COUNT":    func() error { _, _, err := Gaussians(3, 2, 4, 1, rng); return err },
-		"BAD_CLUSTER_COUNT 0":  func() error { _, _, err := Gaussians(3, 2, 0, 1, rng); return err },
-		"BAD_DIMENSION":        func() error { _, _, err := Gaussians(3, 0, 2, 1, rng); return err },
+		"BAD_CLUSTER_COUNT":   func() error { _, _, err := Gaussians(3, 2, 4, 1, rng); return err },
+		"BAD_CLUSTER_COUNT 0": func() error { _, _, err := Gaussians(3, 2, 0, 1, rng); return err },
+		"BAD_DIMENSION":       func() error { _, _, err := Gaussians(3, 0, 2, 1, rng); return err },
+		"BAD_SIZE (values)":   func() error { _, _, err := Gaussians(dataset.MaxRows, 1<<20, 2, 1, rng); return err },
+		"BAD_SIZE (background values)": func() error {
+			points, truth, _ := Gaussians(2, 1<<20, 2, 1, rng)
+			_, _, err := WithBackground(points, truth, dataset.MaxRows-2, rng)
+			return err
+		},
 		"BAD_NUMBER (spread)":  func() error { _, _, err := Gaussians(3, 1, 2, math.Inf(1), rng); return err },
 		"BAD_DEGREE":           func() error { _, _, err := Blocks(10, 2, 5, 1, rng); return err },
 		"BAD_DEGREE (outside)": func() error { _, _, err := Blocks(10, 1, 5, 1, rng); return err },

@@ -50,95 +50,95 @@ type csvCells struct {
 }
 
 // parse parses a block up to its first error and makes a table of its rows.
-func (l *csvLayout) parse(b scan.Block) (*csvRows, error) {
-	p := &csvRows{columns: make([]csvCells, len(l.columns))}
+func (l *csvLayout) parse(block scan.Block) (*csvRows, error) {
+	parsed := &csvRows{columns: make([]csvCells, len(l.columns))}
 	if !l.survey {
-		p.reserve(l.kinds, min(b.Lines, len(b.Text)/len(l.columns)+1))
+		parsed.reserve(l.kinds, min(block.Lines, len(block.Text)/len(l.columns)+1))
 	}
-	err := l.parseRows(p, b)
-	if err == nil && p.seen == nil && !l.survey && p.rows > 0 {
-		err = p.makeTable(l, b.FirstLine)
+	err := l.parseRows(parsed, block)
+	if err == nil && parsed.seen == nil && !l.survey && parsed.rows > 0 {
+		err = parsed.makeTable(l, block.FirstLine)
 	}
-	p.columns = nil
-	return p, err
+	parsed.columns = nil
+	return parsed, err
 }
 
 // parseRows parses a block up to its first error or, except in a survey, to a cell that contradicts the kind of its
 // column.
-func (l *csvLayout) parseRows(p *csvRows, b scan.Block) error {
+func (l *csvLayout) parseRows(parsed *csvRows, block scan.Block) error {
 	var cells [][]byte
-	quote, skipped := nextQuote(b.Text, 0), false
-	for at, line := 0, b.FirstLine; at < len(b.Text) && (p.seen == nil || l.survey); {
-		length := 1 + bytes.IndexByte(b.Text[at:], '\n')
-		if isBlank(b.Text[at : at+length]) {
-			p.odd.blank.add(line)
+	quote, skipped := nextQuote(block.Text, 0), false
+	for offset, line := 0, block.FirstLine; offset < len(block.Text) && (parsed.seen == nil || l.survey); {
+		length := 1 + bytes.IndexByte(block.Text[offset:], '\n')
+		if isBlank(block.Text[offset : offset+length]) {
+			parsed.odd.blank.add(line)
 			skipped = true
-			at += length
+			offset += length
 			line++
 			continue
 		}
-		if b.Text[at] == l.separator && l.isHollow(b.Text[at:at+length]) {
-			if p.hollow.rows == 0 {
-				p.hollow.firstLine = line
+		if block.Text[offset] == l.separator && l.isHollow(block.Text[offset:offset+length]) {
+			if parsed.hollow.rows == 0 {
+				parsed.hollow.firstLine = line
 			}
-			p.hollow.rows++
-			at += length
+			parsed.hollow.rows++
+			offset += length
 			line++
 			continue
 		}
-		if quote < at {
-			quote = nextQuote(b.Text, at)
+		if quote < offset {
+			quote = nextQuote(block.Text, offset)
 		}
-		if quote >= at+length && l.allPlain && !l.survey && !skipped && p.hollow.rows == 0 {
-			if l.parsePlain(p, b.Text[at:at+length]) {
-				at += length
-				p.rows++
+		if quote >= offset+length && l.allPlain && !l.survey && !skipped && parsed.hollow.rows == 0 {
+			if l.parsePlain(parsed, block.Text[offset:offset+length]) {
+				offset += length
+				parsed.rows++
 				line++
 				continue
 			}
-			p.undoRow()
+			parsed.undoRow()
 		}
 		var err error
-		start := at
-		if cells, at, err = l.split(b.Text, at, cells[:0]); err != nil {
+		start := offset
+		if cells, offset, err = l.split(block.Text, offset, cells[:0]); err != nil {
 			column := len(cells)
 			if errors.Is(err, errAfterQuote) {
 				column--
 			}
-			return l.inCell(line, column, reasonOf(err), "%v: %s", err, scan.Quote(scan.FirstLine(b.Text[start:])))
+			return l.inCell(line, column, reasonOf(err), "%v: %s", err, scan.Quote(scan.FirstLine(block.Text[start:])))
 		}
-		lines := bytes.Count(b.Text[start:at], []byte("\n"))
+		lines := bytes.Count(block.Text[start:offset], []byte("\n"))
 		if l.isAside(cells) {
-			p.odd.skipped.add(line)
+			parsed.odd.skipped.add(line)
 			skipped = true
 			line += lines
 			continue
 		}
 		if l.isNote(cells) {
-			if p.odd.notes.add(line); p.note == nil {
-				p.note = l.ragged(line, cells)
+			if parsed.odd.notes.add(line); parsed.note == nil {
+				parsed.note = l.ragged(line, cells)
 			}
 			skipped = true
 			line += lines
 			continue
 		}
-		if p.note != nil {
-			return p.note // it is not at the end
+		if parsed.note != nil {
+			return parsed.note // it is not at the end
 		}
-		if p.hollow.rows > 0 {
-			p.hollow.appendTo(p, l.kinds)
+		if parsed.hollow.rows > 0 {
+			parsed.hollow.appendTo(parsed, l.kinds)
 		}
 		if skipped {
-			p.jumps = append(p.jumps, table.Jump{Row: p.rows, Line: line})
+			parsed.jumps = append(parsed.jumps, table.Jump{Row: parsed.rows, Line: line})
 			skipped = false
 		}
-		p.odd.endBlank()
-		if err := l.parseCells(p, cells, line); err != nil {
+		parsed.odd.endBlank()
+		if err := l.parseCells(parsed, cells, line); err != nil {
 			return err
 		}
-		p.rows++
+		parsed.rows++
 		if line += lines; lines > 1 {
-			p.jumps = append(p.jumps, table.Jump{Row: p.rows, Line: line})
+			parsed.jumps = append(parsed.jumps, table.Jump{Row: parsed.rows, Line: line})
 		}
 	}
 	return nil
@@ -193,42 +193,42 @@ func (c *csvCells) textStart() int {
 }
 
 // parsePlain parses a line without quotes, including its end. It returns false if a cell is not of the plain form.
-func (l *csvLayout) parsePlain(p *csvRows, line []byte) bool {
-	at := 0
+func (l *csvLayout) parsePlain(parsed *csvRows, line []byte) bool {
+	start := 0
 	for column := range l.kinds {
-		c, kind := &p.columns[column], &l.kinds[column]
+		cells, kind := &parsed.columns[column], &l.kinds[column]
 		var after int
 		switch kind.Type {
 		case table.Integer:
 			var v int64
-			if v, after = shortInteger(line, at); after == at {
-				if !l.endsCell(line[at]) {
+			if v, after = shortInteger(line, start); after == start {
+				if !l.endsCell(line[start]) {
 					return false
 				}
-				c.empty = append(c.empty, p.rows)
+				cells.empty = append(cells.empty, parsed.rows)
 			}
-			c.integers = append(c.integers, v)
+			cells.integers = append(cells.integers, v)
 		case table.Number:
 			var v float64
-			if v, after = scan.ShortDecimal(line, at, kind.point); after == at || !l.endsCell(line[after]) {
-				after = at + l.cellEnd(line[at:])
-				cell := bytes.TrimSpace(line[at:after])
+			if v, after = scan.ShortDecimal(line, start, kind.point); after == start || !l.endsCell(line[after]) {
+				after = start + l.cellEnd(line[start:])
+				cell := bytes.TrimSpace(line[start:after])
 				if v = 0; table.IsMissingNumber(cell) {
-					c.empty = append(c.empty, p.rows)
+					cells.empty = append(cells.empty, parsed.rows)
 				} else if number, ok := parseNumber(cell, kind.point); ok && scan.IsFinite(number) {
 					v = number
 				} else {
 					return false
 				}
 			}
-			c.numbers = append(c.numbers, v)
+			cells.numbers = append(cells.numbers, v)
 		default:
-			after = at + l.cellEnd(line[at:])
-			cell := bytes.TrimSpace(line[at:after])
+			after = start + l.cellEnd(line[start:])
+			cell := bytes.TrimSpace(line[start:after])
 			if len(cell) > table.MaxTextBytes {
 				return false
 			}
-			c.appendText(cell, p.rows)
+			cells.appendText(cell, parsed.rows)
 		}
 		if line[after] == '\r' {
 			after++
@@ -239,7 +239,7 @@ func (l *csvLayout) parsePlain(p *csvRows, line []byte) bool {
 		if line[after] != l.separator {
 			return false
 		}
-		at = after + 1
+		start = after + 1
 	}
 	return false
 }
@@ -276,29 +276,29 @@ func (c *csvCells) appendText(cell []byte, row int) {
 }
 
 // parseCells parses the cells of a row in any form.
-func (l *csvLayout) parseCells(p *csvRows, cells [][]byte, line int) error {
+func (l *csvLayout) parseCells(parsed *csvRows, cells [][]byte, line int) error {
 	if width := len(l.columns); len(cells) > width && l.separator != ' ' && emptyCells(cells[width:]) == len(cells)-width {
 		cells = cells[:width]
 	}
 	if len(cells) != len(l.columns) {
 		return l.ragged(line, cells)
 	}
-	for at, cell := range cells {
-		c, kind := &p.columns[at], &l.kinds[at]
+	for column, cell := range cells {
+		values, kind := &parsed.columns[column], &l.kinds[column]
 		switch missing := table.IsMissingNumber(cell); {
 		case kind.Type == table.Text && l.survey:
 		case kind.Type == table.Text:
 			if len(cell) > table.MaxTextBytes {
-				return l.inCell(line, at, "BAD_TEXT", "%s has %d bytes; at most %d are supported; check for a missing quote", scan.Quote(cell), len(cell), table.MaxTextBytes)
+				return l.inCell(line, column, "BAD_TEXT", "%s has %d bytes; at most %d are supported; check for a missing quote", scan.Quote(cell), len(cell), table.MaxTextBytes)
 			}
-			c.appendText(cell, p.rows)
+			values.appendText(cell, parsed.rows)
 		case kind.Type == table.Integer:
 			v, padded, ok := integerCell(cell)
-			if !missing && (!ok || padded && (l.columns[at].isID || l.columns[at].isCode)) {
-				p.contradict(l, at, cell, line)
+			if !missing && (!ok || padded && (l.columns[column].isID || l.columns[column].isCode)) {
+				parsed.contradict(l, column, cell, line)
 			} else if !l.survey {
-				c.integers = append(c.integers, v)
-				c.mark(missing, p.rows)
+				values.integers = append(values.integers, v)
+				values.mark(missing, parsed.rows)
 			}
 		default:
 			v, ok := kind.parse(cell)
@@ -306,12 +306,12 @@ func (l *csvLayout) parseCells(p *csvRows, cells [][]byte, line int) error {
 				v = 0
 			}
 			if !missing && !ok {
-				p.contradict(l, at, cell, line)
+				parsed.contradict(l, column, cell, line)
 			} else if !scan.IsFinite(v) {
-				return l.inCell(line, at, "NOT_FINITE", "%s is not a finite number; correct it, or leave the cell empty to have it filled", scan.Quote(cell))
+				return l.inCell(line, column, "NOT_FINITE", "%s is not a finite number; correct it, or leave the cell empty to have it filled", scan.Quote(cell))
 			} else if !l.survey {
-				c.numbers = append(c.numbers, v)
-				c.mark(missing, p.rows)
+				values.numbers = append(values.numbers, v)
+				values.mark(missing, parsed.rows)
 			}
 		}
 	}
@@ -339,31 +339,31 @@ func (p *csvRows) contradict(l *csvLayout, column int, cell []byte, line int) {
 // makeTable converts the parsed rows to a table.
 func (p *csvRows) makeTable(l *csvLayout, firstLine int) error {
 	columns := make([]table.Column, len(p.columns))
-	for at := range columns {
-		c, from := &columns[at], &p.columns[at]
-		c.Name, c.Type, c.Integers, c.Numbers = l.columns[at].name, l.kinds[at].Type, from.integers, from.numbers
-		if c.Type == table.Text {
+	for number := range columns {
+		column, from := &columns[number], &p.columns[number]
+		column.Name, column.Type, column.Integers, column.Numbers = l.columns[number].name, l.kinds[number].Type, from.integers, from.numbers
+		if column.Type == table.Text {
 			if p.latin = !utf8.Valid(from.texts); p.latin {
 				return nil
 			}
 			if zero := bytes.IndexByte(from.texts, 0); zero >= 0 {
 				row := sort.SearchInts(from.ends, zero+1)
-				return l.inCell(p.lineOf(row, firstLine), at, "NOT_A_TEXT", "the cell has a zero byte; the file may be damaged or not a text file")
+				return l.inCell(p.lineOf(row, firstLine), number, "NOT_A_TEXT", "the cell has a zero byte; the file may be damaged or not a text file")
 			}
-			all, start := string(from.texts), 0
-			c.Texts = make([]string, p.rows)
+			texts, start := string(from.texts), 0
+			column.Texts = make([]string, p.rows)
 			for row, end := range from.ends {
-				if start < end && !utf8.RuneStart(all[start]) { // the cell before ends within a rune that this one continues
+				if start < end && !utf8.RuneStart(texts[start]) { // the cell before ends within a rune that this one continues
 					p.latin = true
 					return nil
 				}
-				c.Texts[row], start = all[start:end], end
+				column.Texts[row], start = texts[start:end], end
 			}
 		}
 		if len(from.empty) > 0 {
-			c.Empty = make([]bool, p.rows)
+			column.Empty = make([]bool, p.rows)
 			for _, row := range from.empty {
-				c.Empty[row] = true
+				column.Empty[row] = true
 			}
 		}
 	}

@@ -56,21 +56,21 @@ var ErrRestarted = errors.New("the table is read again from its first row")
 // Notices returns messages for the user about how ambiguous parts of the table were read.
 func (r *Reader) Notices() []string {
 	var unusual []string
-	own := decimalsOf(r.layout.columns)
-	decimals := cmp.Or(own, r.options.Decimals)
-	if usual := r.options.Decimals; own != "" && usual != "" && own != usual {
-		unusual = append(unusual, fmt.Sprintf("the decimal separator is %q, but in the model's data it was %q", own, usual))
+	found := decimalsOf(r.layout.columns)
+	decimals := cmp.Or(found, r.options.Decimals)
+	if usual := r.options.Decimals; found != "" && usual != "" && found != usual {
+		unusual = append(unusual, fmt.Sprintf("the decimal separator is %q, but in the model's data it was %q", found, usual))
 	}
-	for at := range r.layout.kinds {
-		c, k := &r.layout.columns[at], &r.layout.kinds[at]
-		notice := k.notice(c.name)
+	for number := range r.layout.kinds {
+		column, kind := &r.layout.columns[number], &r.layout.kinds[number]
+		notice := kind.notice(column.name)
 		switch {
 		case notice != "":
 			unusual = append(unusual, notice)
-		case k.Type == table.Integer && c.seen&sawZeros != 0:
-			unusual = append(unusual, fmt.Sprintf("column %q is read as numbers, without leading zeros; if these are codes, use --id-column, --categorical or --ignore", c.name))
-		case r.layout.separator == ';' && decimals == "" && k.point == '.' && c.seen&asPointGroups.bit() == 0 && c.seen&asSpaceComma.bit() != 0:
-			unusual = append(unusual, fmt.Sprintf("column %q: 1.234 is read as a decimal number; if it means 1234, remove the point", c.name))
+		case kind.Type == table.Integer && column.seen&sawZeros != 0:
+			unusual = append(unusual, fmt.Sprintf("column %q is read as numbers, without leading zeros; if these are codes, use --id-column, --categorical or --ignore", column.name))
+		case r.layout.separator == ';' && decimals == "" && kind.point == '.' && column.seen&asPointGroups.bit() == 0 && column.seen&asSpaceComma.bit() != 0:
+			unusual = append(unusual, fmt.Sprintf("column %q: 1.234 is read as a decimal number; if it means 1234, remove the point", column.name))
 		}
 	}
 	const most = 8

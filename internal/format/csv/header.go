@@ -235,32 +235,32 @@ func skipTitle(text []byte, d dialect) (length, lines int) {
 	const most = 20
 	var cells [][]byte
 	titles, comments, padded := 0, 0, false
-	for at := 0; at < len(text) && lines < most; {
-		end := bytes.IndexByte(text[at:], '\n')
+	for start := 0; start < len(text) && lines < most; {
+		end := bytes.IndexByte(text[start:], '\n')
 		if end < 0 {
 			break
 		}
-		end += at + 1
-		if !isBlank(text[at:end]) {
+		end += start + 1
+		if !isBlank(text[start:end]) {
 			var err error
-			if cells, _, err = d.split(text[:end], at, cells[:0]); err != nil {
+			if cells, _, err = d.split(text[:end], start, cells[:0]); err != nil {
 				break
 			}
 			filled := len(cells) - emptyCells(cells)
 			switch {
-			case text[at] == '#' && len(cells) != d.usualCells(text[end:]):
+			case text[start] == '#' && len(cells) != d.usualCells(text[end:]):
 				comments++
 			case len(cells) == 1:
 				titles++
 			case filled <= 1:
 				padded = true
-			case titles+comments == 0 && !padded, titles > 0 && len(cells) == 2, evenness(text[at:], d) < 0.5, padded && !d.startsWithNames(text[at:]):
+			case titles+comments == 0 && !padded, titles > 0 && len(cells) == 2, evenness(text[start:], d) < 0.5, padded && !d.startsWithNames(text[start:]):
 				return 0, 0
 			default:
-				return at, lines
+				return start, lines
 			}
 		}
-		at = end
+		start = end
 		lines++
 	}
 	return 0, 0

@@ -98,8 +98,8 @@ func unitOf(cell []byte) string {
 
 // cutUnit returns a cell without its unit, and whether it is a number with this one. A unit alone is a word.
 func cutUnit(cell []byte, unit string) (bare []byte, found bool) {
-	bare, own := splitUnit(cell)
-	return bare, len(bare) > 0 && singular(own) == unit
+	bare, written := splitUnit(cell)
+	return bare, len(bare) > 0 && singular(written) == unit
 }
 
 // splitUnit splits a cell after its last digit.

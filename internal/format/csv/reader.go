@@ -71,34 +71,34 @@ func Open(input restartable, o Options) (*Reader, error) {
 
 // sniff opens the input and detects its form.
 func (r *Reader) sniff() error {
-	s, err := r.begin()
+	source, err := r.begin()
 	if err != nil {
 		return err
 	}
-	prefix, err := peekRows(s)
+	prefix, err := peekRows(source)
 	if err != nil {
 		return err
 	}
-	d, start, lines := r.findTable(s, prefix)
+	d, start, lines := r.findTable(source, prefix)
 	length, blank := d.skipBlank(prefix[start:])
 	start, lines = start+length, lines+blank
 	b := sniffRows(prefix[start:], d)
 	if b.first == nil {
-		return r.noRow(s, d, prefix[start:], lines+1)
+		return r.noRow(source, d, prefix[start:], lines+1)
 	}
-	hasHeader := r.findHeader(b, s.Name)
+	hasHeader := r.findHeader(b, source.Name)
 	if b.hasUnits && !hasHeader {
 		b.learn(b.second)
 	}
-	if err := r.findColumns(s, b, d, hasHeader); err != nil {
+	if err := r.findColumns(source, b, d, hasHeader); err != nil {
 		return err
 	}
 	if r.skipped = lines; !hasHeader {
-		return r.start(s, start)
+		return r.start(source, start)
 	}
 	rows := 1
 	if b.hasUnits {
-		r.addNotice(fmt.Sprintf("%s: the second row belongs to the header, because it has words where the others have numbers: %s", s.Name, scan.Quote(bytes.Join(b.second, []byte{d.separator}))))
+		r.addNotice(fmt.Sprintf("%s: the second row belongs to the header, because it has words where the others have numbers: %s", source.Name, scan.Quote(bytes.Join(b.second, []byte{d.separator}))))
 		rows = 2
 	}
 	for range rows {
@@ -112,25 +112,25 @@ func (r *Reader) sniff() error {
 		r.skipped += bytes.Count(prefix[start:end], []byte("\n"))
 		start = end
 	}
-	return r.start(s, start)
+	return r.start(source, start)
 }
 
 // findTable returns the dialect of a text, and where the table begins: the number of bytes and lines before it.
-func (r *Reader) findTable(s *scan.Source, prefix []byte) (d dialect, start, lines int) {
+func (r *Reader) findTable(source *scan.Source, prefix []byte) (d dialect, start, lines int) {
 	separator, start := excelSeparator(prefix)
 	d.separator = cmp.Or(r.options.Delimiter, separator)
 	if d.separator == 0 {
 		rows := prefix[skipComments(prefix):]
-		d.separator = separatorOfNames(rows, sniffSeparator(rows, usualSeparator(s.Suffix)), r.options.Names)
+		d.separator = separatorOfNames(rows, sniffSeparator(rows, usualSeparator(source.Suffix)), r.options.Names)
 	}
 	if d.separator == ' ' && r.options.Delimiter == 0 {
-		r.addNotice(s.Name + ": cells are read as separated by spaces; if this is wrong, use --delimiter")
+		r.addNotice(source.Name + ": cells are read as separated by spaces; if this is wrong, use --delimiter")
 	}
 	lines = bytes.Count(prefix[:start], []byte("\n"))
 	length, skipped := skipTitle(prefix[start:], d)
 	if skipped > 0 {
 		title := bytes.Trim(prefix[start:start+length], " \r\n"+string(d.separator))
-		r.addNotice(fmt.Sprintf("%s: the table begins on line %d; the text before it is skipped: %s", s.Name, lines+skipped+1, scan.Quote(title)))
+		r.addNotice(fmt.Sprintf("%s: the table begins on line %d; the text before it is skipped: %s", source.Name, lines+skipped+1, scan.Quote(title)))
 	}
 	return d, start + length, lines + skipped
 }
@@ -149,7 +149,7 @@ func (r *Reader) findHeader(b *beginning, name string) bool {
 }
 
 // findColumns names the columns and collects what is known about each.
-func (r *Reader) findColumns(s *scan.Source, b *beginning, d dialect, hasHeader bool) error {
+func (r *Reader) findColumns(source *scan.Source, b *beginning, d dialect, hasHeader bool) error {
 	width, header := len(b.first), b.first
 	if !hasHeader {
 		header = nil
@@ -161,25 +161,25 @@ func (r *Reader) findColumns(s *scan.Source, b *beginning, d dialect, hasHeader 
 	}
 	columns, notices := nameColumns(header, width)
 	if len(columns) > table.MaxColumns {
-		return s.Invalid("TOO_MANY_COLUMNS", "the file has %d columns; at most %d are supported in a table, and any number in an array (.npy) or in sparse points (.svm, .npz)", len(columns), table.MaxColumns)
+		return source.Invalid("TOO_MANY_COLUMNS", "the file has %d columns; at most %d are supported in a table, and any number in an array (.npy) or in sparse points (.svm, .npz)", len(columns), table.MaxColumns)
 	}
 	for _, notice := range notices {
-		r.addNotice(s.Name + ": " + notice)
+		r.addNotice(source.Name + ": " + notice)
 	}
-	for at := range columns {
-		c := &columns[at]
-		if at < len(b.below) {
-			c.seen, c.unit = b.below[at], b.units[at]
+	for number := range columns {
+		column := &columns[number]
+		if number < len(b.below) {
+			column.seen, column.unit = b.below[number], b.units[number]
 		}
 		if !hasHeader {
-			c.seen |= classify(b.first[at], c.unit)
+			column.seen |= classify(b.first[number], column.unit)
 		}
-		if at < len(r.learned) {
-			c.seen |= r.learned[at]
+		if number < len(r.learned) {
+			column.seen |= r.learned[number]
 		}
-		c.asText = names(r.options.Texts, c.name, at)
+		column.asText = names(r.options.Texts, column.name, number)
 	}
-	r.layout = csvLayout{dialect: d, name: s.Name, columns: columns, header: header}
+	r.layout = csvLayout{dialect: d, name: source.Name, columns: columns, header: header}
 	return nil
 }
 
@@ -287,17 +287,17 @@ func (r *Reader) Next() (*table.Table, error) {
 				return nil, r.finish()
 			}
 		}
-		b := r.queue[0]
-		if b.Err != nil {
-			return nil, b.Err
+		block := r.queue[0]
+		if block.Err != nil {
+			return nil, block.Err
 		}
-		if b.Parsed.rows > 0 && r.note != nil {
+		if block.Parsed.rows > 0 && r.note != nil {
 			return nil, r.note
 		}
-		if b.Parsed.seen != nil || b.Parsed.latin {
+		if block.Parsed.seen != nil || block.Parsed.latin {
 			return nil, r.restart()
 		}
-		if b.Parsed.rows > 0 && r.hollow.rows > 0 {
+		if block.Parsed.rows > 0 && r.hollow.rows > 0 {
 			if r.rows += min(r.hollow.rows, maxHollow); r.rows > table.MaxRows {
 				return nil, r.tooManyRows()
 			}
@@ -305,20 +305,20 @@ func (r *Reader) Next() (*table.Table, error) {
 		}
 		r.queue = r.queue[1:]
 		if r.hollow.rows == 0 {
-			r.hollow = b.Parsed.hollow
+			r.hollow = block.Parsed.hollow
 		} else {
-			r.hollow.rows += b.Parsed.hollow.rows
+			r.hollow.rows += block.Parsed.hollow.rows
 		}
-		r.odd.merge(&b.Parsed.odd, b.Parsed.rows)
-		r.note = cmp.Or(r.note, b.Parsed.note)
+		r.odd.merge(&block.Parsed.odd, block.Parsed.rows)
+		r.note = cmp.Or(r.note, block.Parsed.note)
 		if r.odd.notes.count > maxNotes {
 			return nil, r.note
 		}
-		if r.rows += b.Parsed.rows; r.rows > table.MaxRows {
+		if r.rows += block.Parsed.rows; r.rows > table.MaxRows {
 			return nil, r.tooManyRows()
 		}
-		if b.Parsed.table != nil {
-			return b.Parsed.table, nil
+		if block.Parsed.table != nil {
+			return block.Parsed.table, nil
 		}
 	}
 }

@@ -90,8 +90,8 @@ func (m *memory) finish(rows int, found Eigenpairs) {
 	})
 }
 
-// found returns what an earlier process found. It reports false unless that has the given numbers of vectors and
-// values; mayDraw checks the number of random draws.
+// found returns what an earlier process found. It reports false if there is no result, or one with other numbers of
+// vectors and values; mayDraw checks the number of random draws.
 func (m *memory) found(rows, vectors, values int, mayDraw func(drawn int, told log) bool, observe func(Progress)) (found Eigenpairs, known bool) {
 	r := m.piece.Result()
 	if r == nil {

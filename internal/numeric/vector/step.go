@@ -10,10 +10,10 @@ import (
 
 // Stepped is the outcome of a step.
 type Stepped struct {
-	Moves         []labeling.Move // as by Assign
-	Sorted        []labeling.Move // the same, as by SortedMoves
-	Changes       []float64       // as by Update
-	Before, After [][]float64     // as by Scatter of kind Total, of the labels before and after the moves
+	Moves         []labeling.Move // what Assign returns
+	Sorted        []labeling.Move // the same moves, sorted for Update
+	Changes       []float64       // what Update returns
+	Before, After [][]float64     // what Scatter of kind Total returns, before and after the moves
 }
 
 // Step takes the labels of the given tiles from step to step+1 by the moves that Assign finds. It returns what Scatter

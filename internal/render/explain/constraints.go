@@ -34,12 +34,29 @@ func (e *explainer) constraints() (all []string) {
 
 // Satisfied says in a sentence how many constraints an answer satisfies.
 func Satisfied(c *cleavev1.ConstraintReport) string {
-	total, satisfied := text.Grouped(int(c.GetTotal())), text.Grouped(int(c.GetSatisfied()))
-	if c.GetSatisfied() == c.GetTotal() {
-		return fmt.Sprintf("All %s constraints are satisfied.", total)
+	total, violated := text.GroupedCount(int(c.GetTotal()), "constraint is", "constraints are"), c.GetTotal()-c.GetSatisfied()
+	switch {
+	case violated > 0:
+		verb := "are"
+		if violated == 1 {
+			verb = "is"
+		}
+		return fmt.Sprintf("%s of %s satisfied; %s %s violated.", text.Grouped(int(c.GetSatisfied())), total, strings.Join(Violated(c), " and "), verb)
+	case c.GetTotal() == 1:
+		return "The constraint is satisfied."
 	}
-	return fmt.Sprintf("%s of %s constraints are satisfied; %s and %s are violated.", satisfied, total,
-		text.Plural(int(c.GetMustLinkViolated()), "must-link"), text.Plural(int(c.GetCannotLinkViolated()), "cannot-link"))
+	return fmt.Sprintf("All %s satisfied.", total)
+}
+
+// Violated counts the violated constraints of each kind that has some: "1 must-link", "2 cannot-links".
+func Violated(c *cleavev1.ConstraintReport) (kinds []string) {
+	if must := c.GetMustLinkViolated(); must > 0 {
+		kinds = append(kinds, text.Plural(int(must), "must-link"))
+	}
+	if cannot := c.GetCannotLinkViolated(); cannot > 0 {
+		kinds = append(kinds, text.Plural(int(cannot), "cannot-link"))
+	}
+	return kinds
 }
 
 // worst names the heaviest violated constraints, and the points that are in several of them.
@@ -227,6 +244,6 @@ func (e *explainer) suspects() []string {
 	}
 	return []string{
 		Contradicted(e.r),
-		fmt.Sprintf("%s %s; the last number is how clearly the data contradicts it, 1 at most.", lead, strings.Join(named, ", ")),
+		fmt.Sprintf("%s %s; the number is how clearly the data contradicts it, from 0 to 1.", lead, strings.Join(named, ", ")),
 	}
 }

@@ -84,7 +84,11 @@ func Objective(r *cleavev1.Result, number func(float64) string) string {
 	if share < 0.05 {
 		return fmt.Sprintf("%s is %s; it hardly changed, so the start was good already.", objective, number(last))
 	}
-	return fmt.Sprintf("%s went from %s to %s, by %s%%.", objective, number(first), number(last), strconv.FormatFloat(share, 'g', 2, 64))
+	change := "fell"
+	if last > first {
+		change = "rose"
+	}
+	return fmt.Sprintf("%s %s by %s%%, from %s to %s.", objective, change, strconv.FormatFloat(share, 'g', 2, 64), number(first), number(last))
 }
 
 // Phase is something that a run spent time on: "trying 20 methods".

@@ -249,8 +249,9 @@ func (e *explainer) advice() (all []string) {
 		}
 	}
 	say(stopped == cleavev1.StopReason_STOP_REASON_MAX_ITERATIONS, "Give it more iterations: --max-iterations %d.", max(2*r.GetIterations(), 200))
-	say(stopped == cleavev1.StopReason_STOP_REASON_CYCLE, "Use more restarts, so that one of them converges: --restarts 20.")
-	say(stopped == cleavev1.StopReason_STOP_REASON_TIME_LIMIT || stopped == cleavev1.StopReason_STOP_REASON_CANCELLED, "Give it more time (--timeout), or more workers: cleave plan says what it takes.")
+	say(stopped == cleavev1.StopReason_STOP_REASON_CYCLE, "Use more restarts, so that one of them converges: --restarts %d.", max(20, 2*e.Spec.GetRestarts()))
+	say(stopped == cleavev1.StopReason_STOP_REASON_CANCELLED, "Let it run to its end.")
+	say(stopped == cleavev1.StopReason_STOP_REASON_TIME_LIMIT, "Give it more time (--timeout), or more workers: cleave plan says what it takes.")
 	say(stopped == cleavev1.StopReason_STOP_REASON_MAX_PRODUCTS, "Accept less accurate eigenvectors (--tolerance 1e-5), or join loose pieces of the graph (--components join).")
 	say(filled < len(sizes), "Ask for fewer clusters: --k %d.", filled)
 	if e.oneHuge || e.warned("SINGLETON_CLUSTERS") {

@@ -49,7 +49,7 @@ func TestWhatIsSaid(t *testing.T) {
 		{"ordinary", func(f *Facts) {
 			f.Spec = &cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}}
 		},
-			[]string{"90 points were put into 3 clusters by kmeans.", "after 7 iterations, no point moved", "(kmeans) went from 100 to 50, by 50%.", "2 s, 75% of it for iterations.", "None looks wrong", "Nothing looks wrong."},
+			[]string{"90 points were put into 3 clusters by kmeans.", "after 7 iterations, no point moved", "(kmeans) fell by 50%, from 100 to 50.", "2 s, 75% of it for iterations.", "None looks wrong", "Nothing looks wrong."},
 			[]string{"Constraints\n", "Warnings", "Why this method", "Against the truth"}},
 		{"seeds", func(f *Facts) {
 			f.Spec = &cleavev1.JobSpec{Supervision: &cleavev1.Supervision{Seeds: &cleavev1.TableInput{}}}
@@ -120,10 +120,15 @@ func TestWhatIsSaid(t *testing.T) {
 			f.Result.Iterations, f.Result.History[1].Moved = 500, 4
 		}, []string{"did not converge: it was stopped after 500 iterations, the limit; the last one still moved 4 points.", "--max-iterations 1000"}, nil},
 		{"cycle", func(f *Facts) { f.Result.StopReason = cleavev1.StopReason_STOP_REASON_CYCLE }, []string{"the labels began to repeat", "--restarts 20"}, nil},
+		{"cycle of many restarts", func(f *Facts) {
+			f.Result.StopReason, f.Spec = cleavev1.StopReason_STOP_REASON_CYCLE, &cleavev1.JobSpec{Restarts: 50}
+		}, []string{"--restarts 100"}, nil},
+		{"risen", func(f *Facts) { f.Result.History[1].Objective = 150 }, []string{"(kmeans) rose by 50%, from 100 to 150."}, nil},
+		{"negative", func(f *Facts) { f.Result.History[0].Objective, f.Result.History[1].Objective = -100, -150 }, []string{"(kmeans) fell by 50%, from -100 to -150."}, nil},
 		{"time limit", func(f *Facts) { f.Result.StopReason = cleavev1.StopReason_STOP_REASON_TIME_LIMIT }, []string{"reached its time limit after 7 iterations", "--timeout"}, nil},
 		{"canceled early", func(f *Facts) {
 			f.Result = &cleavev1.Result{State: cleavev1.JobState_JOB_STATE_CANCELLED, StopReason: cleavev1.StopReason_STOP_REASON_CANCELLED}
-		}, []string{"The job was canceled before it had labels.", "Give it more time"}, []string{"Clusters", "objective", "Nothing looks wrong"}},
+		}, []string{"The job was canceled before it had labels.", "Let it run to its end."}, []string{"Clusters", "objective", "Nothing looks wrong", "--timeout"}},
 		{"sizes", func(f *Facts) { f.Result.ClusterSizes, f.Result.K = []uint32{1, 0, 970, 9, 20}, 5 },
 			[]string{"The smallest has 0 points, the largest 970.", "1 cluster has no point: 1.", "2 clusters are much smaller than the others: 0, 3.", "Cluster 2 has 97% of all points", "--k 4", "--knn 10"}, nil},
 		{"a single point", func(f *Facts) {
@@ -139,7 +144,7 @@ func TestWhatIsSaid(t *testing.T) {
 			f.Labels = []int32{0, 1, 1, 1, 2, 2}
 			f.Constraints = []constraint.Constraint{must(0, 1), must(0, 2), must(0, 3), {I: 0, J: 4, Kind: constraint.MustLink, Weight: 7, Weighted: true}, must(4, 5), {I: 0, J: 5, Kind: constraint.CannotLink}}
 			f.IDs = []string{"a", "b", "c", "d", "e", "f"}
-		}, []string{"2 of 6 constraints are satisfied; 4 must-links and 0 cannot-links are violated.", "The violated ones are must a-e of weight 7, must a-b, must a-c, must a-d.",
+		}, []string{"2 of 6 constraints are satisfied; 4 must-links are violated.", "The violated ones are must a-e of weight 7, must a-b, must a-c, must a-d.",
 			"so the points themselves may be wrong: a (4 of its 5).", "Check the points", "cop-kmeans"}, nil},
 		{"truth", func(f *Facts) { f.Run = &cleavev1.RunRecord{Evaluation: &cleavev1.Evaluation{Ari: 0.5, Nmi: 0.4}} }, []string{"somewhat like the true classes: the adjusted Rand index is 0.50"}, nil},
 		{"warnings", func(f *Facts) { f.Result.Warnings = []*cleavev1.Notice{{Message: "column 3 decides alone"}} }, []string{"Warnings\nColumn 3 decides alone.\n"}, nil},
@@ -219,5 +224,20 @@ func TestFilesOfAJob(t *testing.T) {
 	}
 	if got := said(Facts{Result: r, Run: &cleavev1.RunRecord{}}); strings.Contains(got, hint) {
 		t.Errorf("a folder has its files:\n%s", got)
+	}
+}
+
+func TestSatisfied(t *testing.T) {
+	for want, c := range map[string]*cleavev1.ConstraintReport{
+		"The constraint is satisfied.":                                                          {Total: 1, Satisfied: 1},
+		"0 of 1 constraint is satisfied; 1 must-link is violated.":                              {Total: 1, MustLinkViolated: 1},
+		"All 1,200 constraints are satisfied.":                                                  {Total: 1200, Satisfied: 1200},
+		"2 of 3 constraints are satisfied; 1 cannot-link is violated.":                          {Total: 3, Satisfied: 2, CannotLinkViolated: 1},
+		"1 of 3 constraints are satisfied; 1 must-link and 1 cannot-link are violated.":         {Total: 3, Satisfied: 1, MustLinkViolated: 1, CannotLinkViolated: 1},
+		"995 of 1,000 constraints are satisfied; 2 must-links and 3 cannot-links are violated.": {Total: 1000, Satisfied: 995, MustLinkViolated: 2, CannotLinkViolated: 3},
+	} {
+		if got := Satisfied(c); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }

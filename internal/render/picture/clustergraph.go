@@ -42,28 +42,28 @@ func (c ClusterGraphPlot) Figure() (*Figure, error) {
 	if err := checkLabels(c.Graph.N, c.K, c.Labels, c.Pairs, nil); err != nil {
 		return nil, fmt.Errorf("draw the cluster graph: %w", err)
 	}
-	g := &Figure{Title: c.Title, Subtitle: c.Subtitle, id: "map", label: c.Label, width: figureWidth, height: figureHeight}
-	g.about = "A disc is a cluster, its area the number of vertices; lines show the weight between clusters."
-	g.Clusters = clusterEntries(c.Labels, c.K, c.Classes, nil)
-	f := frame{left: 12, top: 12, right: figureWidth - buttonRoom, bottom: figureHeight - 12, x: axis{hi: 1}, y: axis{hi: 1}}
-	g.zoom = &f
-	discs := largestClusters(g.Clusters)
+	figure := &Figure{Title: c.Title, Subtitle: c.Subtitle, id: "map", label: c.Label, width: figureWidth, height: figureHeight}
+	figure.about = "A disc is a cluster, its area the number of vertices; lines show the weight between clusters."
+	figure.Clusters = clusterEntries(c.Labels, c.K, c.Classes, nil)
+	area := frame{left: 12, top: 12, right: figureWidth - buttonRoom, bottom: figureHeight - 12, x: axis{hi: 1}, y: axis{hi: 1}}
+	figure.zoom = &area
+	discs := largestClusters(figure.Clusters)
 	links := c.links()
 	between := links.between(discs)
 	shown := between[:min(len(between), maxLinks)]
-	places := placeDiscs(g.Clusters, discs, f)
+	places := placeDiscs(figure.Clusters, discs, area)
 	widest := math.Min(10, 50/float64(len(discs))) // many wide lines would cover each other
 	for _, l := range slices.Backward(shown) {     // the heaviest on top
 		width := int(math.Ceil(widest * l.weight / shown[0].weight))
-		g.data.line(fmt.Sprintf("link edge w%d", width), places[l.a].center, places[l.b].center)
+		figure.data.line(fmt.Sprintf("link edge w%d", width), places[l.a].center, places[l.b].center)
 	}
-	names := namer{frame: f, members: make([][]point, c.K)}
+	names := namer{frame: area, members: make([][]point, c.K)}
 	for _, cluster := range discs {
-		title := fmt.Sprintf("cluster %d: %s", cluster, text.Count(g.Clusters[cluster].Size, "vertex", "vertices"))
-		g.data.mark(cluster, "", places[cluster].center, places[cluster].radius, title)
+		title := fmt.Sprintf("cluster %d: %s", cluster, text.Count(figure.Clusters[cluster].Size, "vertex", "vertices"))
+		figure.data.mark(cluster, "", places[cluster].center, places[cluster].radius, title)
 	}
 	for _, cluster := range discs {
-		names.add(g, g.Clusters[cluster], places[cluster].center)
+		names.add(figure, figure.Clusters[cluster], places[cluster].center)
 	}
 
 	_, violated := splitPairs(c.Pairs, c.Labels)
@@ -71,22 +71,22 @@ func (c ClusterGraphPlot) Figure() (*Figure, error) {
 	mustViolated, cannotViolated := constraint.CountKinds(violated)
 	satisfied := func(name string, all, violated int) {
 		if all > 0 {
-			g.Kinds = append(g.Kinds, KindEntry{Name: name + "s satisfied", Count: fmt.Sprintf("%s of %s", text.Grouped(all-violated), text.Grouped(all))})
+			figure.Kinds = append(figure.Kinds, KindEntry{Name: name + "s satisfied", Count: fmt.Sprintf("%s of %s", text.Grouped(all-violated), text.Grouped(all))})
 		}
 	}
 	satisfied("must-link", must, mustViolated)
 	satisfied("cannot-link", cannot, cannotViolated)
 	if links.total > 0 {
-		g.Kinds = append(g.Kinds,
+		figure.Kinds = append(figure.Kinds,
 			KindEntry{Name: "edge weight within clusters", Count: fmt.Sprintf("%.1f%%", 100*links.inside/links.total)},
 			KindEntry{Name: "between clusters", Count: fmt.Sprintf("%.1f%%", 100*(links.total-links.inside)/links.total)})
 	}
 	nonEmpty := 0
-	for _, e := range g.Clusters {
-		nonEmpty += min(1, e.Size)
+	for _, entry := range figure.Clusters {
+		nonEmpty += min(1, entry.Size)
 	}
-	g.Note = drawnNote(drawn{len(discs), nonEmpty, "clusters, the largest"}, drawn{len(shown), len(between), "lines between them, the heaviest"})
-	return g, nil
+	figure.Note = drawnNote(drawn{len(discs), nonEmpty, "clusters, the largest"}, drawn{len(shown), len(between), "lines between them, the heaviest"})
+	return figure, nil
 }
 
 // largestClusters returns the clusters to draw, in the order of their numbers; empty ones have no disc.

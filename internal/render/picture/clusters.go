@@ -57,18 +57,18 @@ func (c ClustersPlot) Figure() (*Figure, error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("draw the clusters: %w", err)
 	}
-	g := &Figure{Title: c.Title, Subtitle: c.Subtitle, id: "map", label: c.Label, width: figureWidth, height: figureHeight}
-	f := c.frame()
-	g.zoom = &f
-	g.drawFrame(f)
+	figure := &Figure{Title: c.Title, Subtitle: c.Subtitle, id: "map", label: c.Label, width: figureWidth, height: figureHeight}
+	frame := c.frame()
+	figure.zoom = &frame
+	figure.drawFrame(frame)
 	satisfied, violated := splitPairs(c.Pairs, c.Labels)
 	drawnSatisfied, drawnViolated := choose.At(satisfied, evenSample(len(satisfied), maxConstraints)), choose.At(violated, evenSample(len(violated), maxConstraints))
 	points := c.choose(slices.Concat(drawnViolated, drawnSatisfied))
-	g.class = crowding(len(points))
+	figure.class = crowding(len(points))
 	edges, allEdges := c.edges(points)
 	centers := evenSample(len(c.Centers), maxCenters)
 
-	place := func(i int32) point { return f.at(c.XY[i][0], c.XY[i][1]) }
+	place := func(i int32) point { return frame.at(c.XY[i][0], c.XY[i][1]) }
 	edgeClass := "edge"
 	if len(edges) > manyEdges {
 		edgeClass = "edge many"
@@ -78,21 +78,21 @@ func (c ClustersPlot) Figure() (*Figure, error) {
 		for _, e := range edges {
 			d.WriteString(pathThrough([]point{place(e[0]), place(e[1])}))
 		}
-		g.data.path("link "+edgeClass, d.String(), "")
+		figure.data.path("link "+edgeClass, d.String(), "")
 	}
 	for _, p := range drawnSatisfied {
-		g.data.line("link "+pairClass(p, false), place(p.I), place(p.J))
+		figure.data.line("link "+pairClass(p, false), place(p.I), place(p.J))
 	}
 	differs, mismatches := c.mismatches()
-	c.drawPoints(g, points, drawnViolated, differs, place)
+	c.drawPoints(figure, points, drawnViolated, differs, place)
 	for _, cluster := range centers {
-		g.data.use("center", cluster, "mark "+ColorClass(cluster)+" center", f.at(c.Centers[cluster][0], c.Centers[cluster][1]), fmt.Sprintf("centroid of cluster %d", cluster))
+		figure.data.use("center", cluster, "mark "+ColorClass(cluster)+" center", frame.at(c.Centers[cluster][0], c.Centers[cluster][1]), fmt.Sprintf("centroid of cluster %d", cluster))
 	}
-	c.addClusters(g, f, points)
+	c.addClusters(figure, frame, points)
 
 	kind := func(class, name string, count int) {
 		if count > 0 {
-			g.Kinds = append(g.Kinds, KindEntry{class, name, text.Grouped(count)})
+			figure.Kinds = append(figure.Kinds, KindEntry{class, name, text.Grouped(count)})
 		}
 	}
 	kind("center", "centroid", len(c.Centers))
@@ -111,13 +111,13 @@ func (c ClustersPlot) Figure() (*Figure, error) {
 
 	noun := cmp.Or(c.Noun, "points")
 	all := 0
-	for _, entry := range g.Clusters {
+	for _, entry := range figure.Clusters {
 		all += entry.Size
 	}
-	g.Note = drawnNote(
+	figure.Note = drawnNote(
 		drawn{len(points), all, noun}, drawn{len(drawnSatisfied) + len(drawnViolated), len(c.Pairs), "constraints"},
 		drawn{len(edges), allEdges, "edges"}, drawn{len(centers), len(c.Centers), "centroids"})
-	return g, nil
+	return figure, nil
 }
 
 // drawn is how many of all things of a kind are drawn. noun is their plural.
@@ -303,7 +303,7 @@ func (c ClustersPlot) edges(points []int32) (edges [][2]int32, total int) {
 
 // drawPoints draws the points, then the violated constraints, then the points at their ends. See mismatches for
 // differs.
-func (c ClustersPlot) drawPoints(g *Figure, points []int32, violated []constraint.Pair, differs []bool, place func(int32) point) {
+func (c ClustersPlot) drawPoints(figure *Figure, points []int32, violated []constraint.Pair, differs []bool, place func(int32) point) {
 	ends := map[int32]bool{}
 	for _, p := range violated {
 		ends[p.I], ends[p.J] = true, true
@@ -322,7 +322,7 @@ func (c ClustersPlot) drawPoints(g *Figure, points []int32, violated []constrain
 		if c.Describe != nil {
 			title = c.Describe(int(i))
 		}
-		g.data.mark(int(c.Labels[i]), class, place(i), 0, title)
+		figure.data.mark(int(c.Labels[i]), class, place(i), 0, title)
 	}
 	for _, i := range points {
 		if !ends[i] {
@@ -330,8 +330,8 @@ func (c ClustersPlot) drawPoints(g *Figure, points []int32, violated []constrain
 		}
 	}
 	for _, p := range violated {
-		g.data.line("casing", place(p.I), place(p.J))
-		g.data.line("link "+pairClass(p, true), place(p.I), place(p.J))
+		figure.data.line("casing", place(p.I), place(p.J))
+		figure.data.line("link "+pairClass(p, true), place(p.I), place(p.J))
 	}
 	for _, i := range points {
 		if ends[i] {
@@ -360,36 +360,36 @@ func (c ClustersPlot) addFades(points []int32, kind func(class, name string, cou
 
 // addClusters lists the clusters. The name of each is written at the member that is nearest to the mean of its drawn
 // points, or above its center.
-func (c ClustersPlot) addClusters(g *Figure, f frame, points []int32) {
-	g.Clusters = clusterEntries(c.Labels, c.K, c.Classes, c.Sizes)
+func (c ClustersPlot) addClusters(figure *Figure, frame frame, points []int32) {
+	figure.Clusters = clusterEntries(c.Labels, c.K, c.Classes, c.Sizes)
 	counts, least := make([]float64, c.K), slices.Repeat([]float64{math.Inf(1)}, c.K)
 	for _, i := range points {
 		counts[c.Labels[i]]++
 	}
 	for _, i := range points {
-		e := &g.Clusters[c.Labels[i]]
-		e.X, e.Y, e.Drawn = e.X+c.XY[i][0]/counts[c.Labels[i]], e.Y+c.XY[i][1]/counts[c.Labels[i]], true
+		entry := &figure.Clusters[c.Labels[i]]
+		entry.X, entry.Y, entry.Drawn = entry.X+c.XY[i][0]/counts[c.Labels[i]], entry.Y+c.XY[i][1]/counts[c.Labels[i]], true
 	}
 	middle := make([]int32, c.K)
 	for _, i := range points {
-		e := g.Clusters[c.Labels[i]]
-		if d := math.Hypot(c.XY[i][0]-e.X, c.XY[i][1]-e.Y); d < least[c.Labels[i]] {
+		entry := figure.Clusters[c.Labels[i]]
+		if d := math.Hypot(c.XY[i][0]-entry.X, c.XY[i][1]-entry.Y); d < least[c.Labels[i]] {
 			middle[c.Labels[i]], least[c.Labels[i]] = i, d
 		}
 	}
-	n := namer{frame: f, members: make([][]point, c.K), beside: len(c.Centers) > 0}
+	names := namer{frame: frame, members: make([][]point, c.K), beside: len(c.Centers) > 0}
 	for _, i := range points {
-		n.members[c.Labels[i]] = append(n.members[c.Labels[i]], f.at(c.XY[i][0], c.XY[i][1]))
+		names.members[c.Labels[i]] = append(names.members[c.Labels[i]], frame.at(c.XY[i][0], c.XY[i][1]))
 	}
-	for _, e := range g.Clusters {
-		if !e.Drawn {
+	for _, entry := range figure.Clusters {
+		if !entry.Drawn {
 			continue
 		}
-		at := c.XY[middle[e.Cluster]]
-		if n.beside {
-			at = c.Centers[e.Cluster]
+		center := c.XY[middle[entry.Cluster]]
+		if names.beside {
+			center = c.Centers[entry.Cluster]
 		}
-		n.add(g, e, f.at(at[0], at[1]))
+		names.add(figure, entry, frame.at(center[0], center[1]))
 	}
 }
 

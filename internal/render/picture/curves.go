@@ -46,28 +46,28 @@ func (c CurvesPlot) Figure() (*Figure, error) {
 	if columns == 1 {
 		height = 330
 	}
-	g := &Figure{Title: c.Title, Subtitle: c.Subtitle, width: figureWidth}
+	figure := &Figure{Title: c.Title, Subtitle: c.Subtitle, width: figureWidth}
 	names := c.names()
-	top := g.curveLegend(names) + 8
+	top := figure.curveLegend(names) + 8
 	x, y := c.axes(columns)
 	left := max(margin, roomLeft(axis{name: c.Y, ticks: y.ticks}))
-	width := (g.width - left - float64(columns-1)*panelGap) / float64(columns)
+	width := (figure.width - left - float64(columns-1)*panelGap) / float64(columns)
 	below := roomBelow(axis{ticks: x.ticks})
 	for at, panel := range c.Panels {
 		row, column := at/columns, at%columns
-		f := frame{left: left + float64(column)*(width+panelGap), x: x, y: y}
-		f.top = top + float64(row)*(height+panelTitleRoom+panelGap+below) + panelTitleRoom
-		f.right, f.bottom = f.left+width, f.top+height
+		area := frame{left: left + float64(column)*(width+panelGap), x: x, y: y}
+		area.top = top + float64(row)*(height+panelTitleRoom+panelGap+below) + panelTitleRoom
+		area.right, area.bottom = area.left+width, area.top+height
 		if column == 0 { // each row of panels has one name, and values at its first panel only
-			f.y.name = c.Y
+			area.y.name = c.Y
 		}
 		if at+columns >= len(c.Panels) {
-			f.x.name = c.X
+			area.x.name = c.X
 		}
-		g.drawPanel(f, panel, column == 0, names, c.WholeX)
+		figure.drawPanel(area, panel, column == 0, names, c.WholeX)
 	}
-	g.height = top + float64(rows)*(height+panelTitleRoom+panelGap+below)
-	return g, nil
+	figure.height = top + float64(rows)*(height+panelTitleRoom+panelGap+below)
+	return figure, nil
 }
 
 // check reports curves whose lists differ in length, and values that are not finite.
@@ -195,27 +195,27 @@ const barStep, barHeight = 24.0, 15.0
 
 // Figure draws shares as horizontal bars, one below the other.
 func (b BarsPlot) Figure() (*Figure, error) {
-	g := &Figure{Title: b.Title, Subtitle: b.Subtitle, width: figureWidth}
-	f := frame{left: inset, right: figureWidth - margin - 30, bottom: barStep * float64(len(b.Bars)), y: axis{hi: 1}}
-	f.x = axis{name: b.Axis, hi: 1, ticks: linearTicks(0, 1, 10, 0)}
+	figure := &Figure{Title: b.Title, Subtitle: b.Subtitle, width: figureWidth}
+	area := frame{left: inset, right: figureWidth - margin - 30, bottom: barStep * float64(len(b.Bars)), y: axis{hi: 1}}
+	area.x = axis{name: b.Axis, hi: 1, ticks: linearTicks(0, 1, 10, 0)}
 	for _, bar := range b.Bars {
 		if !(bar.Share >= 0 && bar.Share <= 1) {
 			return nil, fmt.Errorf("draw the bars: the share of %s is %v", bar.Name, bar.Share)
 		}
-		f.left = min(figureWidth/2, max(f.left, inset+8+textWidth(bar.Name, fontSize)))
+		area.left = min(figureWidth/2, max(area.left, inset+8+textWidth(bar.Name, fontSize)))
 	}
-	g.height = f.bottom + roomBelow(f.x)
-	g.drawFrame(f)
+	figure.height = area.bottom + roomBelow(area.x)
+	figure.drawFrame(area)
 	for at, bar := range b.Bars {
-		y, end, class := barStep*(float64(at)+0.5), f.at(bar.Share, 0).x, "quiet"
+		y, end, class := barStep*(float64(at)+0.5), area.at(bar.Share, 0).x, "quiet"
 		if bar.Bold {
 			class = "strong"
 		}
-		g.data.rect("bar "+class, f.left, y-barHeight/2, end, y+barHeight/2)
-		g.names.text(class, point{inset, y + 4}, fit(bar.Name, fontSize, f.left-inset-8))
-		g.names.text(class, point{end + 6, y + 4}, fmt.Sprintf("%.2f", bar.Share))
+		figure.data.rect("bar "+class, area.left, y-barHeight/2, end, y+barHeight/2)
+		figure.names.text(class, point{inset, y + 4}, fit(bar.Name, fontSize, area.left-inset-8))
+		figure.names.text(class, point{end + 6, y + 4}, fmt.Sprintf("%.2f", bar.Share))
 	}
-	return g, nil
+	return figure, nil
 }
 
 // SilhouettePlot shows how well rows lie in their clusters, cluster by cluster.
@@ -256,13 +256,13 @@ func (s SilhouettePlot) Figure() *Figure {
 	for _, c := range s.Clusters {
 		height += band(c) + bandGap
 	}
-	f := frame{left: 60 + longest, top: 26, right: figureWidth - 14, bottom: height + 30, y: axis{hi: 1}}
-	f.x = axis{name: "silhouette: 1 well inside its cluster, 0 between two, below 0 nearer to another", lo: max(-1, lowest), hi: 1}
-	f.x.ticks = linearTicks(f.x.lo, 1, 8, 0)
-	g := &Figure{id: "silhouette", label: s.Label, width: figureWidth, height: f.bottom + roomBelow(f.x) + 8}
-	g.drawFrame(f)
-	x := func(v float64) float64 { return f.at(v, 0).x }
-	top := f.top + bandGap/2
+	area := frame{left: 60 + longest, top: 26, right: figureWidth - 14, bottom: height + 30, y: axis{hi: 1}}
+	area.x = axis{name: "silhouette: 1 well inside its cluster, 0 between two, below 0 nearer to another", lo: max(-1, lowest), hi: 1}
+	area.x.ticks = linearTicks(area.x.lo, 1, 8, 0)
+	figure := &Figure{id: "silhouette", label: s.Label, width: figureWidth, height: area.bottom + roomBelow(area.x) + 8}
+	figure.drawFrame(area)
+	x := func(v float64) float64 { return area.at(v, 0).x }
+	top := area.top + bandGap/2
 	for _, c := range s.Clusters {
 		name := strings.TrimSpace(fmt.Sprintf("%d %s", c.Cluster, fit(c.Class, fontSize, maxNameWidth)))
 		outline := []point{{x(0), top}}
@@ -271,14 +271,14 @@ func (s SilhouettePlot) Figure() *Figure {
 			outline = append(outline, point{x(v), top + step*float64(i)}, point{x(v), top + step*float64(i+1)})
 		}
 		outline = append(outline, point{x(0), top + band(c)})
-		g.data.path("area "+ColorClass(c.Cluster), pathThrough(outline)+"Z", fmt.Sprintf("cluster %s: mean silhouette %.2f", name, c.Mean))
+		figure.data.path("area "+ColorClass(c.Cluster), pathThrough(outline)+"Z", fmt.Sprintf("cluster %s: mean silhouette %.2f", name, c.Mean))
 		middle := top + band(c)/2
-		g.names.mark(c.Cluster, "", point{14, middle}, 0, "")
-		g.names.text("tick", point{26, middle + 4}, name)
+		figure.names.mark(c.Cluster, "", point{14, middle}, 0, "")
+		figure.names.text("tick", point{26, middle + 4}, name)
 		top += band(c) + bandGap
 	}
-	g.data.line("zero", point{x(0), f.top}, point{x(0), f.bottom})
-	g.data.line("mean", point{x(s.Mean), f.top}, point{x(s.Mean), f.bottom})
-	g.names.text("middle", point{x(s.Mean), f.top - 8}, withMinus(fmt.Sprintf("mean %.2f", s.Mean)))
-	return g
+	figure.data.line("zero", point{x(0), area.top}, point{x(0), area.bottom})
+	figure.data.line("mean", point{x(s.Mean), area.top}, point{x(s.Mean), area.bottom})
+	figure.names.text("middle", point{x(s.Mean), area.top - 8}, withMinus(fmt.Sprintf("mean %.2f", s.Mean)))
+	return figure
 }

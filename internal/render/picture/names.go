@@ -28,33 +28,33 @@ const (
 )
 
 // add writes the name of a cluster at a place within the frame, or above or below what is in its way.
-func (n *namer) add(g *Figure, e ClusterEntry, at point) {
-	label := strconv.Itoa(e.Cluster)
-	if e.Class != "" {
-		label += " \u2068" + fit(e.Class, nameSize, maxNameWidth) + "\u2069" // isolated, as it may be written from right to left
+func (n *namer) add(figure *Figure, entry ClusterEntry, place point) {
+	label := strconv.Itoa(entry.Cluster)
+	if entry.Class != "" {
+		label += " \u2068" + fit(entry.Class, nameSize, maxNameWidth) + "\u2069" // isolated, as it may be written from right to left
 	}
 	half := textWidth(label, nameSize) / 2
-	at.x = max(n.frame.left+half, min(n.frame.right-half, at.x))
+	place.x = max(n.frame.left+half, min(n.frame.right-half, place.x))
 	steps := []float64{0, -1, 1, -2, 2, -3, 3}
-	if n.beside || n.covers(e.Cluster, at, half) {
+	if n.beside || n.covers(entry.Cluster, place, half) {
 		steps = steps[1:]
 	}
-	at.y += 5 // to the foot of the letters
+	place.y += 5 // to the foot of the letters
 	for _, by := range steps {
-		y := at.y + by*nameHeight
+		y := place.y + by*nameHeight
 		free := y > n.frame.top+nameHeight && y < n.frame.bottom
 		for _, other := range n.taken {
-			if math.Abs(other.at.y-y) < nameHeight && math.Abs(other.at.x-at.x) < half+other.half {
+			if math.Abs(other.at.y-y) < nameHeight && math.Abs(other.at.x-place.x) < half+other.half {
 				free = false
 			}
 		}
 		if free {
-			at.y = y
+			place.y = y
 			break
 		}
 	}
-	n.taken = append(n.taken, name{at, half})
-	g.data.printf("<text class=\"name middle\" x=\"%v\" y=\"%v\" data-k=\"%d\">%s</text>\n", number(at.x), number(at.y), e.Cluster, escape(label))
+	n.taken = append(n.taken, name{place, half})
+	figure.data.printf("<text class=\"name middle\" x=\"%v\" y=\"%v\" data-k=\"%d\">%s</text>\n", number(place.x), number(place.y), entry.Cluster, escape(label))
 }
 
 // covers reports whether a name would hide its cluster: one of few points, or most of many.

@@ -37,29 +37,29 @@ func (o ObjectivePlot) Figure() (*Figure, error) {
 	if len(o.Moved) != 0 && len(o.Moved) != len(o.Iterations) {
 		return nil, fmt.Errorf("draw the objective: %d iterations but %d counts of moved points", len(o.Iterations), len(o.Moved))
 	}
-	g := &Figure{Title: cmp.Or(o.Title, o.Name), Subtitle: o.summary(), id: "course", label: o.Label, width: figureWidth, height: 320}
+	figure := &Figure{Title: cmp.Or(o.Title, o.Name), Subtitle: o.summary(), id: "course", label: o.Label, width: figureWidth, height: 320}
 	if len(o.Values) == 0 {
-		g.names.text("subtitle middle", point{g.width / 2, g.height / 2}, "No iteration was recorded.")
-		return g, nil
+		figure.names.text("subtitle middle", point{figure.width / 2, figure.height / 2}, "No iteration was recorded.")
+		return figure, nil
 	}
 	if len(o.Moved) > 0 {
-		g.height += movedHeight + 44
+		figure.height += movedHeight + 44
 	}
-	course, moves := o.frames(g.height)
-	g.drawFrame(course)
+	course, moves := o.frames(figure.height)
+	figure.drawFrame(course)
 	for _, iteration := range o.Shifts {
 		x := course.at(float64(iteration), course.y.lo).x
-		g.grid.line("shift", point{x, course.top}, point{x, course.bottom})
+		figure.grid.line("shift", point{x, course.top}, point{x, course.bottom})
 		if len(o.Shifts) <= maxShiftNames {
-			g.names.text("tick middle", point{x, course.top - 3}, "shift")
+			figure.names.text("tick middle", point{x, course.top - 3}, "shift")
 		}
 	}
-	o.drawCurve(g, course)
+	o.drawCurve(figure, course)
 	if len(o.Moved) > 0 {
-		g.drawFrame(moves)
-		o.drawMoves(g, moves)
+		figure.drawFrame(moves)
+		o.drawMoves(figure, moves)
 	}
-	return g, nil
+	return figure, nil
 }
 
 // summary returns the line below the title: the last and the first value, and the shifts.
@@ -140,11 +140,11 @@ func (o ObjectivePlot) frames(height float64) (course, moves frame) {
 }
 
 // drawCurve draws the values as a line with dots, if there are few, and writes the last value at its dot.
-func (o ObjectivePlot) drawCurve(g *Figure, f frame) {
+func (o ObjectivePlot) drawCurve(figure *Figure, frame frame) {
 	var line, dots []point
 	flush := func() {
 		if len(line) > 1 {
-			g.data.line("curve", line...)
+			figure.data.line("curve", line...)
 		}
 		line = nil
 	}
@@ -154,7 +154,7 @@ func (o ObjectivePlot) drawCurve(g *Figure, f frame) {
 			flush()
 			continue
 		}
-		p := f.at(float64(o.Iterations[at]), o.Values[at])
+		p := frame.at(float64(o.Iterations[at]), o.Values[at])
 		line, dots = append(line, p), append(dots, p)
 		titles = append(titles, fmt.Sprintf("%s %s: %s", o.step(), text.Grouped(o.Iterations[at]), formatValue(o.Values[at])))
 	}
@@ -162,26 +162,26 @@ func (o ObjectivePlot) drawCurve(g *Figure, f frame) {
 	last := len(dots) - 1
 	for at, p := range dots {
 		if len(dots) <= maxDots || at == last {
-			g.data.printf("<circle class=\"dot\" cx=\"%v\" cy=\"%v\" r=\"3.5\"%s\n", number(p.x), number(p.y), ending("circle", titles[at]))
+			figure.data.printf("<circle class=\"dot\" cx=\"%v\" cy=\"%v\" r=\"3.5\"%s\n", number(p.x), number(p.y), ending("circle", titles[at]))
 		}
 	}
 	if last >= 0 && isFinite(o.Values[len(o.Values)-1]) {
-		o.annotateLast(g, f, dots[last])
+		o.annotateLast(figure, frame, dots[last])
 	}
 }
 
 // annotateLast writes the final value at its dot, on the side that the line does not come from: below the dot if the
 // value has fallen.
-func (o ObjectivePlot) annotateLast(g *Figure, f frame, dot point) {
+func (o ObjectivePlot) annotateLast(figure *Figure, frame frame, dot point) {
 	last, y := o.Values[len(o.Values)-1], dot.y-9
 	if last < o.Values[0] {
 		y = dot.y + 17
 	}
-	g.names.text("final end", point{min(dot.x+20, f.right), y}, withMinus(formatValue(last)))
+	figure.names.text("final end", point{min(dot.x+20, frame.right), y}, withMinus(formatValue(last)))
 }
 
 // drawMoves draws a bar for each iteration, or a line if bars would be too thin.
-func (o ObjectivePlot) drawMoves(g *Figure, f frame) {
+func (o ObjectivePlot) drawMoves(figure *Figure, f frame) {
 	chosen := evenSample(len(o.Moved), maxCurvePoints)
 	perIteration := f.width() / (f.x.hi - f.x.lo)
 	half := min(perIteration*0.35, 9)
@@ -190,10 +190,10 @@ func (o ObjectivePlot) drawMoves(g *Figure, f frame) {
 		p := f.at(float64(o.Iterations[at]), float64(max(0, o.Moved[at])))
 		line = append(line, p)
 		if perIteration >= 3 && o.Moved[at] > 0 {
-			g.data.rect("moved", p.x-half, p.y, p.x+half, f.bottom)
+			figure.data.rect("moved", p.x-half, p.y, p.x+half, f.bottom)
 		}
 	}
 	if perIteration < 3 {
-		g.data.line("curve", line...)
+		figure.data.line("curve", line...)
 	}
 }
