@@ -66,7 +66,7 @@ type Config struct {
 	// CacheBytes limits the values that are cached in memory.
 	CacheBytes int64
 	// UseGrain is how precisely the last use of a value is stored: a use is committed only if it is that much later
-	// than the stored one.
+	// than the stored one. Sweep therefore keeps a value that much longer.
 	UseGrain time.Duration
 	// StopAdmission keeps jobs from being created until release is called. It is called before a value is deleted, so
 	// that a value cannot disappear between the check that it exists and the creation of a job that uses it.
@@ -217,7 +217,7 @@ func (s *Store[V]) Find(ctx context.Context, id string) (*statev1.ContentRecord,
 	return s.Use(ctx, id, s.Now())
 }
 
-// Use is like Find for a use at another time.
+// Use is like Find, for a use at the given time.
 func (s *Store[V]) Use(ctx context.Context, id string, at time.Time) (*statev1.ContentRecord, error) {
 	record, revision, err := s.look(ctx, id)
 	if record == nil || err != nil || at.Sub(lastUse(record)) < s.UseGrain {

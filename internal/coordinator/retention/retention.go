@@ -188,10 +188,10 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 		return err
 	}
 	for _, j := range ended {
-		used := s.Used()
 		if !s.exceeded(wanted) || now.Sub(j.end) < keepEnded {
 			break
 		}
+		before := s.Used()
 		if err := s.deleteJob(ctx, j, j.end, "the quota is exceeded"); err != nil {
 			return err
 		}
@@ -200,7 +200,7 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 				return err
 			}
 		}
-		if s.Used() >= used {
+		if s.Used() >= before { // a backup began, or the store fails
 			s.Logger.Warn("deleting a job for the quota has freed nothing; the other jobs are kept for now", "job", j.id)
 			break
 		}
