@@ -36,8 +36,8 @@ func addLimitFlags(set *pflag.FlagSet, cfg *coordinator.Config) {
 	set.Var(bytesOf(&l.FreeDisk), "min-free",
 		"free space to keep on the disk of the blobs; with less, uploads and jobs are refused (default: only the 64 MiB of the embedded store)")
 	set.Var(bytesOf(&r.Quota), "disk-quota",
-		"maximum size of all data and results, such as 100GiB; above it the jobs that ended first, "+
-			"at least 10 minutes ago, are deleted, then data sets that no job uses (default: unlimited)")
+		"maximum size of all data and results, such as 100GiB; above it data sets that no job uses are deleted, "+
+			"then the jobs that ended first, at least 10 minutes ago, with their data (default: unlimited)")
 	set.Var(timeOf(&r.KeepJobs), "keep-jobs", "how long jobs are kept after they end, such as 30d (default: forever)")
 	set.Var(timeOf(&r.KeepDatasets), "keep-datasets", "how long unused data sets and tables are kept, such as 30d (default: forever)")
 }

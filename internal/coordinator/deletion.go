@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync/atomic"
+	"time"
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -15,12 +16,12 @@ import (
 
 // DeleteJob succeeds even if the job does not exist, so that clients can safely repeat it if the response was lost.
 func (s *jobService) DeleteJob(ctx context.Context, request *cleavev1.DeleteJobRequest) (*cleavev1.DeleteJobResponse, error) {
-	return &cleavev1.DeleteJobResponse{}, s.c.deleteJob(ctx, request.GetJobId())
+	return &cleavev1.DeleteJobResponse{}, s.c.deleteJob(ctx, request.GetJobId(), s.c.cfg.Now())
 }
 
-// deleteJob deletes a job that has ended. It does nothing if the job does not exist, and fails if the job is
-// unfinished.
-func (c *Coordinator) deleteJob(ctx context.Context, id string) error {
+// deleteJob deletes a job that has ended, and records that the job used its data set and tables until used. It does
+// nothing if the job does not exist, and fails if the job is unfinished.
+func (c *Coordinator) deleteJob(ctx context.Context, id string, used time.Time) error {
 	record, err := c.endedRecord(ctx, id)
 	if fault.Is(err, reasonJobNotFound) {
 		return nil
@@ -28,11 +29,11 @@ func (c *Coordinator) deleteJob(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	return c.writer.Finish(ctx, func(ctx context.Context) error { return c.deleteEnded(ctx, record) })
+	return c.writer.Finish(ctx, func(ctx context.Context) error { return c.deleteEnded(ctx, record, used) })
 }
 
 // deleteEnded deletes the record of a job that has ended, and then what belongs to it.
-func (c *Coordinator) deleteEnded(ctx context.Context, record *statev1.JobRecord) error {
+func (c *Coordinator) deleteEnded(ctx context.Context, record *statev1.JobRecord, used time.Time) error {
 	job := record.GetJob()
 	blobs := records.JobBlobPrefix(job.GetJobId())
 	txn := store.Txn{Put: []store.Entry{{Key: records.GarbageKey(blobs)}}, Delete: []string{records.JobKey(job.GetJobId())}}
@@ -51,10 +52,10 @@ func (c *Coordinator) deleteEnded(ctx context.Context, record *statev1.JobRecord
 		c.log.Warn("parts of a deleted job are left until the next start", "job", job.GetJobId(), "error", err)
 	}
 	if data := job.GetDatasetId(); data != "" {
-		_, _ = c.datasets.Find(ctx, data) // refreshes its last use: it was in use until now
+		_, _ = c.datasets.Use(ctx, data, used)
 	}
 	for _, table := range record.GetTableIds() {
-		_, _ = c.tables.Find(ctx, table)
+		_, _ = c.tables.Use(ctx, table, used)
 	}
 	return nil
 }

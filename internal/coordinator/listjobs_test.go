@@ -122,7 +122,7 @@ func TestListJobs(t *testing.T) {
 	h = newHarness(t, cfg, scripted(steps(1)))
 	check()
 
-	if err := h.c.deleteJob(identity.NewContext(t.Context(), admin), ids["job 2"]); err != nil {
+	if err := h.c.deleteJob(identity.NewContext(t.Context(), admin), ids["job 2"], time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if got := h.listAs(ann, &cleavev1.ListJobsRequest{}); !slices.Equal(got, []string{"job 3", "job 0"}) {

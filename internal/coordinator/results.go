@@ -218,17 +218,16 @@ func (s *jobService) GetNeighborGraph(request *cleavev1.GetNeighborGraphRequest,
 		return err
 	}
 	defer content.Close()
-	decoded, err := dataset.Decode(content, int64(record.GetNeighborGraphBytes()))
-	// Read to the end, because the last checksum follows the last byte.
-	if _, readErr := io.Copy(io.Discard, content); readErr != nil {
-		return readErr
-	}
-	graph, is := decoded.(*dataset.Graph)
-	if err == nil && !is {
-		err = fmt.Errorf("it is %T", decoded)
-	}
+	graph, err := decodePart(content, records.JobPart(records.PartNeighborGraph, request.GetJobId()), func(r io.Reader) (*dataset.Graph, error) {
+		decoded, err := dataset.Decode(r, int64(record.GetNeighborGraphBytes()))
+		graph, is := decoded.(*dataset.Graph)
+		if err == nil && !is {
+			err = fmt.Errorf("it is %T", decoded)
+		}
+		return graph, err
+	})
 	if err != nil {
-		return records.JobPart(records.PartNeighborGraph, request.GetJobId()).Damaged(err)
+		return err
 	}
 	return wire.SendNeighborGraph(graph, downloads.Paced(held, stream.Send))
 }
@@ -332,13 +331,28 @@ func (c *Coordinator) rowsOf(ctx context.Context, record *statev1.JobRecord, poi
 		return nil, err
 	}
 	defer r.Close()
-	t, err := table.Decode(r, int64(record.GetRowsBytes()))
+	t, err := decodePart(r, records.JobPart(records.PartRows, job), func(r io.Reader) (*table.Table, error) {
+		return table.Decode(r, int64(record.GetRowsBytes()))
+	})
 	if err != nil {
-		return nil, records.JobPart(records.PartRows, job).Damaged(err)
+		return nil, err
 	}
 	rows := recipe.RowsOf(t)
 	c.rows.Put(job, rows, problem.TableBytes(t))
 	return rows, nil
+}
+
+// decodePart decodes a part of a job's result. What cannot be decoded is damaged, unless r cannot be read: decode does
+// not tell one from the other, and r repeats its error.
+func decodePart[T any](r io.Reader, part records.Object, decode func(io.Reader) (T, error)) (T, error) {
+	value, err := decode(r)
+	if _, readErr := io.Copy(io.Discard, r); readErr != nil {
+		return value, readErr
+	}
+	if err != nil {
+		err = part.Damaged(err)
+	}
+	return value, err
 }
 
 // labelPart is a portion of the labels of a job or of new points, with the rows that they belong to.

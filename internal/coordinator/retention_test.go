@@ -184,6 +184,27 @@ func TestQuota(t *testing.T) {
 	}
 }
 
+// The quota deletes data sets that no job refers to before it deletes a job. It deletes the data of a job with the job,
+// before the next job.
+func TestQuotaSparesJobs(t *testing.T) {
+	h, now := retaining(t, retention.Config{Quota: 1 << 40}, steps(1))
+	h.sweep()
+	unused, first, second := h.points(1000), h.points(1001), h.points(1002)
+	var jobs []string
+	for _, data := range []string{first, second} {
+		jobs = append(jobs, h.create(spec(data)))
+		h.end(jobs[len(jobs)-1])
+	}
+	all := append([]string{unused, first, second}, jobs...)
+	now.advance(2 * keepUnused)
+	h.c.retention.Quota = h.c.retention.Used() - 1
+	h.sweep()
+	h.wantKept(all[1:], all...)
+	h.c.retention.Quota = h.c.retention.Used() - 4000 // more than the results of both jobs
+	h.sweep()
+	h.wantKept([]string{second, jobs[1]}, all...)
+}
+
 // A table is an upload like any other.
 func TestTablesCountForTheQuota(t *testing.T) {
 	h, _ := retaining(t, retention.Config{Quota: 300}, steps(1))
@@ -255,7 +276,7 @@ type sweptLate struct {
 	before func()
 }
 
-func (s sweptLate) Sweep(ctx context.Context, inUse map[string]bool, now time.Time, keep func() (time.Duration, string)) error {
+func (s sweptLate) Sweep(ctx context.Context, inUse map[string]int, now time.Time, keep func() (time.Duration, string)) error {
 	s.before()
 	return s.Content.Sweep(ctx, inUse, now, keep)
 }

@@ -102,6 +102,7 @@ type reply struct {
 // reply returns what a worker answered.
 func (c *call) reply(s *session, answer *workerv1.Answer) (*reply, error) {
 	if bad := answer.GetFailure(); bad != nil {
+		bad.Reason, bad.Message = fmt.Sprintf("%.100s", bad.GetReason()), fmt.Sprintf("%.1200s", bad.GetMessage())
 		return nil, &failure{worker: s.name, Failure: bad}
 	}
 	done := answer.GetDone()

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"errors"
+	"fmt"
 	"io"
 
 	"google.golang.org/grpc/codes"
@@ -141,16 +142,17 @@ func (r reports) SourceFailed(dataset, worker string, from swarm.Source, failed 
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s, source := r.sessions[worker], r.sessions[from.Peer]
+	message := fmt.Sprintf("%.300s", failed.GetMessage())
 	switch {
 	case s == nil:
 	case from.Kind == swarm.Store:
 		if s.noStore == "" {
-			r.log.Warn("a worker cannot read the object store and gets data sets from elsewhere", "worker", s.name, "error", failed.GetMessage())
+			r.log.Warn("a worker cannot read the object store and gets data sets from elsewhere", "worker", s.name, "error", message)
 		}
-		s.noStore = failed.GetMessage()
+		s.noStore = message
 	case from.Kind == swarm.Peer && source != nil: // otherwise it has left, which explains the failure
 		r.log.Warn("a worker could not fetch a piece from another", "worker", s.name, "from", source.name, "dataset", dataset,
-			"error", failed.GetMessage())
+			"error", message)
 		if failed.GetFailure() == workerv1.PieceFailure_PIECE_FAILURE_WRONG && source.sentWrong == "" {
 			source.sentWrong = "sent worker " + s.name + " wrong bytes of a data set; it passes no data on anymore"
 			r.distributor.Bar(source.id)

@@ -88,7 +88,11 @@ func (d *directory) create(ctx context.Context, key string, write func(io.Writer
 	if err := os.Rename(temporary, path); err != nil {
 		return err
 	}
-	return syncDirectories(path, d.root)
+	if err := syncDirectories(path, d.root); err != nil {
+		_ = os.Remove(path) // a name that is taken is durable
+		return err
+	}
+	return nil
 }
 
 // createTemporary creates a file beside path, because a rename from another file system would fail.

@@ -112,17 +112,10 @@ func Unavailable(reason, message string) error {
 	return newStatus(codes.Unavailable, reason, message, "", nil, 0)
 }
 
-// newStatus returns a gRPC status whose details have the reason, the field and when to retry. What is not printable
-// is escaped.
+// newStatus returns a gRPC status whose details have the reason, the field and when to retry.
 func newStatus(code codes.Code, reason, message, field string, metadata map[string]string, retry float64) error {
-	message = printable(message)
-	info := &errdetails.ErrorInfo{Reason: reason, Domain: Domain}
-	for key, value := range metadata {
-		if info.Metadata == nil {
-			info.Metadata = map[string]string{}
-		}
-		info.Metadata[key] = printable(value)
-	}
+	message = shorten(message)
+	info := &errdetails.ErrorInfo{Reason: reason, Domain: Domain, Metadata: shortenAll(metadata)}
 	details := []protoadapt.MessageV1{info}
 	if field != "" {
 		details = append(details, &errdetails.BadRequest{FieldViolations: []*errdetails.BadRequest_FieldViolation{{
@@ -139,8 +132,8 @@ func newStatus(code codes.Code, reason, message, field string, metadata map[stri
 	return s.Err()
 }
 
-// printable shortens text to fit into a status, and makes it valid UTF-8, as protobuf requires.
-func printable(text string) string {
+// shorten shortens text to fit into a status, and makes it valid UTF-8, as protobuf requires.
+func shorten(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= maxStatusText {
 		return text
@@ -150,6 +143,17 @@ func printable(text string) string {
 		cut--
 	}
 	return text[:cut] + "…"
+}
+
+// shortenAll returns metadata with short values. It returns nil if there are none.
+func shortenAll(metadata map[string]string) (short map[string]string) {
+	for key, value := range metadata {
+		if short == nil {
+			short = map[string]string{}
+		}
+		short[key] = shorten(value)
+	}
+	return short
 }
 
 // Fault converts a status from a coordinator back to a fault. Other errors (of the network, a deadline, UNAVAILABLE)
@@ -169,10 +173,10 @@ func Fault(err error) error {
 			f = &fault.Error{Kind: kind, Reason: info.GetReason(), Message: s.Message(), Metadata: info.GetMetadata()}
 		}
 	}
-	if f == nil && kind == fault.ResourceExhausted {
-		// gRPC rejects a message that is too large. Only the spec of a job can be.
+	if f == nil && kind == fault.ResourceExhausted && strings.Contains(s.Message(), "larger than max") {
+		// gRPC rejects a message that is too large. Only one with the spec of a job can be.
 		f = &fault.Error{Kind: kind, Reason: "MESSAGE_TOO_LARGE",
-			Message: "the job's constraints, seeds, weights, labels and centroids together are too large for one request: " + s.Message()}
+			Message: "the job's constraints, seeds, weights, labels and centroids together are too large for one message: " + s.Message()}
 	}
 	if f == nil {
 		return err
@@ -204,16 +208,9 @@ func RetryDelay(err error) (delay time.Duration, helps bool) {
 	return 0, false
 }
 
-// ErrorProto converts a fault to a message.
+// ErrorProto converts a fault to a message, which is as short as a status.
 func ErrorProto(f *fault.Error) *cleavev1.Error {
-	p := &cleavev1.Error{Code: int32(CodeOf(f.Kind)), Reason: f.Reason, Message: strings.ToValidUTF8(f.Message, "\uFFFD"), Field: f.Field}
-	for key, value := range f.Metadata {
-		if p.Metadata == nil {
-			p.Metadata = map[string]string{}
-		}
-		p.Metadata[key] = strings.ToValidUTF8(value, "\uFFFD")
-	}
-	return p
+	return &cleavev1.Error{Code: int32(CodeOf(f.Kind)), Reason: f.Reason, Message: shorten(f.Message), Field: f.Field, Metadata: shortenAll(f.Metadata)}
 }
 
 // FaultOf is the inverse of ErrorProto. It returns nil for nil.

@@ -63,7 +63,9 @@ func TestStatusCodes(t *testing.T) {
 }
 
 func TestFaultLeavesForeignErrorsAlone(t *testing.T) {
-	for _, err := range []error{io.EOF, status.Error(codes.InvalidArgument, "not ours"), Unavailable("X", "y")} {
+	for _, err := range []error{
+		io.EOF, status.Error(codes.InvalidArgument, "not ours"), Unavailable("X", "y"), status.Error(codes.ResourceExhausted, "too many requests"),
+	} {
 		if got := Fault(err); got != err {
 			t.Errorf("%v became %v", err, got)
 		}
@@ -78,6 +80,10 @@ func TestStatusTextIsBounded(t *testing.T) {
 	}
 	if len(s.Details()) != 2 {
 		t.Errorf("details are lost: %v", s.Details())
+	}
+	// The error of a job has to fit into a transaction and a notification.
+	if stored := ErrorProto(fault.Invalid("LONG", "%s", long).With("why", long)); proto.Size(stored) > 3*maxStatusText {
+		t.Errorf("the error of a job has %d bytes", proto.Size(stored))
 	}
 }
 

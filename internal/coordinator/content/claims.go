@@ -195,7 +195,6 @@ func (s *Store[V]) remove(id, blob string) error {
 		return err
 	}
 	s.mu.Lock()
-	delete(s.touched, id)
 	delete(s.shared, id)
 	s.mu.Unlock()
 	s.cache.Drop(id)

@@ -15,6 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/security/identity"
 	"github.com/cleave-project/cleave/internal/store"
 )
 
@@ -100,6 +101,29 @@ type cancelingBlobs struct {
 func (b cancelingBlobs) Put(ctx context.Context, name string, write func(io.Writer) error) error {
 	defer b.stop()
 	return b.Blobs.Put(ctx, name, write)
+}
+
+// A value that is used all the time is stored as used: the record is what is left after a restart.
+func TestTheLastUseIsStored(t *testing.T) {
+	cfg, now := memoryConfig(t), time.Now()
+	cfg.Now, cfg.UseGrain = func() time.Time { return now }, time.Hour
+	s := NewDatasets(cfg)
+	id := s.addPoint(t, 1)
+	for range 7 {
+		now = now.Add(cfg.UseGrain / 2)
+		if _, err := s.Get(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Another owner's claim does not take it back.
+	other := identity.NewContext(t.Context(), identity.Caller{Name: "ann", Role: identity.Submitter})
+	if _, err := s.Add(other, "", onePoint(t, 1), timestamppb.New(now)); err != nil {
+		t.Fatal(err)
+	}
+	record, _, err := s.look(t.Context(), id)
+	if err != nil || now.Sub(record.GetLastUse().AsTime()) > cfg.UseGrain {
+		t.Errorf("the last use is %v, now it is %v, %v", record.GetLastUse().AsTime(), now, err)
+	}
 }
 
 // A damaged record is an error of its own value only: others are listed and found.

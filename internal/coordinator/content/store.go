@@ -40,9 +40,8 @@ type Store[V any] struct {
 
 	// mu guards the fields below.
 	mu      sync.Mutex
-	touched map[string]time.Time // when values were used since the start
-	writing map[string]bool      // blobs of which it is not known whether a record refers to them
-	shared  map[string]V         // values that a client in the same process keeps in memory
+	writing map[string]bool // blobs of which it is not known whether a record refers to them
+	shared  map[string]V    // values that a client in the same process keeps in memory
 }
 
 // kind describes one kind of values.
@@ -66,8 +65,8 @@ type Config struct {
 
 	// CacheBytes limits the values that are cached in memory.
 	CacheBytes int64
-	// UseGrain is how precisely the last use of a value is stored: a use is committed only if the stored one is older
-	// than this. Zero means that uses are not stored.
+	// UseGrain is how precisely the last use of a value is stored: a use is committed only if it is that much later
+	// than the stored one. Sweep therefore keeps a value that much longer.
 	UseGrain time.Duration
 	// StopAdmission keeps jobs from being created until release is called. It is called before a value is deleted, so
 	// that a value cannot disappear between the check that it exists and the creation of a job that uses it.
@@ -81,7 +80,7 @@ type Config struct {
 
 func newStore[V any](cfg Config, k kind[V]) *Store[V] {
 	return &Store[V]{
-		kind: k, Config: cfg, touched: map[string]time.Time{}, writing: map[string]bool{},
+		kind: k, Config: cfg, writing: map[string]bool{},
 		decodeLock: make(chan struct{}, 1), recordLock: make(chan struct{}, 1), cache: NewCache[V](cfg.CacheBytes), shared: map[string]V{},
 	}
 }
@@ -215,11 +214,34 @@ func (s *Store[V]) Record(ctx context.Context, id string) (*statev1.ContentRecor
 // Find returns the record of a value regardless of its owner, and marks the value as used. It returns nil if there is
 // no such value.
 func (s *Store[V]) Find(ctx context.Context, id string) (*statev1.ContentRecord, error) {
+	return s.Use(ctx, id, s.Now())
+}
+
+// Use is like Find, for a use at the given time.
+func (s *Store[V]) Use(ctx context.Context, id string, at time.Time) (*statev1.ContentRecord, error) {
 	record, revision, err := s.look(ctx, id)
-	if record != nil {
-		s.touch(ctx, id, record, revision)
+	if record == nil || err != nil || at.Sub(lastUse(record)) < s.UseGrain {
+		return record, err
 	}
-	return record, err
+	record.LastUse = timestamppb.New(at) // also for callers, who may store a change of the record
+	if encoded, err := proto.Marshal(record); err == nil {
+		// A failure is ignored: the next use is stored instead.
+		_ = s.Writer.CommitFor(ctx, store.Txn{
+			If:  []store.Condition{{Key: s.key(id), Revision: revision}},
+			Put: []store.Entry{{Key: s.key(id), Value: encoded}},
+		})
+	}
+	return record, nil
+}
+
+// lastUse returns when a value was last used, according to its record. It may have been used up to UseGrain later.
+func lastUse(record *statev1.ContentRecord) (last time.Time) {
+	for _, at := range []*timestamppb.Timestamp{record.GetLastUse(), record.GetDataset().GetCreateTime(), record.GetTable().GetCreateTime()} {
+		if at != nil && at.AsTime().After(last) {
+			last = at.AsTime()
+		}
+	}
+	return last
 }
 
 // look returns the record of a value and its revision, or nil if there is none.
@@ -330,9 +352,9 @@ func (k *kind[V]) object(id string) records.Object {
 func (s *Store[V]) Drop(id string) { s.cache.Drop(id) }
 
 // Sweep deletes values that were not used for a while, starting with the one unused for longest. It spares the values
-// in inUse and those with damaged records. keep returns how long an unused value is kept, zero meaning forever, and
-// why it is deleted after that.
-func (s *Store[V]) Sweep(ctx context.Context, inUse map[string]bool, now time.Time, keep func() (time.Duration, string)) error {
+// that jobs use, of which inUse has the number for each id, and those with damaged records. keep returns how long an
+// unused value is kept, zero meaning forever, and why it is deleted after that.
+func (s *Store[V]) Sweep(ctx context.Context, inUse map[string]int, now time.Time, keep func() (time.Duration, string)) error {
 	if age, _ := keep(); age == 0 {
 		return nil
 	}
@@ -346,8 +368,8 @@ func (s *Store[V]) Sweep(ctx context.Context, inUse map[string]bool, now time.Ti
 		record, err := decodeRecord(entry)
 		if err != nil {
 			s.Logger.Error("the record of a "+s.noun+" is damaged; it is kept", s.word, id, "error", err)
-		} else if !inUse[id] {
-			all = append(all, unused{id, s.lastUse(id, record)})
+		} else if inUse[id] == 0 {
+			all = append(all, unused{id, lastUse(record)})
 		}
 		return nil
 	})
@@ -357,11 +379,12 @@ func (s *Store[V]) Sweep(ctx context.Context, inUse map[string]bool, now time.Ti
 	slices.SortFunc(all, func(a, b unused) int { return cmp.Or(a.last.Compare(b.last), cmp.Compare(a.id, b.id)) })
 	for _, u := range all {
 		age, why := keep()
-		if age == 0 || now.Sub(u.last) < age {
+		due := now.Add(-age - s.UseGrain)
+		if age == 0 || u.last.After(due) {
 			continue
 		}
 		// A job may have been created in the meantime, or a call may have looked for the value because one will be.
-		deleted, err := s.deleteUnused(ctx, u.id, func(record *statev1.ContentRecord) bool { return now.Sub(s.lastUse(u.id, record)) >= age })
+		deleted, err := s.deleteUnused(ctx, u.id, func(record *statev1.ContentRecord) bool { return !lastUse(record).After(due) })
 		if err != nil {
 			return err
 		}
@@ -370,43 +393,6 @@ func (s *Store[V]) Sweep(ctx context.Context, inUse map[string]bool, now time.Ti
 		}
 	}
 	return nil
-}
-
-// lastUse returns when a value was last used.
-func (s *Store[V]) lastUse(id string, record *statev1.ContentRecord) time.Time {
-	s.mu.Lock()
-	last := s.touched[id]
-	s.mu.Unlock()
-	for _, at := range []*timestamppb.Timestamp{record.GetLastUse(), record.GetDataset().GetCreateTime(), record.GetTable().GetCreateTime()} {
-		if at != nil && at.AsTime().After(last) {
-			last = at.AsTime()
-		}
-	}
-	return last
-}
-
-// touch notes that a value is used. It stores that only if the stored use is older than UseGrain. A failure is
-// ignored: the next use is stored instead.
-func (s *Store[V]) touch(ctx context.Context, id string, record *statev1.ContentRecord, revision int64) {
-	if s.UseGrain == 0 {
-		return
-	}
-	now := s.Now()
-	stale := now.Sub(s.lastUse(id, record)) >= s.UseGrain
-	s.mu.Lock()
-	s.touched[id] = now
-	s.mu.Unlock()
-	if !stale {
-		return
-	}
-	changed := proto.CloneOf(record)
-	changed.LastUse = timestamppb.New(now)
-	if encoded, err := proto.Marshal(changed); err == nil {
-		_ = s.Writer.CommitFor(ctx, store.Txn{
-			If:  []store.Condition{{Key: s.key(id), Revision: revision}},
-			Put: []store.Entry{{Key: s.key(id), Value: encoded}},
-		})
-	}
 }
 
 // Share stores a record without a blob for a value that the owner without a name keeps in memory.

@@ -41,20 +41,18 @@ func (s *Server) labels(w http.ResponseWriter, r *http.Request, route Route) err
 	}
 	out := &labelWriter{w: w, kind: kind}
 	for m := range receive(ctx, route.Method, in) {
-		if m.err != nil && out.begun {
-			panic(http.ErrAbortHandler) // so that the client does not take a part for the whole
+		err := m.err
+		if err == nil {
+			err = out.write(m.message.(*cleavev1.GetLabelsResponse))
 		}
-		if m.err != nil {
-			return m.err
-		}
-		if err := out.write(m.message.(*cleavev1.GetLabelsResponse)); err != nil {
-			return nil //nolint:nilerr // the client has gone
+		if err := out.abortIfBegun(err); err != nil {
+			return err
 		}
 	}
 	if ctx.Err() != nil {
 		return nil
 	}
-	return out.close()
+	return out.abortIfBegun(out.close())
 }
 
 // labelType returns the type of content that a request for labels wants, by the parameter format or by its Accept
@@ -183,7 +181,7 @@ func beginLabels(w http.ResponseWriter, kind, extension string) {
 type labelWriter struct {
 	w     http.ResponseWriter
 	kind  string
-	begun bool
+	begun bool // bytes of the table may have been sent
 	table format.TableWriter
 }
 
@@ -191,9 +189,20 @@ func (l *labelWriter) begin(columns []table.Column) (err error) {
 	if l.begun {
 		return nil
 	}
-	l.begun = true
 	beginLabels(l.w, l.kind, labelTypes[l.kind])
 	l.table, err = format.NewTableWriter(l.w, labelTypes[l.kind], columns) // the writer of Parquet sends the headers: it writes at once
+	if l.begun = err == nil; !l.begun {
+		l.w.Header().Del("Content-Disposition")
+	}
+	return err
+}
+
+// abortIfBegun returns an error that the client can be sent instead of the table. It panics if there is one and the
+// table has begun, so that the connection breaks and the client does not take a part for the whole.
+func (l *labelWriter) abortIfBegun(err error) error {
+	if err != nil && l.begun {
+		panic(http.ErrAbortHandler)
+	}
 	return err
 }
 
@@ -233,6 +242,5 @@ func (l *labelWriter) close() error {
 	if err := l.begin(labelColumns(nil)); err != nil {
 		return err
 	}
-	_ = l.table.Close()
-	return nil
+	return l.table.Close()
 }

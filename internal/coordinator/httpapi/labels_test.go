@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -77,6 +78,11 @@ func (r watchedRecorder) Write(p []byte) (int, error) {
 // getLabels requests the labels of a job from an HTTP server whose gRPC server is jobs.
 func getLabels(t *testing.T, jobs cleavev1.JobServiceServer, s *Server, w http.ResponseWriter) error {
 	t.Helper()
+	return getLabelsAs(t, "json", jobs, s, w)
+}
+
+func getLabelsAs(t *testing.T, format string, jobs cleavev1.JobServiceServer, s *Server, w http.ResponseWriter) error {
+	t.Helper()
 	listener, server := pipe.Listen(pipe.Addr{}), grpc.NewServer()
 	cleavev1.RegisterJobServiceServer(server, jobs)
 	served := make(chan error, 1)
@@ -96,7 +102,7 @@ func getLabels(t *testing.T, jobs cleavev1.JobServiceServer, s *Server, w http.R
 			method = route
 		}
 	}
-	request := httptest.NewRequestWithContext(context.WithValue(t.Context(), callerKey{}, c), "GET", "/v1/jobs/x/labels", nil)
+	request := httptest.NewRequestWithContext(context.WithValue(t.Context(), callerKey{}, c), "GET", "/v1/jobs/x/labels?format="+format, nil)
 	request.SetPathValue("job_id", "x")
 	return s.labels(w, request, method)
 }
@@ -171,6 +177,47 @@ func TestLongLabelsNeedSpace(t *testing.T) {
 				t.Errorf("without room: %v after %d bytes", err, recorder.Body.Len())
 			}
 		}
+	}
+}
+
+// brokenRecorder fails after the first bytes.
+type brokenRecorder struct {
+	*httptest.ResponseRecorder
+	bytes int
+}
+
+func (r *brokenRecorder) Write(p []byte) (int, error) {
+	if r.bytes -= len(p); r.bytes < 0 {
+		return 0, io.ErrShortWrite
+	}
+	return r.ResponseRecorder.Write(p)
+}
+
+// A table that could not be written to its end does not end like a whole one.
+func TestATableOfLabelsThatBreaks(t *testing.T) {
+	arrived := make(chan struct{})
+	close(arrived)
+	for _, format := range []string{"csv", "parquet"} {
+		func() {
+			defer func() {
+				if p := recover(); p != http.ErrAbortHandler {
+					t.Errorf("%s: the response ends with %v", format, p)
+				}
+			}()
+			_ = getLabelsAs(t, format, &labelServer{t: t, arrived: arrived}, &Server{}, &brokenRecorder{httptest.NewRecorder(), 4})
+		}()
+	}
+}
+
+// A table of which nothing can be written is an error of the request.
+func TestATableOfLabelsThatCannotBegin(t *testing.T) {
+	recorder := httptest.NewRecorder()
+	out := &labelWriter{w: recorder, kind: "text/x-unknown"}
+	if err := out.abortIfBegun(out.write(&cleavev1.GetLabelsResponse{})); !fault.Is(err, "UNKNOWN_FORMAT") {
+		t.Errorf("got %v", err)
+	}
+	if named := recorder.Header().Get("Content-Disposition"); named != "" {
+		t.Errorf("the error is sent as %s", named)
 	}
 }
 

@@ -70,7 +70,7 @@ func TestARepeatedImportWhileTheStoreFails(t *testing.T) {
 	for answer, want := range map[error]int{errAway: 0, store.ErrNotFound: 1} {
 		workers := &reads{}
 		i := New(Config{Allow: []string{"admin=s3://bucket/?region=eu-central-1"}}, Dependencies{
-			Fleet: workers, Tables: content.NewTables(content.Config{Writer: &records.Writer{State: brokenState{state, answer}}}), Writer: &records.Writer{State: state},
+			Fleet: workers, Tables: content.NewTables(content.Config{Now: time.Now, Writer: &records.Writer{State: brokenState{state, answer}}}), Writer: &records.Writer{State: state},
 			Uploads:   content.NewUploads(content.UploadLimits{Bytes: 1 << 20, MessageBytes: 1 << 10, Stall: time.Minute}),
 			CheckDisk: func(int64) error { return nil }, MaxBytes: 1 << 20, Logger: hclog.NewNullLogger(), Now: time.Now,
 		})

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,9 +27,10 @@ type Config struct {
 	// KeepJobs is how long jobs are kept after they end, and KeepDatasets how long data sets and tables that no job
 	// refers to are kept after their last use. 0 means forever.
 	KeepJobs, KeepDatasets time.Duration
-	// Quota limits the total bytes of blobs, that is, of data and results. When it is exceeded, jobs are deleted,
-	// those that ended first going first but sparing those that ended within keepEnded, and then data sets and tables
-	// that no job refers to. 0 means no quota.
+	// Quota limits the total bytes of blobs, that is, of data and results. When it is exceeded, data sets and tables
+	// are deleted that no job refers to and that were not used within keepUnused. If that is not enough, jobs are
+	// deleted, those that ended first going first, but sparing those that ended within keepEnded, each with the data
+	// sets and tables that only it refers to. 0 means no quota.
 	Quota int64
 }
 
@@ -46,14 +48,11 @@ func (c Config) Check() error {
 	return nil
 }
 
-// UseGrain returns how precisely the last use of a data set or table is stored: a use is committed only if the stored
-// one is older than this. It returns 0 if nothing is ever deleted, in which case uses need not be stored.
+// UseGrain returns how precisely the last use of a data set or table is stored: a use is committed only if it is that
+// much later than the stored one. Uses are stored even if nothing is deleted, for the day when that is configured.
 func (c Config) UseGrain() time.Duration {
 	grain := time.Hour
-	switch {
-	case c.KeepDatasets == 0 && c.Quota == 0:
-		return 0
-	case c.KeepDatasets > 0:
+	if c.KeepDatasets > 0 {
 		grain = max(1, min(grain, c.KeepDatasets/10))
 	}
 	if c.Quota > 0 {
@@ -69,11 +68,16 @@ const keepUnused = time.Hour
 // keepEnded is how long the quota spares jobs after they end, so that clients waiting for one can fetch its result.
 const keepEnded = 10 * time.Minute
 
+// recount is how long a count of the blobs is good for. In between, Dependencies.Total is kept up to date.
+const recount = time.Minute
+
 // Sweeper deletes what has expired and what exceeds the quota. It never deletes anything that an unfinished job uses.
 // One goroutine sweeps, while the coordinator leads; calls only check the quota, and wake it.
 type Sweeper struct {
 	Dependencies
-	wanted atomic.Int64 // bytes that the last upload rejected by the quota asked for
+	sweeping sync.Mutex   // held during a sweep
+	counted  time.Time    // when the blobs were last counted, guarded by sweeping
+	wanted   atomic.Int64 // bytes that the last upload rejected by the quota asked for
 	// wake triggers a sweep. It has a buffer of one, so that a sender never blocks.
 	wake chan struct{}
 }
@@ -90,15 +94,16 @@ type Dependencies struct {
 	Logger hclog.Logger
 	Now    func() time.Time
 
-	IsUnfinished     func(job string) bool
-	DeleteJob        func(ctx context.Context, job string) error
+	IsUnfinished func(job string) bool
+	// DeleteJob deletes a job, and records that the job used its data set and tables until used.
+	DeleteJob        func(ctx context.Context, job string, used time.Time) error
 	ReadSpec         func(ctx context.Context, job string) (*cleavev1.JobSpec, error)
 	Datasets, Tables Content
 }
 
 // Content is a store of data sets or tables; see content.Store.
 type Content interface {
-	Sweep(ctx context.Context, inUse map[string]bool, now time.Time, keep func() (time.Duration, string)) error
+	Sweep(ctx context.Context, inUse map[string]int, now time.Time, keep func() (time.Duration, string)) error
 }
 
 // New returns a Sweeper.
@@ -153,38 +158,67 @@ func (s *Sweeper) Run(ctx context.Context) {
 // Sweep deletes what has expired and what exceeds the quota. It reports damaged records and keeps what they may refer
 // to.
 func (s *Sweeper) Sweep(ctx context.Context) error {
+	s.sweeping.Lock()
+	defer s.sweeping.Unlock()
 	if s.Hold.Active() {
-		return nil // the blobs of what is deleted now stay, and the quota would ask for more and more
+		return nil // a backup keeps the blobs of deleted jobs, so deleting more would free nothing
 	}
-	if s.Quota > 0 {
+	now := s.Now()
+	if s.Quota > 0 && (s.Used() < 0 || now.Sub(s.counted) >= recount) {
 		bytes, err := s.Blobs.Usage(ctx)
 		if err != nil {
 			return err
 		}
 		s.Total.Store(bytes)
+		s.counted = now
 	}
-	now := s.Now()
-	old, inUse, err := s.survey(ctx)
+	ended, inUse, err := s.survey(ctx)
 	if err != nil {
 		return err
 	}
 	wanted := s.wanted.Swap(0) // an upload that is rejected from here on wakes the next sweep
-	for _, j := range old {
-		why := ""
-		switch {
-		case s.KeepJobs > 0 && now.Sub(j.ended) >= s.KeepJobs:
-			why = "it ended long ago"
-		case s.exceeded(wanted) && now.Sub(j.ended) >= keepEnded:
-			why = "the quota is exceeded"
-		default:
-			inUse.add(j)
-			continue
-		}
-		if err := s.DeleteJob(ctx, j.id); err != nil {
+	for s.KeepJobs > 0 && len(ended) > 0 && now.Sub(ended[0].end) >= s.KeepJobs {
+		if err := s.deleteJob(ctx, ended[0], now, "it ended long ago"); err != nil {
 			return err
 		}
-		s.Logger.Info("deleted a job", "job", j.id, "ended", j.ended, "because", why)
+		inUse.remove(ended[0])
+		ended = ended[1:]
 	}
+	if err := s.sweepContent(ctx, inUse, now, wanted); err != nil {
+		return err
+	}
+	for _, j := range ended {
+		if !s.exceeded(wanted) || now.Sub(j.end) < keepEnded {
+			break
+		}
+		before := s.Used()
+		if err := s.deleteJob(ctx, j, j.end, "the quota is exceeded"); err != nil {
+			return err
+		}
+		if inUse.remove(j) {
+			if err := s.sweepContent(ctx, inUse, now, wanted); err != nil {
+				return err
+			}
+		}
+		if s.Used() >= before { // a backup began, or the store fails
+			s.Logger.Warn("deleting a job for the quota has freed nothing; the other jobs are kept for now", "job", j.id)
+			break
+		}
+	}
+	return nil
+}
+
+// deleteJob deletes a job that used its data until used, and logs why.
+func (s *Sweeper) deleteJob(ctx context.Context, j endedJob, used time.Time, why string) error {
+	err := s.DeleteJob(ctx, j.id, used)
+	if err == nil {
+		s.Logger.Info("deleted a job", "job", j.id, "ended", j.end, "because", why)
+	}
+	return err
+}
+
+// sweepContent deletes data sets and tables that no job uses.
+func (s *Sweeper) sweepContent(ctx context.Context, inUse *usedContent, now time.Time, wanted int64) error {
 	if inUse.unknown {
 		return nil // any data set or table may be in use
 	}
@@ -201,26 +235,37 @@ func (s *Sweeper) exceeded(wanted int64) bool { return s.Quota > 0 && s.Used()+w
 type endedJob struct {
 	id, dataset string
 	tables      []string
-	ended       time.Time
+	end         time.Time
 }
 
-// usedContent is the set of data sets and tables that jobs refer to. unknown means that some job may refer to others.
+// usedContent counts the jobs that refer to each data set and table. unknown means that some job may refer to others.
 type usedContent struct {
-	datasets, tables map[string]bool
+	datasets, tables map[string]int
 	unknown          bool
 }
 
 func (u *usedContent) add(j endedJob) {
-	u.datasets[j.dataset] = true
+	u.datasets[j.dataset]++
 	for _, table := range j.tables {
-		u.tables[table] = true
+		u.tables[table]++
 	}
 }
 
-// survey returns the jobs that have ended, those that ended first at the front, and what all other jobs use. A job
-// with a damaged record uses what its spec names.
-func (s *Sweeper) survey(ctx context.Context) (old []endedJob, inUse *usedContent, err error) {
-	inUse = &usedContent{datasets: map[string]bool{}, tables: map[string]bool{}}
+// remove removes what a job refers to. It reports whether no other job refers to some of that.
+func (u *usedContent) remove(j endedJob) (unused bool) {
+	u.datasets[j.dataset]--
+	unused = u.datasets[j.dataset] == 0
+	for _, table := range j.tables {
+		u.tables[table]--
+		unused = unused || u.tables[table] == 0
+	}
+	return unused
+}
+
+// survey returns the jobs that have ended, those that ended first at the front, and what all jobs use. A job with a
+// damaged record uses what its spec names.
+func (s *Sweeper) survey(ctx context.Context) (ended []endedJob, inUse *usedContent, err error) {
+	inUse = &usedContent{datasets: map[string]int{}, tables: map[string]int{}}
 	err = records.Each(ctx, s.State, records.JobPrefix, func(entry store.Entry) error {
 		record, err := records.ReadJob(entry)
 		if records.IsDamaged(err) {
@@ -230,16 +275,15 @@ func (s *Sweeper) survey(ctx context.Context) (old []endedJob, inUse *usedConten
 			return err
 		}
 		job := record.GetJob()
-		j := endedJob{id: job.GetJobId(), dataset: job.GetDatasetId(), tables: record.GetTableIds(), ended: job.GetEndTime().AsTime()}
+		j := endedJob{id: job.GetJobId(), dataset: job.GetDatasetId(), tables: record.GetTableIds(), end: job.GetEndTime().AsTime()}
+		inUse.add(j)
 		if records.Ended(job) && !s.IsUnfinished(j.id) {
-			old = append(old, j)
-		} else {
-			inUse.add(j)
+			ended = append(ended, j)
 		}
 		return nil
 	})
-	slices.SortFunc(old, func(a, b endedJob) int { return cmp.Or(a.ended.Compare(b.ended), cmp.Compare(a.id, b.id)) })
-	return old, inUse, err
+	slices.SortFunc(ended, func(a, b endedJob) int { return cmp.Or(a.end.Compare(b.end), cmp.Compare(a.id, b.id)) })
+	return ended, inUse, err
 }
 
 // spare adds what a job with a damaged record uses. If its spec cannot be read either, anything may be in use.

@@ -18,43 +18,43 @@ import (
 	"github.com/cleave-project/cleave/internal/store"
 )
 
-// bytes is a blob store of this size.
-type bytes int64
+// blobs is a blob store of 400 bytes that counts how often they are counted.
+type blobs struct{ counts int }
 
-func (b bytes) Usage(context.Context) (int64, error) { return int64(b), nil }
+func (b *blobs) Usage(context.Context) (int64, error) { b.counts++; return 400, nil }
 
 // none is a store without content.
 type none struct{}
 
-func (none) Sweep(context.Context, map[string]bool, time.Time, func() (time.Duration, string)) error {
+func (none) Sweep(context.Context, map[string]int, time.Time, func() (time.Duration, string)) error {
 	return nil
 }
 
-const job = "01a1e7eb-8bfa-701c-9b27-f3f83954e7bd"
-
-// newSweeper returns a Sweeper of blobs of 400 bytes, with a job that ended long ago.
+// newSweeper returns a Sweeper of blobs of 400 bytes, with two jobs that ended long ago.
 func newSweeper(t *testing.T, cfg Config, deleteJob func()) *Sweeper {
 	t.Helper()
 	now := time.Unix(1_700_000_000, 0)
-	record, err := proto.Marshal(&statev1.JobRecord{Job: &cleavev1.Job{
-		JobId: job, State: cleavev1.JobState_JOB_STATE_SUCCEEDED, EndTime: timestamppb.New(now.Add(-1000 * time.Hour)),
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	state := store.NewMemory()
 	t.Cleanup(func() { state.Close() })
 	if _, err := state.Lead(t.Context(), "test"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := state.Commit(t.Context(), store.Txn{Put: []store.Entry{{Key: records.JobKey(job), Value: record}}}); err != nil {
-		t.Fatal(err)
+	for _, job := range []string{"01a1e7eb-8bfa-701c-9b27-f3f83954e7bd", "01a1e7eb-8bfa-701c-9b27-f3f83954e7be"} {
+		record, err := proto.Marshal(&statev1.JobRecord{Job: &cleavev1.Job{
+			JobId: job, State: cleavev1.JobState_JOB_STATE_SUCCEEDED, EndTime: timestamppb.New(now.Add(-1000 * time.Hour)),
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := state.Commit(t.Context(), store.Txn{Put: []store.Entry{{Key: records.JobKey(job), Value: record}}}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return New(Dependencies{
-		Config: cfg, State: state, Blobs: bytes(400), Total: &atomic.Int64{}, Hold: &backup.Hold{},
+		Config: cfg, State: state, Blobs: &blobs{}, Total: &atomic.Int64{}, Hold: &backup.Hold{},
 		Logger: hclog.NewNullLogger(), Now: func() time.Time { return now }, Datasets: none{}, Tables: none{},
 		IsUnfinished: func(string) bool { return false },
-		DeleteJob:    func(context.Context, string) error { deleteJob(); return nil },
+		DeleteJob:    func(context.Context, string, time.Time) error { deleteJob(); return nil },
 	})
 }
 
@@ -80,6 +80,30 @@ func TestNothingIsDeleted(t *testing.T) {
 	for _, s := range []*Sweeper{s, newSweeper(t, Config{Quota: 400}, fail), newSweeper(t, Config{}, fail)} {
 		if err := s.Sweep(t.Context()); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// If the blobs of a deleted job stay, because a backup began or the store fails, the quota does not delete all others.
+func TestTheQuotaStopsIfNothingIsFreed(t *testing.T) {
+	deleted := 0
+	s := newSweeper(t, Config{Quota: 300}, func() { deleted++ })
+	if err := s.Sweep(t.Context()); err != nil || deleted != 1 {
+		t.Errorf("%d jobs are deleted, %v", deleted, err)
+	}
+}
+
+// Refused uploads wake a sweep every few seconds, but counting all blobs of a bucket takes long.
+func TestBlobsAreNotCountedByEverySweep(t *testing.T) {
+	s := newSweeper(t, Config{Quota: 500}, func() {})
+	now := s.Now()
+	s.Now = func() time.Time { return now }
+	for at, want := range []int{1, 1, 2} {
+		if at == 2 {
+			now = now.Add(recount)
+		}
+		if err := s.Sweep(t.Context()); err != nil || s.Blobs.(*blobs).counts != want {
+			t.Errorf("sweep %d: the blobs were counted %d times, want %d, %v", at, s.Blobs.(*blobs).counts, want, err)
 		}
 	}
 }
