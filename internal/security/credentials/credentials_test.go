@@ -135,7 +135,7 @@ func TestHandshakes(t *testing.T) {
 		{"another name", credentials.Files{Dir: in(ours, "coordinator")}, credentials.Dial{Files: credentials.Files{Dir: in(ours, "admin")}, ServerName: "elsewhere"}, "is for localhost and not for elsewhere"},
 		{"an expired coordinator", credentials.Files{Dir: in(expired, "coordinator")}, credentials.Dial{Files: credentials.Files{CA: authority(expired)}}, "the coordinator's certificate has expired"},
 		{"an expired client", pair(ours, "coordinator", authority(expired)), credentials.Dial{Files: pair(expired, "admin", authority(ours))}, "it expired at"},
-		{"a coordinator as a client", credentials.Files{Dir: in(ours, "coordinator")}, credentials.Dial{Files: pair(ours, "coordinator", authority(ours))}, "it is for serving (localhost)"},
+		{"a coordinator as a client", credentials.Files{Dir: in(ours, "coordinator")}, credentials.Dial{Files: pair(ours, "coordinator", authority(ours))}, "it is a server certificate (localhost)"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			if c.client.ServerName == "" {
