@@ -84,8 +84,8 @@ func (g *stallGuard) begin(ctx context.Context, name string, pipe interface{ Clo
 	a.ctx, a.cancel = context.WithCancel(context.WithValue(ctx, attemptKey{}, a))
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.until = time.Now().Add(g.limit) // before the timer starts, so that it is not early
 	a.timer = time.AfterFunc(g.limit, a.giveUp)
-	a.until = time.Now().Add(g.limit)
 	return a, nil
 }
 
