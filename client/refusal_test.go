@@ -232,6 +232,36 @@ func TestUploadRowsEndsWithTheErrorOfARow(t *testing.T) {
 	}
 }
 
+// Rows that can be read only once are not uploaded without their beginning, however many of them are left when the
+// connection breaks.
+func TestUploadRowsOfAnIteratorThatCannotBeRepeated(t *testing.T) {
+	for what, c := range map[string]struct {
+		again int // first point of the second pass
+		whole bool
+	}{"the same points": {0, true}, "fewer points": {3, false}, "other points": {1, false}, "no points": {4, false}} {
+		client, _ := connectTo(t, func(call int32, stream grpc.ServerStream) error {
+			for stream.RecvMsg(&cleavev1.GetLabelsRequest{}) == nil {
+			}
+			if call == 1 {
+				return status.Error(codes.Unavailable, "the connection broke")
+			}
+			return stream.SendMsg(&cleavev1.CreateDatasetResponse{Dataset: &cleavev1.Dataset{DatasetId: "data"}})
+		})
+		from, points := 0, 2 // the first pass yields two points before the connection breaks
+		id, err := client.UploadRows(t.Context(), "rows", 1, func(yield func([]float64, error) bool) {
+			for at := from; at < points; at++ {
+				if !yield([]float64{float64(at)}, nil) {
+					break
+				}
+			}
+			from, points = c.again, 4
+		})
+		if e, is := errors.AsType[*Error](err); c.whole != (err == nil && id == "data") || !c.whole && (!is || e.Reason != "BAD_ROWS") {
+			t.Errorf("%s: %q, %v", what, id, err)
+		}
+	}
+}
+
 // An import that ends without a table is an error.
 func TestAnImportWithoutATable(t *testing.T) {
 	c, _ := connectTo(t, func(int32, grpc.ServerStream) error { return nil })

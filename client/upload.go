@@ -2,7 +2,10 @@ package client
 
 import (
 	"context"
+	"encoding/binary"
+	"hash/crc32"
 	"iter"
+	"math"
 
 	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
@@ -46,36 +49,67 @@ func (c *Client) UploadMatrix(ctx context.Context, name string, values []float64
 }
 
 // UploadRows uploads points while they are produced, in constant memory, and returns the ID of the data set. It ends with the first
-// error of rows. If the connection breaks, it ranges over rows again from the start. Slices may be reused.
+// error of rows. If the connection breaks, it ranges over rows again from the start, so rows must yield the same points each time; it
+// fails if they differ from those that were already sent. Slices may be reused.
 func (c *Client) UploadRows(ctx context.Context, name string, columns int, rows iter.Seq2[[]float64, error]) (id string, _ error) {
 	if columns < 1 {
 		return "", ofFault(fault.Invalid("SIZE_MISMATCH", "points need one column or more, not %d", columns))
 	}
+	checked := &checkedRows{columns: columns, rows: rows}
 	err := c.Retry(ctx, func() error {
-		stored, err := wire.SendPoints(ctx, c.Datasets, name, columns, checkRows(columns, rows))
+		stored, err := wire.SendPoints(ctx, c.Datasets, name, columns, checked.all)
 		id = stored.GetDatasetId()
 		return err
 	})
 	return id, err
 }
 
-// checkRows returns rows, up to the first that does not have this many columns.
-func checkRows(columns int, rows iter.Seq2[[]float64, error]) iter.Seq2[[]float64, error] {
-	return func(yield func([]float64, error) bool) {
-		number := 0
-		for row, err := range rows {
-			switch {
-			case err != nil:
-				err = ownError{&Error{Code: wire.CodeOf(fault.InvalidArgument), Reason: "BAD_ROWS", Message: err.Error(), cause: err}}
-			case len(row) != columns:
-				err = ofFault(fault.Invalid("SIZE_MISMATCH", "point %d has %d values instead of %d", number, len(row), columns))
+// checkedRows are the points of an upload, which is repeated if the connection breaks.
+type checkedRows struct {
+	columns int
+	rows    iter.Seq2[[]float64, error]
+	count   int    // the most points that a pass over rows has yielded
+	sum     uint32 // checksum of these points
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// all yields the points, up to the first that does not have the right number of columns. It ends with an error if an
+// earlier pass yielded other points, or more.
+func (r *checkedRows) all(yield func([]float64, error) bool) {
+	count, sum := 0, uint32(0)
+	var values []byte
+	for row, err := range r.rows {
+		switch {
+		case err != nil:
+			err = ownError{&Error{Code: wire.CodeOf(fault.InvalidArgument), Reason: "BAD_ROWS", Message: err.Error(), cause: err}}
+		case len(row) != r.columns:
+			err = ofFault(fault.Invalid("SIZE_MISMATCH", "point %d has %d values instead of %d", count, len(row), r.columns))
+		default:
+			values = values[:0]
+			for _, value := range row {
+				values = binary.LittleEndian.AppendUint64(values, math.Float64bits(value))
 			}
-			if !yield(row, err) {
-				return
+			count, sum = count+1, crc32.Update(sum, castagnoli, values)
+			if count == r.count && sum != r.sum {
+				err = r.notRepeated()
 			}
-			number++
+		}
+		if count > r.count {
+			r.count, r.sum = count, sum
+		}
+		if !yield(row, err) {
+			return
 		}
 	}
+	if count < r.count {
+		yield(nil, r.notRepeated())
+	}
+}
+
+func (r *checkedRows) notRepeated() error {
+	return ofFault(fault.Invalid("BAD_ROWS", "the connection broke, and the points were different when they were read again (one of the first %d, or their number); "+
+		"pass an iterator that yields the same points each time", r.count))
 }
 
 // Edge is an undirected edge of a graph. Vertices are numbered from 0.

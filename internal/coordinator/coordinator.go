@@ -224,6 +224,15 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 	return c, nil
 }
 
+// newRetention returns what deletes expired jobs and data. total is the size of all blobs.
+func (c *Coordinator) newRetention(total *atomic.Int64) *retention.Sweeper {
+	return retention.New(retention.Dependencies{
+		Config: c.cfg.Retention, State: c.state, Blobs: c.blobs, Total: total, Hold: &c.hold, Logger: c.log, Now: c.cfg.Now,
+		IsUnfinished: func(job string) bool { return c.jobs.get(job) != nil },
+		DeleteJob:    c.deleteJob, ReadSpec: c.readSpec, Datasets: c.datasets, Tables: c.tables,
+	})
+}
+
 func (c *Coordinator) listen() (net.Listener, error) {
 	if c.cfg.Listener != nil {
 		return c.cfg.Listener, nil

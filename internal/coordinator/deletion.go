@@ -3,13 +3,11 @@ package coordinator
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"time"
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
-	"github.com/cleave-project/cleave/internal/coordinator/retention"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
 )
@@ -77,13 +75,4 @@ func (c *Coordinator) needsEvents(ctx context.Context, id string) (bool, error) 
 		return true, nil // keep them for whoever repairs the record
 	}
 	return record.GetOutcomeBlob() == "", err
-}
-
-// newRetention returns what deletes expired jobs and data. total is the size of all blobs.
-func (c *Coordinator) newRetention(total *atomic.Int64) *retention.Sweeper {
-	return retention.New(retention.Dependencies{
-		Config: c.cfg.Retention, State: c.state, Blobs: c.blobs, Total: total, Hold: &c.hold, Logger: c.log, Now: c.cfg.Now,
-		IsUnfinished: func(job string) bool { return c.jobs.get(job) != nil },
-		DeleteJob:    c.deleteJob, ReadSpec: c.readSpec, Datasets: c.datasets, Tables: c.tables,
-	})
 }

@@ -88,8 +88,8 @@ func (c *Coordinator) storeEnd(j *job, out runOutcome) *jobEnd {
 		}
 		end := decideEnd(out, cause, canceled)
 		err := c.storeOutcome(j, end, attempt, &blobs)
-		encoded := !errors.Is(err, proto.Error) // retrying does not fix an encoding error
-		if err != nil && encoded && end.state == cleavev1.JobState_JOB_STATE_SUCCEEDED {
+		retryable := err != nil && !errors.Is(err, proto.Error) // retrying does not fix an encoding error
+		if retryable && end.state == cleavev1.JobState_JOB_STATE_SUCCEEDED {
 			c.keepResult(j, err, pause)
 			continue
 		}

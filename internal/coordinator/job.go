@@ -330,8 +330,10 @@ func (c *Coordinator) readMessage(ctx context.Context, job, blob, part string, m
 func (c *Coordinator) openPart(ctx context.Context, job, blob, part string, offset int64) (io.ReadCloser, error) {
 	var err error
 	var r io.ReadCloser
-	if size := int64(0); offset != 0 {
-		if size, err = c.blobs.Size(ctx, blob); err == nil && (offset < 0 || offset > size) {
+	if offset != 0 {
+		var size int64
+		size, err = c.blobs.Size(ctx, blob)
+		if err == nil && (offset < 0 || offset > size) {
 			return nil, fault.Invalid("OFFSET_OUT_OF_RANGE", "the request starts after the end of the %s of job %s", part, job).With("job_id", job)
 		}
 	}

@@ -45,15 +45,15 @@ func (s *session) command(c *workerv1.Command, maxBytes int) *call {
 }
 
 // await runs a command on a worker and waits for its answer, across broken streams, for as long as the worker makes
-// progress within stallTimeout. It sends nothing after the end of the context used: what the worker then keeps would
-// never be freed. The values of the answer may take up to maxBytes. An answer that the command failed is a *failure.
-func (f *Fleet) await(ctx, used context.Context, stallTimeout time.Duration, s *session, c *workerv1.Command, maxBytes int) (*reply, error) {
+// progress within stallTimeout. It sends nothing once the context released has ended: what the worker then keeps
+// would never be freed. The values of the answer may take up to maxBytes. An answer that the command failed is a *failure.
+func (f *Fleet) await(ctx, released context.Context, stallTimeout time.Duration, s *session, c *workerv1.Command, maxBytes int) (*reply, error) {
 	f.mu.Lock()
 	switch {
 	case ctx.Err() != nil:
 		f.mu.Unlock()
 		return nil, context.Cause(ctx)
-	case used.Err() != nil:
+	case released.Err() != nil:
 		f.mu.Unlock()
 		return nil, ErrReleased
 	case s.ended:

@@ -79,15 +79,15 @@ func (f *Fleet) ReadObjects(ctx context.Context, units []*ObjectUnit, report fun
 	defer alone.Stop()
 	for {
 		changed := f.Changed()
-		able, attached, closed := f.readers()
+		able, sound, attached, closed := f.readers()
 		if closed {
 			return unavailable(ErrClosed.Error())
 		}
 		if len(attached) > 0 {
 			alone.Reset(f.cfg.WorkerWait)
 		}
-		for _, s := range able {
-			if r.begin(s) {
+		for at, s := range able {
+			if r.begin(s, at >= sound) {
 				working.Go(func() { r.serve(ctx, s) })
 			}
 		}
@@ -106,30 +106,37 @@ func (f *Fleet) ReadObjects(ctx context.Context, units []*ObjectUnit, report fun
 	}
 }
 
-// readers returns the workers that can be asked to read objects, all that are attached, and whether the fleet is
-// closed.
-func (f *Fleet) readers() (able, attached []*session, closed bool) {
+// readers returns the workers that can be asked to read objects, those that hang last, after the first sound ones, all
+// that are attached, and whether the fleet is closed.
+func (f *Fleet) readers() (able []*session, sound int, attached []*session, closed bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	var hanging []*session
 	for _, s := range f.sessions {
 		if s.referee {
 			continue
 		}
 		attached = append(attached, s)
-		if s.readsObjects && s.takesTiles() && !s.away {
+		switch {
+		case !s.readsObjects || !s.takesTiles() || s.away:
+		case s.stalled != 0:
+			hanging = append(hanging, s)
+		default:
 			able = append(able, s)
 		}
 	}
 	slices.SortFunc(able, byName)
+	slices.SortFunc(hanging, byName)
 	slices.SortFunc(attached, byName)
-	return able, attached, f.closed
+	return append(able, hanging...), len(able), attached, f.closed
 }
 
-// begin marks an idle worker as reading if there is a unit for it, and reports whether it did.
-func (r *objectsRead) begin(s *session) bool {
+// begin marks an idle worker as reading if there is a unit for it, and reports whether it did. A worker that hangs gets
+// one only while nobody else reads.
+func (r *objectsRead) begin(s *session, hangs bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.err != nil || r.reading[s] || !slices.ContainsFunc(r.waiting, func(u *unitRead) bool { return u.failed[s] == nil }) {
+	if r.err != nil || r.reading[s] || hangs && len(r.reading) > 0 || !slices.ContainsFunc(r.waiting, func(u *unitRead) bool { return u.failed[s] == nil }) {
 		return false
 	}
 	r.reading[s], r.used[s] = true, true

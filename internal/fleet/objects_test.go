@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -196,6 +197,44 @@ func TestObjectsThatCannotBeRead(t *testing.T) {
 	wantFault("changed", "OBJECT_CHANGED", fault.FailedPrecondition, "was replaced")
 	wantFault("secret", "OBJECT_UNREADABLE", fault.FailedPrecondition, `worker "`, "and neither can 1 other worker", "403 Forbidden")
 	wantFault("empty", "EMPTY_DATA", fault.InvalidArgument, "the file is empty")
+}
+
+// A worker that hangs on an object gets no other one while another worker reads.
+func TestAWorkerThatHangsIsGivenNoOtherObject(t *testing.T) {
+	c := newCluster(t, impatient, func(cfg *fleet.Config) { cfg.LostAfter = never })
+	asked := atomic.Int32{}
+	c.startHanging(func(command *workerv1.Command) bool {
+		if command.GetReadObject() == nil {
+			return false
+		}
+		asked.Add(1)
+		return true
+	}, &atomic.Bool{})
+	c.startWorker("able")
+	c.until("two workers", func() bool { return len(c.fleet.Workers()) == 2 })
+	s := newObjectServer(t, map[string]string{"0": numbered(10), "1": numbered(10), "2": numbered(10)})
+	hung := make(chan struct{})
+	var units []*fleet.ObjectUnit
+	for at := range 3 {
+		unit, _ := s.unit(fmt.Sprint(at))
+		take := unit.Take
+		unit.Take = func(rows *workerv1.ObjectRows) (bool, error) {
+			<-hung
+			return take(rows)
+		}
+		units = append(units, unit)
+	}
+	before := 0
+	once := sync.OnceFunc(func() { close(hung) })
+	err := c.fleet.ReadObjects(t.Context(), units, func(reading int) {
+		if before == 2 && reading == 1 { // one hangs, and the rows of the other wait
+			once()
+		}
+		before = reading
+	})
+	if err != nil || asked.Load() != 1 {
+		t.Errorf("the worker that hangs was asked %d times: %v", asked.Load(), err)
+	}
 }
 
 // A worker that answers without rows, and not that it has read all, is not asked again and again.

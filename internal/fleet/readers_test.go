@@ -37,7 +37,7 @@ func TestWorkersWithOtherRulesAreNotAsked(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	able, attached, _ := f.readers()
+	able, _, attached, _ := f.readers()
 	if len(able) != 1 || able[0].name != "same" || len(attached) != 3 {
 		t.Fatalf("%d of %d workers are asked", len(able), len(attached))
 	}

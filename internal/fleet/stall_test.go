@@ -8,6 +8,7 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/wire"
 )
 
 const stalledAfter = time.Second
@@ -18,7 +19,9 @@ func impatient(cfg *fleet.Config) { losing(cfg); cfg.StalledAfter = stalledAfter
 // heartbeats tell that those get on.
 func (c *cluster) startHanging(hangs func(*workerv1.Command) bool, progress *atomic.Bool) {
 	c.Helper()
-	a, _, err := c.attachScripted(validHello())
+	hello := validHello()
+	hello.ReadsObjects, hello.TableRules = true, wire.TableRules
+	a, _, err := c.attachScripted(hello)
 	if err != nil {
 		c.Fatal(err)
 	}

@@ -40,7 +40,7 @@ func TestPlansOfNeighbors(t *testing.T) {
 			t.Errorf("%T: %+v", c.data, plan)
 		}
 		_, err = Make(p, []Worker{{Threads: 2, Free: plan.Bytes / 2}})
-		if !fault.Is(err, DoesNotFit) || !strings.Contains(err.Error(), "on every worker") {
+		if !fault.Is(err, DoesNotFit) || !strings.Contains(err.Error(), "free to start") {
 			t.Errorf("%T with half of the memory: %v", c.data, err)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/text"
 )
@@ -72,14 +71,8 @@ func (w Workload) remedies(workers []Worker) []remedy {
 	if w.Landmarkable && w.K <= ProposedLandmarks/10 && w.byLandmarks().fits(workers) {
 		remedies = append(remedies, remedy{fmt.Sprintf("landmarks %d, for an approximate answer", ProposedLandmarks), "landmarks", ProposedLandmarks})
 	}
-	if rows := w.maxRows(workers); rows > 0 {
-		remedies = append(remedies, remedy{"about " + text.Plural(rows, "row"), "largest_rows", rows})
-	}
 	if more := w.moreWorkers(workers); more > 0 {
 		remedies = append(remedies, remedy{text.Plural(more, "more worker") + " like the largest", "more_workers", more})
-	}
-	if bytes := w.bytesPerWorker(workers); bytes > 0 {
-		remedies = append(remedies, remedy{text.Bytes(bytes) + " on every worker", "bytes_per_worker", bytes})
 	}
 	return remedies
 }
@@ -114,38 +107,6 @@ func (w Workload) fits(workers []Worker) bool {
 	return tiles <= 0
 }
 
-// maxRows returns how many rows of the same kind would fit, rounded down to three digits, or 0 if none would. For
-// graphs and sparse points it returns 0, because their memory does not depend on the rows alone.
-func (w Workload) maxRows(workers []Worker) int {
-	if w.hasMatrix() && w.Matrix.Function == kernel.Adjacency || w.Neighbors != nil && w.Neighbors.Sparse || w.Vectors != nil && w.Vectors.isSparse() {
-		return 0
-	}
-	rows := sort.Search(w.Rows(), func(n int) bool { return !w.withRows(n + 1).fits(workers) })
-	unit := 1
-	for rows/unit >= 1000 {
-		unit *= 10
-	}
-	return rows / unit * unit
-}
-
-// withRows returns the same workload with another number of rows.
-func (w Workload) withRows(rows int) Workload {
-	w.DatasetBytes = int64(float64(w.DatasetBytes) * float64(rows) / float64(w.Rows()))
-	switch {
-	case w.Vectors != nil:
-		vectors := *w.Vectors
-		vectors.Rows = rows
-		w.Vectors = &vectors
-	case w.Neighbors != nil:
-		neighbors := *w.Neighbors
-		neighbors.Rows = rows
-		w.Neighbors, w.Matrix.Rows = &neighbors, rows
-	default:
-		w.Matrix.Rows = rows
-	}
-	return w
-}
-
 // moreWorkers returns how many more workers like the largest would be enough, or 0 if no number is.
 func (w Workload) moreWorkers(workers []Worker) int {
 	if len(workers) == 0 {
@@ -163,25 +124,4 @@ func (w Workload) moreWorkers(workers []Worker) int {
 		return 0
 	}
 	return more
-}
-
-// bytesPerWorker returns how much memory on each of the workers would be enough, rounded up to whole MiB, or 0 if
-// unknown.
-func (w Workload) bytesPerWorker(workers []Worker) int64 {
-	const unit = 1 << 20
-	limit := (w.MinFreeBytes(1)+w.FixedBytes(1))/unit + w.minTileBytes()/unit*int64(partition.TileCount(w.Rows())) + 1<<20
-	if len(workers) == 0 || limit < 0 || limit > 1<<40 {
-		return 0
-	}
-	each := slices.Clone(workers)
-	needed := sort.Search(int(limit), func(units int) bool {
-		for i := range each {
-			each[i].Free = max(workers[i].Free, int64(units)*unit)
-		}
-		return w.fits(each)
-	})
-	if needed == int(limit) {
-		return 0
-	}
-	return int64(needed) * unit
 }

@@ -132,7 +132,7 @@ func (s objectStore) removeTemporary(context.Context) {} // object stores have n
 
 func (s objectStore) close() error { return s.Close() }
 
-// explain counts every answer as temporary other than whether an object exists: the store may be restarting,
+// explain treats every error as temporary, except answers about whether an object exists: the store may be restarting,
 // overloaded or unreachable, or somebody may correct its access rights.
 func (s objectStore) explain(name string, err error) error {
 	switch gcerrors.Code(err) {
@@ -150,7 +150,7 @@ func (s objectStore) explain(name string, err error) error {
 			name, ahead.Abs().Round(time.Second)).With("blob", name).Because(err)
 	}
 	return fault.New(fault.Unavailable, blobsUnavailable,
-		"the object store does not work now (blob %q: %s); the log of the coordinator has more", name, gcerrors.Code(err)).With("blob", name).Because(err)
+		"the object store failed a request (blob %q: %s); see the coordinator's log", name, gcerrors.Code(err)).With("blob", name).Because(err)
 }
 
 // maxSkew is how far the time of a request may be from that of the store before stores refuse it.

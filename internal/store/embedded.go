@@ -84,7 +84,7 @@ func openEmbedded(ctx context.Context, dir string, log hclog.Logger, adjust func
 		}
 		unlock()
 	}
-	s.reading = []clientv3.OpOption{clientv3.WithSerializable()}
+	s.embedded, s.reading = true, []clientv3.OpOption{clientv3.WithSerializable()}
 	s.admit = func(txn Txn) error { return checkSpace(dir, txn) }
 	ending.state.Store(s)
 	if err := s.cleanUpAfterRestart(ctx); err != nil {

@@ -34,6 +34,8 @@ type etcdState struct {
 	admit   func(Txn) error // rejects transactions that must not be attempted; may be nil
 	lease   int             // seconds after which a silent leader is replaced
 
+	embedded bool // etcd runs in this process
+
 	// txnTimeout limits how long a transaction may take; 0 leaves that to its context. Without it, a cluster member
 	// waits for seconds for a transaction that was lost with the leader of the cluster.
 	txnTimeout time.Duration

@@ -40,8 +40,7 @@ type etcdTerm struct {
 func (t *etcdTerm) Revision() int64       { return t.revision }
 func (t *etcdTerm) Lost() <-chan struct{} { return t.lost }
 
-// Current compares clocks, because this process may have been suspended while its lease expired without knowing it
-// yet.
+// Current compares clocks, because the lease may have expired while this process was suspended, before it noticed.
 func (t *etcdTerm) Current() bool {
 	select {
 	case <-t.lost:
@@ -56,7 +55,7 @@ func (t *etcdTerm) Current() bool {
 // stands still while a machine sleeps, and by the wall clock. It leaves a third of the lease for etcd answers that took
 // long to arrive. The wall clock does not count for an embedded etcd, which sleeps with this process.
 func (t *etcdTerm) lasts(monotonic, wall time.Duration) bool {
-	if t.state.lease != embeddedLease {
+	if !t.state.embedded {
 		monotonic = max(monotonic, wall)
 	}
 	return monotonic < t.duration()*2/3

@@ -125,13 +125,13 @@ func TestATermIsNotCurrentWithoutItsLease(t *testing.T) {
 
 // A machine that slept does not think that it leads, unless nobody else can.
 func TestATermDoesNotLastThroughSleep(t *testing.T) {
-	for lease, want := range map[int]bool{5: false, embeddedLease: true} {
-		term := &etcdTerm{state: &etcdState{lease: lease}}
-		if got := term.lasts(time.Second, 3*24*time.Hour); got != want {
-			t.Errorf("after three days of sleep, a lease of %d s lasts: %v", lease, got)
+	for _, state := range []*etcdState{{lease: 5}, {lease: embeddedLease}, {lease: embeddedLease, embedded: true}} {
+		term := &etcdTerm{state: state}
+		if got := term.lasts(time.Second, 3*24*time.Hour); got != state.embedded {
+			t.Errorf("after three days of sleep, a lease of %d s lasts: %v; embedded: %v", state.lease, got, state.embedded)
 		}
 		if !term.lasts(time.Second, -time.Hour) || term.lasts(3*24*time.Hour, -time.Hour) {
-			t.Errorf("setting the clock back matters to a lease of %d s", lease)
+			t.Errorf("setting the clock back matters to a lease of %d s", state.lease)
 		}
 	}
 }

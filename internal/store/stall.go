@@ -65,12 +65,13 @@ type attempt struct {
 	name   string
 	ctx    context.Context // context of the operation
 	cancel context.CancelFunc
-	// mu guards over.
-	mu     sync.Mutex
-	timer  *time.Timer   // runs while the caller waits for the store
-	over   bool          // nobody waits anymore
 	gaveUp chan struct{} // closed when the operation is abandoned
 	pipe   interface{ CloseWithError(error) error }
+
+	mu    sync.Mutex
+	timer *time.Timer // runs while the caller waits for the store
+	until time.Time   // when the timeout ends; zero while the caller does not wait. A giveUp that was late looks here
+	over  bool        // nobody waits anymore
 }
 
 // begin begins an operation, unless the store is known to hang. It closes pipe, if not nil, when the operation is
@@ -81,6 +82,9 @@ func (g *stallGuard) begin(ctx context.Context, name string, pipe interface{ Clo
 		return nil, a.fault()
 	}
 	a.ctx, a.cancel = context.WithCancel(context.WithValue(ctx, attemptKey{}, a))
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.until = time.Now().Add(g.limit) // before the timer starts, so that it is not early
 	a.timer = time.AfterFunc(g.limit, a.giveUp)
 	return a, nil
 }
@@ -89,9 +93,23 @@ func (g *stallGuard) begin(ctx context.Context, name string, pipe interface{ Clo
 func (a *attempt) wait() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.restart()
+}
+
+// restart is wait for callers that hold a.mu.
+func (a *attempt) restart() {
 	if !a.over {
+		a.until = time.Now().Add(a.guard.limit)
 		a.timer.Reset(a.guard.limit)
 	}
+}
+
+// pause stops the timeout: the caller does not wait for the store.
+func (a *attempt) pause() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.until = time.Time{}
+	a.timer.Stop()
 }
 
 // end ends the operation: nobody waits for it anymore.
@@ -103,10 +121,17 @@ func (a *attempt) end() {
 	a.cancel()
 }
 
+// giveUp abandons the operation, unless its timeout was stopped or restarted meanwhile. If the timer is late by more than
+// a second, this process was suspended, and the store's answer may be waiting to be read: the timeout begins again.
 func (a *attempt) giveUp() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.over {
+	late := time.Since(a.until)
+	if a.over || a.until.IsZero() || late < 0 {
+		return
+	}
+	if late > time.Second {
+		a.restart()
 		return
 	}
 	a.over = true
@@ -246,7 +271,7 @@ func (g *stallGuard) Open(ctx context.Context, name string, offset, length int64
 		a.end()
 		return nil, err
 	}
-	a.timer.Stop()
+	a.pause()
 	return &guardedReader{near, a}, nil
 }
 
@@ -257,7 +282,7 @@ type guardedReader struct {
 
 func (r *guardedReader) Read(p []byte) (int, error) {
 	r.attempt.wait()
-	defer r.attempt.timer.Stop()
+	defer r.attempt.pause()
 	return r.PipeReader.Read(p)
 }
 
@@ -302,7 +327,7 @@ func (g *stallGuard) Put(ctx context.Context, name string, write func(io.Writer)
 	case <-a.gaveUp:
 		return a.fault()
 	}
-	a.timer.Stop()
+	a.pause()
 	written := errNotWritten
 	defer func() { // also if write panics
 		if written != nil {
@@ -325,7 +350,7 @@ type guardedWriter struct {
 
 func (w guardedWriter) Write(p []byte) (written int, err error) {
 	const portion = 256 << 10
-	defer w.attempt.timer.Stop()
+	defer w.attempt.pause()
 	for len(p) > 0 && err == nil {
 		w.attempt.wait()
 		var n int

@@ -271,3 +271,28 @@ func TestGivenUpIsNotCanceled(t *testing.T) {
 		}
 	}
 }
+
+// A timer's function may already run when the timer is stopped or reset, or run late because the process was suspended.
+// None of these shows that the store hangs.
+func TestALateTimerIsNoStall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		below, err := OpenBlobs(t.Context(), "mem://")
+		check(t, err)
+		g := WithStallTimeout(below, testStall).(*stallGuard)
+		defer g.Close()
+		for what, prepare := range map[string]func(a *attempt){
+			"restarted": (*attempt).wait,
+			"paused":    (*attempt).pause,
+			"suspended": func(a *attempt) { a.until = a.until.Add(-3 * testStall) },
+		} {
+			a, err := g.begin(t.Context(), "x", nil)
+			check(t, err)
+			prepare(a)
+			a.giveUp()
+			if g.hangs.Load() {
+				t.Errorf("%s: the store counts as hanging", what)
+			}
+			a.end()
+		}
+	})
+}

@@ -143,7 +143,7 @@ func TestListeningElsewhereNeedsCertificates(t *testing.T) {
 		{nil, "give --tls DIR (cleave certs init makes it), listen on 127.0.0.1, or give --insecure"},
 		{onlyServer, "--anonymous to let everyone do everything"},
 		{[]string{"--tls", f.Path("none")}, "there is no folder"},
-		{[]string{"--insecure", "--token-file", f.Path("tokens")}, "workers show certificates"},
+		{[]string{"--insecure", "--token-file", f.Path("tokens")}, "no worker could attach"},
 	} {
 		ran := Command(t, Build(t).Coordinator, append([]string{"--listen", "0.0.0.0:0", "--data-dir", dir}, r.args...)...)
 		wantSentence(t, ran, 2, r.says)

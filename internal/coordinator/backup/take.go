@@ -27,8 +27,8 @@ type Source struct {
 	Version string
 	Now     time.Time
 
-	// HasRoom reports whether the copy of the state in TMPDIR may grow; nil means that it always may. It is asked before
-	// each write.
+	// HasRoom reports whether the copy of the state in TMPDIR may grow; nil means that it always may. It is asked
+	// before each MiB.
 	HasRoom func() bool
 }
 
@@ -93,14 +93,14 @@ func noTemporaryFile(err error) error {
 
 var errNoRoom = errors.New("the rest of the disk is reserved for the stores")
 
-// temporary is the copy of the state. It leaves the room that the stores need, which may be on the same disk.
-type temporary struct{ *Backup }
+// stateCopy writes the copy of the state. It leaves the room that the stores need, which may be on the same disk.
+type stateCopy struct{ *Backup }
 
-func (t temporary) Write(p []byte) (int, error) {
-	if t.source.HasRoom != nil && !t.source.HasRoom() {
+func (c stateCopy) Write(p []byte) (int, error) {
+	if c.source.HasRoom != nil && !c.source.HasRoom() {
 		return 0, noTemporaryFile(errNoRoom)
 	}
-	n, err := t.state.Write(p)
+	n, err := c.state.Write(p)
 	if err != nil {
 		err = noTemporaryFile(err)
 	}
@@ -117,7 +117,7 @@ func (b *Backup) spool(ctx context.Context) (keySet, error) {
 	if err := b.state.Truncate(0); err != nil {
 		return nil, err
 	}
-	out := bufio.NewWriter(temporary{b})
+	out := bufio.NewWriterSize(stateCopy{b}, 1<<20) // HasRoom is a system call
 	b.head.Damaged, b.head.DamagedKeys = 0, nil
 	var err error
 	b.head.Revision, err = b.source.State.Walk(ctx, func(e store.Entry) error {

@@ -98,7 +98,12 @@ func (f Folder) Issue(folder string, p Party) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if ends := authority.Leaf.NotAfter; template.NotAfter.After(ends) {
+	ends := authority.Leaf.NotAfter
+	if !f.Now().Before(ends) {
+		return "", fault.Invalid("AUTHORITY_EXPIRED", "the authority in %s expired at %s; make another with: cleave certs init --dir NEW",
+			filepath.Join(f.Dir, authorityDir), ends.Format(time.RFC3339))
+	}
+	if template.NotAfter.After(ends) {
 		template.NotAfter = ends
 	}
 	template.KeyUsage = x509.KeyUsageDigitalSignature

@@ -97,3 +97,18 @@ func TestCertificates(t *testing.T) {
 		}
 	}
 }
+
+// An authority that has expired issues nothing: the certificates would not be valid.
+func TestAnExpiredAuthorityIssuesNothing(t *testing.T) {
+	f := Folder{Dir: t.TempDir(), Now: func() time.Time { return now }}
+	if err := f.Init(); err != nil {
+		t.Fatal(err)
+	}
+	f.Now = func() time.Time { return now.Add(authorityLife) }
+	if _, err := f.Issue("client", Party{Etcd: true, Life: time.Hour}); !fault.Is(err, "AUTHORITY_EXPIRED") {
+		t.Errorf("got %v", err)
+	}
+	if left, err := os.ReadDir(f.Dir); err != nil || len(left) != 1 {
+		t.Errorf("%v are left (%v)", left, err)
+	}
+}

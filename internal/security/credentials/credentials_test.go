@@ -100,8 +100,8 @@ func TestWhatMayGoWithoutEncryption(t *testing.T) {
 		{"nobody is asked", credentials.Serve{Files: onlyServer}, ":7400", false, "--anonymous"},
 		{"nobody is asked, as the user says", credentials.Serve{Files: onlyServer, Anonymous: true}, ":7400", false, ""},
 		{"nobody is asked, on this machine", credentials.Serve{Files: onlyServer}, here, false, ""},
-		{"tokens in the clear", credentials.Serve{Insecure: true}, ":7400", true, "workers show certificates"},
-		{"tokens without an authority", credentials.Serve{Files: onlyServer}, ":7400", true, "workers show certificates"},
+		{"tokens in the clear", credentials.Serve{Insecure: true}, ":7400", true, "no worker could attach"},
+		{"tokens without an authority", credentials.Serve{Files: onlyServer}, ":7400", true, "no worker could attach"},
 		{"an authority without a certificate", credentials.Serve{Files: credentials.Files{CA: "x"}}, here, false, "--tls-cert"},
 		{"the system's authorities", credentials.Serve{Files: credentials.Files{CA: credentials.SystemCA, Cert: "x", Key: "x"}}, here, false, "your own"},
 		{"everyone and someone", credentials.Serve{Files: coordinator, Anonymous: true}, ":7400", false, "--anonymous lets everyone in"},
@@ -135,7 +135,7 @@ func TestHandshakes(t *testing.T) {
 		{"another name", credentials.Files{Dir: in(ours, "coordinator")}, credentials.Dial{Files: credentials.Files{Dir: in(ours, "admin")}, ServerName: "elsewhere"}, "is for localhost and not for elsewhere"},
 		{"an expired coordinator", credentials.Files{Dir: in(expired, "coordinator")}, credentials.Dial{Files: credentials.Files{CA: authority(expired)}}, "the coordinator's certificate has expired"},
 		{"an expired client", pair(ours, "coordinator", authority(expired)), credentials.Dial{Files: pair(expired, "admin", authority(ours))}, "it expired at"},
-		{"a coordinator as a client", credentials.Files{Dir: in(ours, "coordinator")}, credentials.Dial{Files: pair(ours, "coordinator", authority(ours))}, "it is for serving (localhost)"},
+		{"a coordinator as a client", credentials.Files{Dir: in(ours, "coordinator")}, credentials.Dial{Files: pair(ours, "coordinator", authority(ours))}, "it is a server certificate (localhost)"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			if c.client.ServerName == "" {

@@ -154,9 +154,9 @@ func checkSide(c *x509.Certificate, t Terms, side x509.ExtKeyUsage) error {
 	case len(uses)+len(c.UnknownExtKeyUsage) == 0 || slices.Contains(uses, side) || slices.Contains(uses, x509.ExtKeyUsageAny):
 		return nil
 	case side == x509.ExtKeyUsageServerAuth:
-		return badFiles("it is of a worker or a client (%s), and cannot serve; give the folder of the coordinator, as cleave certs init makes it", owner(c))
+		return badFiles("it belongs to a worker or a client (%s), so a coordinator cannot use it; give the folder of the coordinator, as cleave certs init makes it", owner(c))
 	}
-	return badFiles("it is for serving (%s), and cannot show %s who calls; "+
+	return badFiles("it is a server certificate (%s), which does not identify you to %s; "+
 		"give the folder of a worker or a client, as cleave certs makes it", owner(c), t.Server)
 }
 

@@ -50,7 +50,7 @@ func (p *Peers) Server(address string, listener net.Listener) (grpc.ServerOption
 	case err != nil:
 		return nil, err
 	case !p.dial.any() && !local && !p.dial.Insecure:
-		return nil, refuse("%s is reached by other machines, and there are no certificates to encrypt connections with; "+
+		return nil, refuse("other machines can reach %s, and there are no certificates to encrypt connections with; "+
 			"give --tls DIR (cleave certs init makes it), or --insecure to serve everyone without encryption", address)
 	case !p.dial.any():
 		return grpc.Creds(insecure.NewCredentials()), nil

@@ -51,20 +51,20 @@ func (s Serve) Check(address string, listener net.Listener, others bool) (Serve,
 	case s.Insecure && encrypted:
 		return s, refuse("--insecure and certificates contradict each other; give one of them")
 	case s.Anonymous && known:
-		return s, refuse("--anonymous lets everyone in, so that --tls-ca, --token-file and --oidc-issuer would mean nothing; give one or the other")
+		return s, refuse("--anonymous lets everyone in, so --tls-ca, --token-file and --oidc-issuer have no effect; remove them, or --anonymous")
 	case s.CA == SystemCA:
 		return s, refuse("--tls-ca %s would let in everyone who has a certificate of any authority; give the file of your own", SystemCA)
 	case s.CA != "" && !encrypted:
 		return s, refuse("--tls-ca checks certificates of workers and clients, which need an encrypted connection; give --tls-cert and --tls-key too")
 	case others && s.CA == "":
-		return s, refuse("workers show certificates, and there is no --tls-ca to check them by: none could attach; " +
+		return s, refuse("no worker could attach: workers identify themselves by certificate, and there is no --tls-ca to verify it; " +
 			"give --tls DIR, as cleave certs init makes it")
 	case local || s.Insecure:
 	case !encrypted:
-		return s, refuse("%s is reached by other machines, and there are no certificates to encrypt connections with; give --tls DIR "+
+		return s, refuse("other machines can reach %s, and there are no certificates to encrypt connections with; give --tls DIR "+
 			"(cleave certs init makes it), listen on 127.0.0.1, or give --insecure to serve everyone without encryption", address)
 	case !known && !s.Anonymous:
-		return s, refuse("%s is reached by other machines, and nothing says who may call; give --tls-ca to ask for certificates "+
+		return s, refuse("other machines can reach %s, and nothing says who may call; give --tls-ca to ask for certificates "+
 			"(cleave certs init makes them), or --anonymous to let everyone do everything", address)
 	}
 	return s, nil

@@ -110,7 +110,7 @@ func (t Terms) Explain(message string) string {
 func ExplainEtcd(message string) string {
 	t := storeTerms()
 	if strings.Contains(message, "connection reset by peer") || strings.Contains(message, "broken pipe") {
-		return "etcd closed the connection at once; it asks for another certificate, or for one at all: give " + t.Dir + ", as " + t.Certs + " makes it"
+		return "etcd closed the connection at once; it requires a client certificate, or another one: give " + t.Dir + ", as " + t.Certs + " makes it"
 	}
 	return t.Explain(message)
 }

@@ -258,18 +258,10 @@ func (c *Cache) find(id string, piece int) (p cachedPiece, there bool) {
 	return p, there
 }
 
-// Get reads a piece into a buffer, which must have room for it, and checks it. A damaged piece is removed. It returns
-// errNotCached if there is no such piece.
-func (c *Cache) Get(id string, piece int, buffer []byte) ([]byte, error) {
-	return c.read(id, piece, buffer, true)
-}
-
-// GetUnchecked is Get without the hash check, for callers that verify the whole data set.
-func (c *Cache) GetUnchecked(id string, piece int, buffer []byte) ([]byte, error) {
-	return c.read(id, piece, buffer, false)
-}
-
-func (c *Cache) read(id string, piece int, buffer []byte, check bool) ([]byte, error) {
+// Get reads a piece into a buffer, which must have room for it. With check it verifies the hash of the piece; callers
+// that verify the whole data set need not. A damaged piece is removed. Get returns errNotCached if there is no such
+// piece.
+func (c *Cache) Get(id string, piece int, buffer []byte, check bool) ([]byte, error) {
 	p, there := c.find(id, piece)
 	if !there || p.bytes > int64(cap(buffer)) {
 		return nil, errNotCached

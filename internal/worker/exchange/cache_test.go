@@ -40,7 +40,7 @@ func put(t testing.TB, c *Cache, id string, piece int, data []byte) error {
 }
 
 func get(c *Cache, id string, piece int) []byte {
-	data, err := c.Get(id, piece, make([]byte, 1000))
+	data, err := c.Get(id, piece, make([]byte, 1000), true)
 	if err != nil {
 		return nil
 	}

@@ -86,7 +86,7 @@ func (s *server) send(r *workerv1.FetchPieceRequest, stream workerv1.PeerService
 	e := s.exchange
 	buffer := e.buffer()
 	defer e.reuse(buffer)
-	data, err := e.cfg.Cache.Get(r.GetDatasetId(), int(r.GetPiece()), buffer)
+	data, err := e.cfg.Cache.Get(r.GetDatasetId(), int(r.GetPiece()), buffer, true)
 	if err != nil {
 		e.lost(r.GetDatasetId(), int(r.GetPiece()))
 		return status.Error(codes.NotFound, "the worker does not have the piece")

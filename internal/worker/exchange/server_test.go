@@ -243,7 +243,7 @@ func FuzzRequests(f *testing.F) {
 		if e.server.allows(r) != want {
 			t.Fatalf("%v is allowed: %v", r, !want)
 		}
-		if data, err := e.cfg.Cache.Get(r.GetDatasetId(), int(r.GetPiece()), make([]byte, 10)); err == nil {
+		if data, err := e.cfg.Cache.Get(r.GetDatasetId(), int(r.GetPiece()), make([]byte, 10), true); err == nil {
 			t.Fatalf("%v gives %d bytes", r, len(data))
 		}
 	})

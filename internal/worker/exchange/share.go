@@ -335,11 +335,7 @@ func (s *Share) fromCache(piece int, check bool) ([]byte, bool) {
 		return nil, false
 	}
 	buffer := e.buffer()
-	get := e.cfg.Cache.GetUnchecked
-	if check {
-		get = e.cfg.Cache.Get
-	}
-	data, err := get(s.id, piece, buffer)
+	data, err := e.cfg.Cache.Get(s.id, piece, buffer, check)
 	if err != nil || int64(len(data)) != wire.PieceSize(s.bytes, piece) {
 		e.reuse(buffer)
 		return nil, false
@@ -377,7 +373,7 @@ func (s *Share) Recheck() bool {
 	buffer := s.exchange.buffer()
 	defer s.exchange.reuse(buffer)
 	for p := range s.pieces {
-		if _, err := cache.Get(s.id, p, buffer); err != nil {
+		if _, err := cache.Get(s.id, p, buffer, true); err != nil {
 			damaged = append(damaged, p)
 		}
 	}

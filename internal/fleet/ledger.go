@@ -179,16 +179,21 @@ func (l *ledger) setStored(t int, stored bool) {
 
 // remove takes a tile off its worker, if it has one, without telling the worker.
 func (l *ledger) remove(t int) {
-	s := l.tiles[t].worker
-	if s == nil {
-		return
+	if l.tiles[t].worker != nil {
+		l.unplace(t)
+		l.tiles[t].forget()
 	}
-	l.recheck()
-	s.tiles--
-	s.used -= l.tileBytes(t)
-	l.members[s].tiles--
-	l.tiles[t].worker = nil
-	l.tiles[t].forget()
+}
+
+// unplace is remove without a change of the tile's state, which an operation that is just ending may still read.
+func (l *ledger) unplace(t int) {
+	if s := l.tiles[t].worker; s != nil {
+		l.recheck()
+		s.tiles--
+		s.used -= l.tileBytes(t)
+		l.members[s].tiles--
+		l.tiles[t].worker = nil
+	}
 }
 
 // removeFrom takes tiles off their worker and tells it to drop them.
@@ -236,19 +241,12 @@ func (l *ledger) removeAll() bool {
 	return true
 }
 
-// release takes all tiles off their workers when the job ends. Unlike removeAll, it does not touch the states of the
-// tiles, because an operation that is just ending may still read them.
+// release takes all tiles off their workers, which leave, when the job ends.
 func (l *ledger) release() {
 	for t := range l.tiles {
-		if s := l.tiles[t].worker; s != nil {
-			s.tiles--
-			s.used -= l.tileBytes(t)
-			l.tiles[t].worker = nil
-		}
+		l.unplace(t)
 	}
-	for s := range l.members {
-		l.leave(s)
-	}
+	l.dismissEmpty()
 }
 
 // copyTo places a copy of a tile on a member. The copy is stored only if stored is set and there is room. copyTo
