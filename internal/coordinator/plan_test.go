@@ -84,7 +84,7 @@ func TestPlanJob(t *testing.T) {
 	s.Storage = float32
 	_, err = h.plan(s)
 	wantError(t, err, codes.ResourceExhausted, "PLAN_DOES_NOT_FIT")
-	for _, part := range []string{"needs", "are free on 2 workers", "storage auto (or none)", "about 2"} {
+	for _, part := range []string{"needs", "are free on 2 workers", "storage auto (or none)", "1 more worker"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("%q is not in %q", part, err)
 		}
