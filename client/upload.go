@@ -108,7 +108,7 @@ func (r *checkedRows) all(yield func([]float64, error) bool) {
 }
 
 func (r *checkedRows) notRepeated() error {
-	return ofFault(fault.Invalid("BAD_ROWS", "the connection broke, and the points were different when they were read again (one of the first %d, or their number); "+
+	return ofFault(fault.Invalid("BAD_ROWS", "the connection broke, and reading the points again gave other points within the first %d, or fewer; "+
 		"pass an iterator that yields the same points each time", r.count))
 }
 

@@ -33,6 +33,13 @@ func (c *Coordinator) deleteJob(ctx context.Context, id string, used time.Time) 
 // deleteEnded deletes the record of a job that has ended, and then what belongs to it.
 func (c *Coordinator) deleteEnded(ctx context.Context, record *statev1.JobRecord, used time.Time) error {
 	job := record.GetJob()
+	// First, because a sweep may run as soon as the record is gone.
+	if data := job.GetDatasetId(); data != "" {
+		_, _ = c.datasets.Use(ctx, data, used)
+	}
+	for _, table := range record.GetTableIds() {
+		_, _ = c.tables.Use(ctx, table, used)
+	}
 	blobs := records.JobBlobPrefix(job.GetJobId())
 	txn := store.Txn{Put: []store.Entry{{Key: records.GarbageKey(blobs)}}, Delete: []string{records.JobKey(job.GetJobId())}}
 	if job.GetRequestId() != "" {
@@ -48,12 +55,6 @@ func (c *Coordinator) deleteEnded(ctx context.Context, record *statev1.JobRecord
 	// The job is gone. If anything fails from here on, the next coordinator cleans up.
 	if err := errors.Join(c.garbage.DeleteEvents(c.storeCtx, job.GetJobId()), c.garbage.Delete(c.storeCtx, blobs)); err != nil {
 		c.log.Warn("parts of a deleted job are left until the next start", "job", job.GetJobId(), "error", err)
-	}
-	if data := job.GetDatasetId(); data != "" {
-		_, _ = c.datasets.Use(ctx, data, used)
-	}
-	for _, table := range record.GetTableIds() {
-		_, _ = c.tables.Use(ctx, table, used)
 	}
 	return nil
 }

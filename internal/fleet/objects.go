@@ -106,8 +106,8 @@ func (f *Fleet) ReadObjects(ctx context.Context, units []*ObjectUnit, report fun
 	}
 }
 
-// readers returns the workers that can be asked to read objects, those that hang last, after the first sound ones, all
-// that are attached, and whether the fleet is closed.
+// readers returns the workers that can read objects, with those that hang at the end, able[sound:]; all attached
+// workers; and whether the fleet is closed.
 func (f *Fleet) readers() (able []*session, sound int, attached []*session, closed bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -70,7 +70,8 @@ type attempt struct {
 
 	mu    sync.Mutex
 	timer *time.Timer // runs while the caller waits for the store
-	until time.Time   // when the timeout ends; zero while the caller does not wait. A giveUp that was late looks here
+	until time.Time   // when the timeout ends; zero while the caller does not wait. giveUp may run late and checks it
+	late  bool        // the timer was late, and the timeout began again
 	over  bool        // nobody waits anymore
 }
 
@@ -93,10 +94,11 @@ func (g *stallGuard) begin(ctx context.Context, name string, pipe interface{ Clo
 func (a *attempt) wait() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.late = false
 	a.restart()
 }
 
-// restart is wait for callers that hold a.mu.
+// restart sets the timeout. The caller holds a.mu.
 func (a *attempt) restart() {
 	if !a.over {
 		a.until = time.Now().Add(a.guard.limit)
@@ -122,7 +124,7 @@ func (a *attempt) end() {
 }
 
 // giveUp abandons the operation, unless its timeout was stopped or restarted meanwhile. If the timer is late by more than
-// a second, this process was suspended, and the store's answer may be waiting to be read: the timeout begins again.
+// a second, this process was suspended, and the store's answer may be waiting to be read: the timeout begins again, once.
 func (a *attempt) giveUp() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -130,7 +132,8 @@ func (a *attempt) giveUp() {
 	if a.over || a.until.IsZero() || late < 0 {
 		return
 	}
-	if late > time.Second {
+	if late > time.Second && !a.late {
+		a.late = true
 		a.restart()
 		return
 	}

@@ -294,5 +294,14 @@ func TestALateTimerIsNoStall(t *testing.T) {
 			}
 			a.end()
 		}
+		a, err := g.begin(t.Context(), "x", nil)
+		check(t, err)
+		for range 2 {
+			a.until = a.until.Add(-3 * testStall)
+			a.giveUp()
+		}
+		if !g.hangs.Load() {
+			t.Error("timers that are late again and again forgive the store forever")
+		}
 	})
 }

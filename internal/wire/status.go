@@ -174,7 +174,7 @@ func Fault(err error) error {
 		}
 	}
 	if f == nil && kind == fault.ResourceExhausted && strings.Contains(s.Message(), "larger than max") {
-		// gRPC rejects a message that is too large. Only one with the spec of a job can be.
+		// gRPC rejects a message that is too large. Only messages with the spec of a job get that large.
 		f = &fault.Error{Kind: kind, Reason: "MESSAGE_TOO_LARGE",
 			Message: "the job's constraints, seeds, weights, labels and centroids together are too large for one message: " + s.Message()}
 	}

@@ -3,6 +3,7 @@ package content
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"google.golang.org/protobuf/proto"
@@ -163,7 +164,10 @@ func (s *Store[V]) deleteClaim(ctx, waiting context.Context, id string) error {
 		record.Claims = left
 		return s.put(id, record, store.Txn{})
 	}
-	return s.remove(id, record.GetBlob())
+	if err := s.remove(id, record.GetBlob()); !errors.Is(err, errBlobLeft) {
+		return err
+	}
+	return nil
 }
 
 // deleteUnused deletes a value with all claims on it, if it is still due and no unfinished job uses it.
@@ -185,7 +189,8 @@ func (s *Store[V]) deleteUnused(ctx context.Context, id string, due func(*statev
 	return true, s.remove(id, record.GetBlob())
 }
 
-// remove deletes a value and its blob.
+// remove deletes a value and its blob. If only the blob is left, it returns errBlobLeft: the value is gone, and the next
+// leader deletes the blob, whose garbage key is stored.
 func (s *Store[V]) remove(id, blob string) error {
 	txn := store.Txn{Delete: []string{s.key(id)}}
 	if blob != "" {
@@ -201,9 +206,12 @@ func (s *Store[V]) remove(id, blob string) error {
 	if blob == "" {
 		return nil
 	}
-	// The record is already deleted. If deleting the blob fails, the next leader retries it from the garbage key.
 	if err := s.DeleteBlob(blob); err != nil {
 		s.Logger.Warn("the blob of a deleted "+s.noun+" is left until the next start", s.word, id, "error", err)
+		return fmt.Errorf("%w: %w", errBlobLeft, err)
 	}
 	return nil
 }
+
+// errBlobLeft ends a sweep: deleting more values would free nothing.
+var errBlobLeft = errors.New("the blob of a deleted value cannot be deleted")

@@ -126,6 +126,27 @@ func TestTheLastUseIsStored(t *testing.T) {
 	}
 }
 
+// A sweep ends if blobs cannot be deleted: more records would be lost, and nothing would be freed.
+func TestASweepEndsIfBlobsStay(t *testing.T) {
+	cfg := memoryConfig(t)
+	cfg.DeleteBlob = func(string) error { return errors.New("access denied") }
+	s := NewDatasets(cfg)
+	ids := []string{s.addPoint(t, 1), s.addPoint(t, 2)}
+	keep := func() (time.Duration, string) { return time.Hour, "the test says so" }
+	if err := s.Sweep(t.Context(), nil, time.Now().Add(time.Hour*2), keep); !errors.Is(err, errBlobLeft) {
+		t.Errorf("the sweep ends with %v", err)
+	}
+	left := 0
+	for _, id := range ids {
+		if record, _, err := s.look(t.Context(), id); record != nil && err == nil {
+			left++
+		}
+	}
+	if left != 1 {
+		t.Errorf("%d of 2 data sets are left", left)
+	}
+}
+
 // A damaged record is an error of its own value only: others are listed and found.
 func TestADamagedRecord(t *testing.T) {
 	s := NewDatasets(memoryConfig(t))

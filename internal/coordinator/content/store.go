@@ -351,8 +351,8 @@ func (k *kind[V]) object(id string) records.Object {
 // Drop removes a value from the cache, so that it is read again.
 func (s *Store[V]) Drop(id string) { s.cache.Drop(id) }
 
-// Sweep deletes values that were not used for a while, starting with the one unused for longest. It spares the values
-// that jobs use, of which inUse has the number for each id, and those with damaged records. keep returns how long an
+// Sweep deletes values that were not used for a while, starting with the one unused for longest. It spares values
+// with damaged records and those in use; inUse counts the jobs that use each id. keep returns how long an
 // unused value is kept, zero meaning forever, and why it is deleted after that.
 func (s *Store[V]) Sweep(ctx context.Context, inUse map[string]int, now time.Time, keep func() (time.Duration, string)) error {
 	if age, _ := keep(); age == 0 {
@@ -378,21 +378,27 @@ func (s *Store[V]) Sweep(ctx context.Context, inUse map[string]int, now time.Tim
 	}
 	slices.SortFunc(all, func(a, b unused) int { return cmp.Or(a.last.Compare(b.last), cmp.Compare(a.id, b.id)) })
 	for _, u := range all {
-		age, why := keep()
-		due := now.Add(-age - s.UseGrain)
-		if age == 0 || u.last.After(due) {
-			continue
-		}
-		// A job may have been created in the meantime, or a call may have looked for the value because one will be.
-		deleted, err := s.deleteUnused(ctx, u.id, func(record *statev1.ContentRecord) bool { return !lastUse(record).After(due) })
-		if err != nil {
-			return err
-		}
-		if deleted {
-			s.Logger.Info("deleted an unused "+s.noun, s.word, u.id, "used", u.last, "because", why)
+		if age, why := keep(); age > 0 && !u.last.After(s.due(now, age)) {
+			if err := s.DeleteUnused(ctx, u.id, now, age, why); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// due returns the last use of values that have been unused for an age. The stored use may be UseGrain too early.
+func (s *Store[V]) due(now time.Time, age time.Duration) time.Time { return now.Add(-age - s.UseGrain) }
+
+// DeleteUnused deletes a value with all claims on it, unless it was used within an age or an unfinished job uses it.
+// It logs why.
+func (s *Store[V]) DeleteUnused(ctx context.Context, id string, now time.Time, age time.Duration, why string) error {
+	// A job may have been created in the meantime, or a call may have looked for the value because one will be.
+	deleted, err := s.deleteUnused(ctx, id, func(record *statev1.ContentRecord) bool { return !lastUse(record).After(s.due(now, age)) })
+	if deleted && err == nil {
+		s.Logger.Info("deleted an unused "+s.noun, s.word, id, "because", why)
+	}
+	return err
 }
 
 // Share stores a record without a blob for a value that the owner without a name keeps in memory.

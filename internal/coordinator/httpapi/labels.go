@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/hashicorp/go-hclog"
 	"google.golang.org/protobuf/proto"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -39,20 +40,20 @@ func (s *Server) labels(w http.ResponseWriter, r *http.Request, route Route) err
 	if kind == typeJSON {
 		return s.writeLabelObject(ctx, w, route, in)
 	}
-	out := &labelWriter{w: w, kind: kind}
+	out := &labelWriter{w: w, kind: kind, log: s.cfg.Logger}
 	for m := range receive(ctx, route.Method, in) {
 		err := m.err
 		if err == nil {
 			err = out.write(m.message.(*cleavev1.GetLabelsResponse))
 		}
-		if err := out.abortIfBegun(err); err != nil {
+		if err := out.abortIfBegun(ctx, err); err != nil {
 			return err
 		}
 	}
 	if ctx.Err() != nil {
 		return nil
 	}
-	return out.abortIfBegun(out.close())
+	return out.abortIfBegun(ctx, out.close())
 }
 
 // labelType returns the type of content that a request for labels wants, by the parameter format or by its Accept
@@ -181,6 +182,7 @@ func beginLabels(w http.ResponseWriter, kind, extension string) {
 type labelWriter struct {
 	w     http.ResponseWriter
 	kind  string
+	log   hclog.Logger
 	begun bool // bytes of the table may have been sent
 	table format.TableWriter
 }
@@ -197,10 +199,13 @@ func (l *labelWriter) begin(columns []table.Column) (err error) {
 	return err
 }
 
-// abortIfBegun returns an error that the client can be sent instead of the table. It panics if there is one and the
-// table has begun, so that the connection breaks and the client does not take a part for the whole.
-func (l *labelWriter) abortIfBegun(err error) error {
+// abortIfBegun returns err while the client can still be sent an error instead of the table. After that it panics, which
+// breaks the connection, so that the client does not take a part for the whole.
+func (l *labelWriter) abortIfBegun(ctx context.Context, err error) error {
 	if err != nil && l.begun {
+		if ctx.Err() == nil {
+			l.log.Warn("a table of labels broke off", "error", err)
+		}
 		panic(http.ErrAbortHandler)
 	}
 	return err

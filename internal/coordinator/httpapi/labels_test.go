@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -204,7 +205,7 @@ func TestATableOfLabelsThatBreaks(t *testing.T) {
 					t.Errorf("%s: the response ends with %v", format, p)
 				}
 			}()
-			_ = getLabelsAs(t, format, &labelServer{t: t, arrived: arrived}, &Server{}, &brokenRecorder{httptest.NewRecorder(), 4})
+			_ = getLabelsAs(t, format, &labelServer{t: t, arrived: arrived}, &Server{cfg: Config{Logger: hclog.NewNullLogger()}}, &brokenRecorder{httptest.NewRecorder(), 4})
 		}()
 	}
 }
@@ -213,7 +214,7 @@ func TestATableOfLabelsThatBreaks(t *testing.T) {
 func TestATableOfLabelsThatCannotBegin(t *testing.T) {
 	recorder := httptest.NewRecorder()
 	out := &labelWriter{w: recorder, kind: "text/x-unknown"}
-	if err := out.abortIfBegun(out.write(&cleavev1.GetLabelsResponse{})); !fault.Is(err, "UNKNOWN_FORMAT") {
+	if err := out.abortIfBegun(t.Context(), out.write(&cleavev1.GetLabelsResponse{})); !fault.Is(err, "UNKNOWN_FORMAT") {
 		t.Errorf("got %v", err)
 	}
 	if named := recorder.Header().Get("Content-Disposition"); named != "" {

@@ -30,7 +30,7 @@ type Config struct {
 	// Quota limits the total bytes of blobs, that is, of data and results. When it is exceeded, data sets and tables
 	// are deleted that no job refers to and that were not used within keepUnused. If that is not enough, jobs are
 	// deleted, those that ended first going first, but sparing those that ended within keepEnded, each with the data
-	// sets and tables that only it refers to. 0 means no quota.
+	// sets and tables that only it refers to and that were not used since. 0 means no quota.
 	Quota int64
 }
 
@@ -51,12 +51,9 @@ func (c Config) Check() error {
 // UseGrain returns how precisely the last use of a data set or table is stored: a use is committed only if it is that
 // much later than the stored one. Uses are stored even if nothing is deleted, for the day when that is configured.
 func (c Config) UseGrain() time.Duration {
-	grain := time.Hour
+	const grain = keepUnused / 10
 	if c.KeepDatasets > 0 {
-		grain = max(1, min(grain, c.KeepDatasets/10))
-	}
-	if c.Quota > 0 {
-		grain = min(grain, keepUnused/10)
+		return max(1, min(grain, c.KeepDatasets/10))
 	}
 	return grain
 }
@@ -71,13 +68,17 @@ const keepEnded = 10 * time.Minute
 // recount is how long a count of the blobs is good for. In between, Dependencies.Total is kept up to date.
 const recount = time.Minute
 
+// stuckTime is how long the quota deletes no job after deleting one has freed nothing.
+const stuckTime = 10 * time.Minute
+
 // Sweeper deletes what has expired and what exceeds the quota. It never deletes anything that an unfinished job uses.
 // One goroutine sweeps, while the coordinator leads; calls only check the quota, and wake it.
 type Sweeper struct {
 	Dependencies
 	sweeping sync.Mutex   // held during a sweep
 	counted  time.Time    // when the blobs were last counted, guarded by sweeping
-	wanted   atomic.Int64 // bytes that the last upload rejected by the quota asked for
+	stuck    time.Time    // when deleting a job last freed nothing, guarded by sweeping
+	wanted   atomic.Int64 // the most bytes that a rejected upload asked for since the last sweep
 	// wake triggers a sweep. It has a buffer of one, so that a sender never blocks.
 	wake chan struct{}
 }
@@ -89,7 +90,7 @@ type Dependencies struct {
 	Blobs interface {
 		Usage(context.Context) (int64, error)
 	}
-	Total  *atomic.Int64 // size of the blobs, negative until counted; others add to it and take off what they delete
+	Total  *atomic.Int64 // bytes of all blobs, kept current by metered.Counted; negative until first counted
 	Hold   *backup.Hold  // nothing is deleted while it is active
 	Logger hclog.Logger
 	Now    func() time.Time
@@ -104,6 +105,7 @@ type Dependencies struct {
 // Content is a store of data sets or tables; see content.Store.
 type Content interface {
 	Sweep(ctx context.Context, inUse map[string]int, now time.Time, keep func() (time.Duration, string)) error
+	DeleteUnused(ctx context.Context, id string, now time.Time, age time.Duration, why string) error
 }
 
 // New returns a Sweeper.
@@ -124,7 +126,9 @@ func (s *Sweeper) CheckQuota(bytes int64) error {
 	if bytes > s.Quota {
 		return f
 	}
-	s.wanted.Store(bytes)
+	for most := s.wanted.Load(); bytes > most && !s.wanted.CompareAndSwap(most, bytes); {
+		most = s.wanted.Load()
+	}
 	select {
 	case s.wake <- struct{}{}:
 	default: // a sweep is already due
@@ -170,7 +174,7 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 			return err
 		}
 		s.Total.Store(bytes)
-		s.counted = now
+		s.counted = s.Now() // counting may take longer than recount
 	}
 	ended, inUse, err := s.survey(ctx)
 	if err != nil {
@@ -187,22 +191,43 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 	if err := s.sweepContent(ctx, inUse, now, wanted); err != nil {
 		return err
 	}
+	if inUse.unknown || now.Sub(s.stuck) < stuckTime {
+		return nil // results would be lost, and their data would stay
+	}
 	for _, j := range ended {
-		if !s.exceeded(wanted) || now.Sub(j.end) < keepEnded {
+		if !s.exceeded(wanted) || s.Hold.Active() || now.Sub(j.end) < keepEnded+s.UseGrain() {
 			break
 		}
 		before := s.Used()
-		if err := s.deleteJob(ctx, j, j.end, "the quota is exceeded"); err != nil {
+		if err := s.deleteWithData(ctx, j, inUse, now); err != nil {
 			return err
 		}
-		if inUse.remove(j) {
-			if err := s.sweepContent(ctx, inUse, now, wanted); err != nil {
-				return err
-			}
-		}
 		if s.Used() >= before { // a backup began, or the store fails
+			s.stuck = now
 			s.Logger.Warn("deleting a job for the quota has freed nothing; the other jobs are kept for now", "job", j.id)
 			break
+		}
+	}
+	return nil
+}
+
+// deleteWithData deletes a job for the quota, with the data set and the tables that only it refers to.
+func (s *Sweeper) deleteWithData(ctx context.Context, j endedJob, inUse *usedContent, now time.Time) error {
+	if err := s.deleteJob(ctx, j, j.end, "the quota is exceeded"); err != nil {
+		return err
+	}
+	inUse.remove(j)
+	const why = "its job is deleted, and the quota is exceeded"
+	if j.dataset != "" && inUse.datasets[j.dataset] == 0 {
+		if err := s.Datasets.DeleteUnused(ctx, j.dataset, now, keepEnded, why); err != nil {
+			return err
+		}
+	}
+	for _, table := range j.tables {
+		if inUse.tables[table] == 0 {
+			if err := s.Tables.DeleteUnused(ctx, table, now, keepEnded, why); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -251,15 +276,11 @@ func (u *usedContent) add(j endedJob) {
 	}
 }
 
-// remove removes what a job refers to. It reports whether no other job refers to some of that.
-func (u *usedContent) remove(j endedJob) (unused bool) {
+func (u *usedContent) remove(j endedJob) {
 	u.datasets[j.dataset]--
-	unused = u.datasets[j.dataset] == 0
 	for _, table := range j.tables {
 		u.tables[table]--
-		unused = unused || u.tables[table] == 0
 	}
-	return unused
 }
 
 // survey returns the jobs that have ended, those that ended first at the front, and what all jobs use. A job with a
@@ -306,8 +327,11 @@ func (s *Sweeper) spare(ctx context.Context, id string, inUse *usedContent, dama
 // last use, with 0 meaning forever, and the reason to log when it is deleted.
 func (s *Sweeper) keepContent(wanted int64) func() (time.Duration, string) {
 	return func() (time.Duration, string) {
+		if s.Hold.Active() {
+			return 0, "" // a backup has begun, so deleting would free nothing
+		}
 		if s.exceeded(wanted) && (s.KeepDatasets == 0 || s.KeepDatasets > keepUnused) {
-			return keepUnused, "no job has it, and the quota is exceeded"
+			return keepUnused, "no job refers to it, and the quota is exceeded"
 		}
 		return s.KeepDatasets, "no job uses it, and its retention period has passed"
 	}

@@ -19,9 +19,17 @@ import (
 )
 
 // blobs is a blob store of 400 bytes that counts how often they are counted.
-type blobs struct{ counts int }
+type blobs struct {
+	counts int
+	count  func() // called by each count, if set
+}
 
-func (b *blobs) Usage(context.Context) (int64, error) { b.counts++; return 400, nil }
+func (b *blobs) Usage(context.Context) (int64, error) {
+	if b.counts++; b.count != nil {
+		b.count()
+	}
+	return 400, nil
+}
 
 // none is a store without content.
 type none struct{}
@@ -29,6 +37,8 @@ type none struct{}
 func (none) Sweep(context.Context, map[string]int, time.Time, func() (time.Duration, string)) error {
 	return nil
 }
+
+func (none) DeleteUnused(context.Context, string, time.Time, time.Duration, string) error { return nil }
 
 // newSweeper returns a Sweeper of blobs of 400 bytes, with two jobs that ended long ago.
 func newSweeper(t *testing.T, cfg Config, deleteJob func()) *Sweeper {
@@ -69,6 +79,9 @@ func TestAnUploadRefusedDuringASweep(t *testing.T) {
 	if err := s.Sweep(t.Context()); err != nil || s.wanted.Load() != 500 {
 		t.Errorf("the sweep leaves a wish of %d bytes, %v", s.wanted.Load(), err)
 	}
+	if err := s.CheckQuota(200); err == nil || s.wanted.Load() != 500 {
+		t.Errorf("a smaller upload leaves a wish of %d bytes, %v", s.wanted.Load(), err)
+	}
 }
 
 // Nothing is deleted during a backup, which copies blobs, nor while the quota has room.
@@ -88,8 +101,30 @@ func TestNothingIsDeleted(t *testing.T) {
 func TestTheQuotaStopsIfNothingIsFreed(t *testing.T) {
 	deleted := 0
 	s := newSweeper(t, Config{Quota: 300}, func() { deleted++ })
-	if err := s.Sweep(t.Context()); err != nil || deleted != 1 {
-		t.Errorf("%d jobs are deleted, %v", deleted, err)
+	now := s.Now()
+	s.Now = func() time.Time { return now }
+	for at, want := range []int{1, 1, 2} { // refused uploads wake more sweeps
+		if at == 2 {
+			now = now.Add(stuckTime)
+		}
+		if err := s.Sweep(t.Context()); err != nil || deleted != want {
+			t.Errorf("after sweep %d %d jobs are deleted, want %d, %v", at, deleted, want, err)
+		}
+	}
+}
+
+// While it is not known what a damaged job uses, the quota deletes no results, because their data would stay.
+func TestTheQuotaSparesJobsBesideDamagedOnes(t *testing.T) {
+	s := newSweeper(t, Config{Quota: 300}, func() { t.Error("a job is deleted") })
+	damaged := store.Entry{Key: records.JobKey("01a1e7eb-8bfa-701c-9b27-f3f83954e7bf"), Value: []byte{0xff}}
+	if _, err := s.State.Commit(t.Context(), store.Txn{Put: []store.Entry{damaged}}); err != nil {
+		t.Fatal(err)
+	}
+	s.ReadSpec = func(context.Context, string) (*cleavev1.JobSpec, error) {
+		return nil, fault.New(fault.DataLoss, "SPEC_DAMAGED", "the spec is damaged")
+	}
+	if err := s.Sweep(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -98,6 +133,7 @@ func TestBlobsAreNotCountedByEverySweep(t *testing.T) {
 	s := newSweeper(t, Config{Quota: 500}, func() {})
 	now := s.Now()
 	s.Now = func() time.Time { return now }
+	s.Blobs.(*blobs).count = func() { now = now.Add(2 * recount) }
 	for at, want := range []int{1, 1, 2} {
 		if at == 2 {
 			now = now.Add(recount)
