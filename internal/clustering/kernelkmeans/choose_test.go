@@ -46,14 +46,14 @@ func TestCorrectConstraintsDoNoHarm(t *testing.T) {
 // By its own objective no answer is worse than the labels that are found without constraints, the answer is the best
 // labeling that the run came by, and neither depends on how many restarts go side by side.
 func TestChosenAnswers(t *testing.T) {
-	rose := false
+	rose, n := false, testscale.Count(50, 100)
 	for _, seed := range testscale.Some([]uint64{0, 1, 2, 4, 5, 3, 8, 6, 7}, 3) { // one of each kind of data, with few and many constraints
 		rng := clusteringtest.NewRand(seed)
-		var data dataset.Dataset = clusteringtest.Blobs(t, rng, 100, 3, 4)
+		var data dataset.Dataset = clusteringtest.Blobs(t, rng, n, 3, 4)
 		if seed%3 == 1 {
-			data = clusteringtest.RandomGraph(t, rng, 100, 3)
+			data = clusteringtest.RandomGraph(t, rng, n, 3)
 		}
-		spec := chosen(3, clusteringtest.RandomConstraints(rng, 100, 3, 1+int(seed)*8))
+		spec := chosen(3, clusteringtest.RandomConstraints(rng, n, 3, 1+int(seed)*8))
 		spec.Seed, spec.Restarts = seed, 5
 		if seed%3 == 2 {
 			optionsOf(spec).Objective = ObjectiveRatioAssociation
