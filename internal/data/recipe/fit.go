@@ -3,7 +3,6 @@ package recipe
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/data/table"
@@ -133,23 +132,12 @@ func (f *fitting) findLabels() {
 		if f.roles[at] == undecided && len(f.options.Only) == 0 && looksLikeLabel(f.Table, at) {
 			f.roles[at] = unused
 			if f.recipe.Label == "" {
-				f.notice(listed, "column %q looks like known classes and is not used; --label-column %s reads it as the classes", f.Columns[at].Name, typed(f.Columns[at].Name, at))
+				f.notice(listed, "column %q looks like known classes and is not used; --label-column %s reads it as the classes", f.Columns[at].Name, f.typed(at))
 			} else {
 				f.notice(listed, "column %q looks like known classes and is not used; --columns makes it a feature", f.Columns[at].Name)
 			}
 		}
 	}
-}
-
-// typed returns what to type in a shell for a column: its name, or its number if it has none.
-func typed(name string, at int) string {
-	if name == table.Unnamed(at) {
-		return strconv.Itoa(at + 1)
-	}
-	if strings.ContainsAny(name, " \t'\"$&|;()<>*?`\\!#~") {
-		return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
-	}
-	return name
 }
 
 // readAll reads the columns that may become features, in parallel. Each is read by a copy of f, which collects what it
@@ -242,7 +230,7 @@ func (f *fitting) noFeatures() error {
 	return fault.Invalid("NO_FEATURES", "no column is left to cluster by%s; %s", why, help)
 }
 
-func (f *fitting) typed(at int) string { return typed(f.Columns[at].Name, at) }
+func (f *fitting) typed(at int) string { return table.Typed(f.Columns[at].Name, at) }
 
 // candidate is a column that may become a feature.
 type candidate struct {
