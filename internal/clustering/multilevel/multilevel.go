@@ -61,8 +61,8 @@ type Step struct {
 }
 
 // Cluster finds labels 0..k-1 of the vertices: the best of several descents, each of which merges vertices differently.
-// They do not depend on the number of threads. Progress and result are part of the context's snapshot; if the result
-// comes from there, rng is not used.
+// They do not depend on the number of threads. Progress and result are part of the context's snapshot. A resumed call
+// may draw fewer numbers from rng, so do not use rng afterward.
 func Cluster(ctx context.Context, g *Graph, o Options, rng *rand.Rand) (Found, error) {
 	m := &memory{piece: snapshot.Open(ctx, "cut"), report: o.Level}
 	if found := m.result(g.Rows(), o.K); found != nil {

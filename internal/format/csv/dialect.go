@@ -20,7 +20,7 @@ type dialect struct {
 var (
 	errUnclosed   = errors.New("a quoted cell is not closed; write a quote inside a cell twice")
 	errAfterQuote = errors.New("there is text after a quoted cell; write a quote inside a cell twice")
-	errTooWide    = fmt.Errorf("the row has more than %d cells; check that this is a table, and --delimiter", maxCells)
+	errTooWide    = fmt.Errorf("the row has more than %d cells; check --delimiter and that the file is a table", maxCells)
 )
 
 // maxCells is the largest number of cells that a row is split into, more than a table may have. A cell takes up to 24
