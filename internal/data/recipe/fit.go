@@ -142,9 +142,9 @@ func (f *fitting) findLabels() {
 
 // readAll reads the columns that may become features, in parallel. Each is read by a copy of f, which collects what it
 // reports; reports are in the order of the columns.
-func (f *fitting) readAll() (read []candidate, reports []fitting, err error) {
+func (f *fitting) readAll() (read []candidateColumn, reports []fitting, err error) {
 	for at, role := range f.roles {
-		found := candidate{at: at, role: role, asked: role != undecided}
+		found := candidateColumn{at: at, role: role, asked: role != undecided}
 		if role == undecided && len(f.options.Only) == 0 {
 			found.role = feature
 		}
@@ -167,7 +167,7 @@ func (f *fitting) findFeatures() error {
 	if err != nil {
 		return err
 	}
-	var candidates, constants, counting []candidate // features, and columns that become features only if there are no others
+	var candidates, constants, counting []candidateColumn // features, and columns that become features only if there are no others
 	for at, candidate := range read {
 		f.notices, f.reasons = append(f.notices, reports[at].notices...), append(f.reasons, reports[at].reasons...)
 		switch {
@@ -232,8 +232,8 @@ func (f *fitting) noFeatures() error {
 
 func (f *fitting) typed(at int) string { return table.Typed(f.Columns[at].Name, at) }
 
-// candidate is a column that may become a feature.
-type candidate struct {
+// candidateColumn is a column that may become a feature.
+type candidateColumn struct {
 	at     int // its position in the table
 	role   role
 	asked  bool // the user named it
