@@ -111,8 +111,9 @@ func (r *refiner) descend(ctx context.Context, g *Graph, o Options, rng *rand.Ra
 		report(last)
 		if labels != nil {
 			best = newLabeling(levels[last], o.K, labels, balance)
-			best.occupy(r.links)
-			err = r.improve(ctx, best)
+			if err = best.occupy(ctx, r.links); err == nil {
+				err = r.improve(ctx, best)
+			}
 		} else {
 			best, err = r.cluster(ctx, levels[last], balance, rng)
 		}
@@ -129,7 +130,9 @@ func (r *refiner) descend(ctx context.Context, g *Graph, o Options, rng *rand.Ra
 		report(level)
 		best = newLabeling(levels[level], o.K, choose.At(best.labels, maps[level]), balance)
 		before := slices.Clone(best.labels)
-		best.occupy(r.links) // if there were fewer merged vertices than clusters
+		if err := best.occupy(ctx, r.links); err != nil { // there may be fewer merged vertices than clusters
+			return nil, nil, err
+		}
 		if err := r.improve(ctx, best); err != nil {
 			return nil, nil, err
 		}
