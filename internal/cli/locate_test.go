@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/cleave-project/cleave/internal/cli/clitest"
 
@@ -60,5 +62,25 @@ func TestWarningsAboutAStreamedTableNameItsRows(t *testing.T) {
 		if r.code != 0 || strings.Count(said, "b and c (cannot) contradicts others") != 1 || strings.Contains(said, "1-2") || strings.Count(said, "few constraints") != 1 {
 			t.Errorf("%q: exit code %d:\n%s\n%s", flags, r.code, r.stdout, r.stderr)
 		}
+	}
+}
+
+// A warning that waits for the names of rows is printed with their numbers if the job fails: it may explain why.
+func TestWarningsAboutAStreamedTableOutliveAFailure(t *testing.T) {
+	clitest.Folder(t, map[string]string{"p.csv": "id,x\na,1\nb,2\nc,8\nd,9\n"})
+	link := &cleavev1.MessagePart{Part: &cleavev1.MessagePart_Link{Link: &cleavev1.Link{Row: 1, Other: 2}}}
+	notice := &cleavev1.Notice{Reason: "CONSTRAINTS_CONTRADICTED", Message: "1-2 (cannot)", Parts: []*cleavev1.MessagePart{link}}
+	f := startFake(t)
+	f.watch = func(_ int, _ *cleavev1.WatchJobRequest, stream grpc.ServerStreamingServer[cleavev1.WatchJobResponse]) error {
+		for range 2 {
+			if err := stream.Send(clitest.EventItem(&cleavev1.Event{What: &cleavev1.Event_Notice{Notice: notice}})); err != nil {
+				return err
+			}
+		}
+		return status.Error(codes.NotFound, "the job is gone")
+	}
+	r := invoke(t, "run --data p.csv --k 2 --stream-from 0 --server "+f.address)
+	if r.code == 0 || strings.Count(r.stderr, "warning: 1-2 (cannot)") != 1 {
+		t.Errorf("exit code %d:\n%s\n%s", r.code, r.stdout, r.stderr)
 	}
 }

@@ -94,7 +94,7 @@ func (a *app) runJob(ctx context.Context, f *runFlags, summarized bool) (d *deli
 }
 
 // runInto is runJob with an output folder, which may be nil, and a coordinator. It starts an embedded one if c is nil.
-func (a *app) runInto(ctx context.Context, out *report.OutputDir, flags *runFlags, c *client.Client, summarized bool) (_ *delivered, err error) {
+func (a *app) runInto(ctx context.Context, out *report.OutputDir, flags *runFlags, c *client.Client, summarized bool) (d *delivered, err error) {
 	id := ""
 	defer func() { err = flags.detached(ctx, id, err) }()
 	job, err := a.prepare(ctx, flags.job, c)
@@ -111,7 +111,11 @@ func (a *app) runInto(ctx context.Context, out *report.OutputDir, flags *runFlag
 	a.printDropped(job.Filter)
 	origin := a.beginOrigin(&flags.job.DataFlags)
 	progress := report.NewProgress(a.stderr, flags.output.quiet).Localized(job.Localize, summarized)
-	defer progress.End()
+	defer func() {
+		if progress.End(); d == nil {
+			progress.Failed()
+		}
+	}()
 	if c == nil {
 		if c, err = client.StartEmbedded(ctx, flags.workers.Whole(), a.stderr); err != nil {
 			return nil, err
@@ -168,7 +172,7 @@ func (a *app) runInto(ctx context.Context, out *report.OutputDir, flags *runFlag
 			a.warn("the picture of the clusters is missing: %v", err)
 		}
 	}
-	d := &delivered{report: result, notices: unprinted}
+	d = &delivered{report: result, notices: unprinted}
 	if err := a.deliver(ctx, d, scene, out, &flags.output, labels); err != nil {
 		return nil, errors.Join(err, late)
 	}

@@ -42,7 +42,7 @@ func TestStatesTakeWhatIsPlanned(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, err := runner.New(job.data, job.spec, dataset.EncodedSize(job.data), nil)
+			r, err := runner.New(t.Context(), job.data, job.spec, dataset.EncodedSize(job.data), nil)
 			if err != nil {
 				t.Fatal(err)
 			}

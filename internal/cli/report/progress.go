@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -37,6 +38,7 @@ type Progress struct {
 // noticeLog decides which notices are printed, and how.
 type noticeLog struct {
 	printed       []string                      // messages of the service so far; none is printed twice
+	waiting       []*cleavev1.Notice            // not printed yet, because localize could not
 	localize      func(*cleavev1.Notice) string // see Localized; nil leaves the numbers of rows and columns
 	skipsSuspects bool                          // the summary lists them
 }
@@ -65,9 +67,19 @@ func noEnvironment(string) string { return "" }
 // Warn writes a line, also when the progress is quiet.
 func (p *Progress) Warn(format string, args ...any) { p.line(format, args...) }
 
-// UnprintedNotices returns the notices of a result that have not been written yet. Their messages must still be those
-// of the service. Notices about its table were written before the run.
+// Failed writes the notices that wait for names of rows, which a run without a result does not learn. They may explain
+// why it failed.
+func (p *Progress) Failed() {
+	for _, notice := range p.notices.waiting {
+		p.notice(notice, cmp.Or(p.notices.localize(notice), notice.GetMessage()))
+	}
+	p.notices.waiting = nil
+}
+
+// UnprintedNotices returns the notices of a result that have not been written yet; the caller writes them. Their
+// messages must still be those of the service. Notices about its table were written before the run.
 func (p *Progress) UnprintedNotices(all []*cleavev1.Notice) []*cleavev1.Notice {
+	p.notices.waiting = nil
 	answer, _ := wire.SplitNotices(all)
 	return slices.DeleteFunc(answer, func(n *cleavev1.Notice) bool { return slices.Contains(p.notices.printed, n.GetMessage()) })
 }
@@ -87,6 +99,14 @@ func (p *Progress) Importing(now *cleavev1.ImportProgress) {
 	}
 }
 
+// notice writes a localized notice, unless it was written before: each restart may find it.
+func (p *Progress) notice(n *cleavev1.Notice, message string) {
+	if !slices.Contains(p.notices.printed, n.GetMessage()) {
+		p.Warn("warning: %s", message)
+		p.notices.printed = append(p.notices.printed, n.GetMessage())
+	}
+}
+
 // Item shows what the coordinator sent.
 func (p *Progress) Item(item *cleavev1.WatchJobResponse) {
 	if notice := item.GetEvent().GetNotice(); notice.GetReason() == wire.TableNotice {
@@ -96,9 +116,10 @@ func (p *Progress) Item(item *cleavev1.WatchJobResponse) {
 		if p.notices.localize != nil {
 			message = p.notices.localize(notice)
 		}
-		if message != "" && !slices.Contains(p.notices.printed, notice.GetMessage()) { // each restart may find it
-			p.Warn("warning: %s", message)
-			p.notices.printed = append(p.notices.printed, notice.GetMessage())
+		if message == "" {
+			p.notices.waiting = append(p.notices.waiting, notice)
+		} else {
+			p.notice(notice, message)
 		}
 	}
 	if revoked := item.GetEvent().GetRevoked(); revoked != nil {

@@ -207,7 +207,7 @@ func (r *run) chooseFrom(outcomes []outcome, right []bool, choice *clustering.Ch
 		choice.Chosen = fallback.Method
 		choice.Reason = append(reason("no other method scores clearly better on held-out %s (this one %.2f, ignoring them %.2f); ", r.noun(), fallback.Agreement(), without), choice.Reason...)
 	case found.best == nil:
-		choice.Reason = append(reason("in the first fold, no use of the %s came near ignoring them, which scores %.2f on held-out ones; ", r.noun(), without), choice.Reason...)
+		choice.Reason = append(reason("every method that uses the %s was clearly worse in the first fold than ignoring them (%.2f on held-out ones), so none was tried further; ", r.noun(), without), choice.Reason...)
 	default:
 		choice.Reason = append(reason("ignoring the %s scores as well on held-out ones (%.2f) as using them; ", r.noun(), without), choice.Reason...)
 	}

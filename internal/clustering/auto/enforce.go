@@ -53,15 +53,17 @@ func (r *run) enforce(ctx context.Context, labels []int32, margins []float64, ri
 	}
 	if found.Changed > 0 {
 		r.warn("LABELS_ENFORCED",
-			"%d of %d labels were changed so that your constraints and seeds hold; use --enforce never to keep the labels that the data suggests", found.Changed, r.n)
+			"%s changed so that your constraints and seeds hold; use --enforce never to keep the labels that the data suggests",
+			text.Count(found.Changed, fmt.Sprintf("of %d labels was", r.n), fmt.Sprintf("of %d labels were", r.n)))
 	}
 	if len(found.Contradicted) > 0 {
 		r.notice(clustering.NewNotice("CONSTRAINTS_CONTRADICTED", append(text.Message{text.Plain(
-			"%d constraints cannot hold because seeds or other constraints contradict them: ", len(found.Contradicted))}, firstLinks(found.Contradicted)...)...))
+			"%s: ", text.Count(len(found.Contradicted), "constraint cannot hold because seeds or other constraints contradict it",
+				"constraints cannot hold because seeds or other constraints contradict them"))}, firstLinks(found.Contradicted)...)...))
 	}
 	if len(found.Unsatisfied) > 0 {
 		r.notice(clustering.NewNotice("CONSTRAINTS_UNSATISFIED", append(text.Message{text.Plain(
-			"no assignment to %d clusters was found that satisfies %d cannot-links: ", r.spec.K, len(found.Unsatisfied))}, firstLinks(found.Unsatisfied)...)...))
+			"no assignment to %d clusters was found that satisfies %s: ", r.spec.K, text.Plural(len(found.Unsatisfied), "cannot-link"))}, firstLinks(found.Unsatisfied)...)...))
 	}
 	return found.Labels, nil
 }

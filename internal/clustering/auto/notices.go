@@ -63,7 +63,7 @@ func (r *run) noticeTrials(best *clustering.MethodScore, outcomes []outcome) {
 	}
 	if best.Agreement() < nearChance {
 		r.warn("NEAR_CHANCE",
-			"the best method has an agreement of %.2f with the held-out constraints, where 0 is chance: the data says little about the classes that the constraints come from", best.Agreement())
+			"the best method has an agreement of %.2f with the held-out %s, where 0 is chance: the data says little about the classes that they come from", best.Agreement(), r.noun())
 	}
 	if best.Agreement() < goodAgreement {
 		return

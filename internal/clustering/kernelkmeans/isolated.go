@@ -107,19 +107,18 @@ func (s *Setup) attached(labels []int32) []int32 {
 	return labels
 }
 
-// warnIsolated warns about isolated points.
-func (s *Setup) warnIsolated(o clustering.Observer) {
+// WarnIsolated warns about isolated points, if there are any, and says where they are assigned.
+func (s *Setup) WarnIsolated(o clustering.Observer) {
 	if s.isolated != nil {
-		s.Warn(o, "ISOLATED_VERTICES", IsolatedNotice(s.p.Matrix, s.isolated))
+		o.Observe(s.addNotice(isolatedNotice(s.p.Matrix, s.isolated)))
 	}
 }
 
-// IsolatedNotice returns a message that lists the isolated points and says where they are assigned.
-func IsolatedNotice(m kernel.MatrixSpec, isolated []bool) string {
-	var which []int
+func isolatedNotice(m kernel.MatrixSpec, isolated []bool) clustering.Notice {
+	var which []text.Part
 	for i, is := range isolated {
 		if is {
-			which = append(which, i)
+			which = append(which, text.Row(i))
 		}
 	}
 	what, have, remedy := "vertices", "have", ""
@@ -132,8 +131,9 @@ func IsolatedNotice(m kernel.MatrixSpec, isolated []bool) string {
 	if m.Rho > 0 {
 		remedy = fmt.Sprintf("; a wider kernel than rho = %.4g connects them", m.Rho)
 	}
-	return fmt.Sprintf("%d of %d %s %s no affinity to any other (%s): each joins the cluster that most of its must-linked points are in, else the largest one%s",
-		len(which), len(isolated), what, have, text.First(which, 10), remedy)
+	message := append(text.Message{text.Plain("%d of %d %s %s no affinity to any other (", len(which), len(isolated), what, have)}, text.FirstParts(which, 10)...)
+	return clustering.NewNotice("ISOLATED_VERTICES", append(message,
+		text.Plain("): each joins the cluster of its seed or of most of its must-linked points, otherwise the largest%s", remedy))...)
 }
 
 // AddEdges adds edges to the affinity and to its degrees.

@@ -39,7 +39,7 @@ func (j *job) Begin(ctx context.Context, o clustering.Observer) (clustering.Setu
 		}
 		f.freeValue, f.freeReported = f.value(free), f.objective(free)
 	}
-	f.warnIsolated(o)
+	f.WarnIsolated(o)
 	j.setup = f
 	if p.Restarts() < j.p.spec.Restarts {
 		f.Warn(o, "RESTARTS_ARE_EQUAL", "the start does not depend on chance, so all restarts would be the same run; it runs once")

@@ -111,7 +111,7 @@ func (s *Setup) warnHeavyConstraints(o clustering.Observer, typical float64) {
 	}
 	if weight := constraint.KulisWeight(s.p.n, s.p.spec.K)(count); typical > 0 && weight > heavyConstraint*typical {
 		s.Warn(o, "HEAVY_CONSTRAINTS", fmt.Sprintf(
-			"%s on %d points have the default weight n/(k m) = %.4g each, heavy compared with the median diagonal entry %.4g: clusters may shrink to the constrained pairs; give weights of about %.4g",
+			"%s on %d points: each weighs %.4g by default, n/(k m), while a typical kernel value is %.4g, so clusters may shrink to the constrained pairs; give weights of about %.4g",
 			text.Plural(count, "constraint"), s.p.n, weight, typical, typical))
 	}
 }
@@ -134,8 +134,8 @@ func (s *Setup) unbalancedStart(labels []int32) []clustering.Notice {
 	start := s.p.start()
 	if largest := slices.Max(sizes); s.p.spec.K > 1 && start != clustering.StartLabels && start != clustering.StartRandom &&
 		float64(largest) > maxStartShare*float64(s.active) && s.active >= 20*s.p.spec.K {
-		return []clustering.Notice{s.addNotice("LOPSIDED_START", fmt.Sprintf(
-			"%d of %d points start in one cluster, because most are equally far from the chosen starting points; a random start does better here", largest, s.active))}
+		return []clustering.Notice{s.addNotice(clustering.Notice{Code: "LOPSIDED_START", Message: fmt.Sprintf(
+			"%d of %d points start in one cluster, because most are equally far from the chosen starting points; a random start does better here", largest, s.active)})}
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func (s *Setup) warnCoarseGrid(o clustering.Observer, typical float64) {
 
 // Warn sends a notice to the observer and keeps it for the result.
 func (s *Setup) Warn(o clustering.Observer, code, message string) {
-	o.Observe(s.addNotice(code, message))
+	o.Observe(s.addNotice(clustering.Notice{Code: code, Message: message}))
 }
 
 // Notices returns the warnings so far.
@@ -172,8 +172,7 @@ func (s *Setup) ObjectiveOf(ctx context.Context, labels []int32) (objective floa
 }
 
 // addNotice keeps a notice for the result.
-func (s *Setup) addNotice(code, message string) clustering.Notice {
-	n := clustering.Notice{Code: code, Message: message}
+func (s *Setup) addNotice(n clustering.Notice) clustering.Notice {
 	s.notices = append(s.notices, n)
 	return n
 }

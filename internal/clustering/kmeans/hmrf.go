@@ -187,16 +187,17 @@ func (m *hmrf) completeLowerBound(assigned *clustering.ObjectiveParts) {
 	}
 }
 
-// warnFallback warns, once, that a component of the constraints was too large for the engine.
+// warnFallback warns, once, that the engine gave up on groups of linked points.
 func (m *hmrf) warnFallback(fallbacks []inference.Fallback) {
 	if len(fallbacks) == 0 || m.warnedFallback {
 		return
 	}
 	m.warnedFallback = true
 	first := fallbacks[0]
-	m.notices = append(m.notices, clustering.Notice{Code: "INFERENCE_FALLBACK", Message: fmt.Sprintf(
-		"%s of the constraints were too large for %v (%s at %d points around point %d) and were left to %v",
-		text.Plural(len(fallbacks), "component"), first.Engine, first.Cause, first.Points, m.members[first.Point][0], first.To)})
+	m.notices = append(m.notices, clustering.NewNotice("INFERENCE_FALLBACK",
+		text.Plain("%v gave up on %s of linked points, which %v assigned instead; the first has %d points, around row ",
+			first.Engine, text.Plural(len(fallbacks), "group"), first.To, first.Points),
+		text.Row(int(m.members[first.Point][0])), text.Plain(" (%s)", first.Cause)))
 }
 
 // warnDegenerate warns, once, that the data does not determine the metric in some direction.

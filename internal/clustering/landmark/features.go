@@ -38,7 +38,7 @@ func draw(n int, spec clustering.Spec) ([]int32, error) {
 }
 
 // features returns the map from points, in their units, to features.
-func (p *Problem) features(points *dataset.Points, chosen []int32, k int) (*kernel.FeatureSpec, error) {
+func (p *Problem) features(ctx context.Context, points *dataset.Points, chosen []int32, k int) (*kernel.FeatureSpec, error) {
 	m, own := len(chosen), points.Take(chosen)
 	if p.Matrix.Mean != nil { // the mean of the landmarks is as good, and is all that predictions have
 		p.Matrix.Mean = kernel.ColumnMeans(own)
@@ -53,7 +53,7 @@ func (p *Problem) features(points *dataset.Points, chosen []int32, k int) (*kern
 	for i := range m {
 		trace += values[i*m+i]
 	}
-	eigenvalues, vectors, err := eigen.LeadingEigenpairs(context.Background(), m, values, func(eigenvalues []float64) int { return rank(eigenvalues, trace, k) })
+	eigenvalues, vectors, err := eigen.LeadingEigenpairs(ctx, m, values, func(eigenvalues []float64) int { return rank(eigenvalues, trace, k) })
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@
 package landmark
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -37,8 +38,8 @@ func Is(spec clustering.Spec) bool {
 	return is && options.Landmarks > 0
 }
 
-// Prepare checks a spec against the data and draws the landmarks.
-func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
+// Prepare checks a spec against the data, draws the landmarks and computes their features, which takes long for many.
+func Prepare(ctx context.Context, data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	points, dense := data.(*dataset.Points)
 	if !dense {
 		return nil, fault.Invalid("OPTION_DOES_NOT_APPLY", "landmarks need dense points; the data is of the kind %v", data.Kind()).
@@ -66,7 +67,7 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	features, err := p.features(scaled.(*dataset.Points), chosen, spec.K)
+	features, err := p.features(ctx, scaled.(*dataset.Points), chosen, spec.K)
 	if err != nil {
 		return nil, err
 	}

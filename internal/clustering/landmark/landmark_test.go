@@ -1,6 +1,8 @@
 package landmark_test
 
 import (
+	"context"
+	"errors"
 	"math"
 	"slices"
 	"testing"
@@ -9,6 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/clustering/landmark"
 	"github.com/cleave-project/cleave/internal/clustering/local"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
@@ -98,6 +101,16 @@ func TestCircles(t *testing.T) {
 	s.Algorithm.(*kernelkmeans.Options).Rho = 1
 	if of := agreement(t, solve(t, points, s).Labels, truth); of < 0.99 {
 		t.Errorf("NMI %v", of)
+	}
+}
+
+// The eigenvectors of many landmarks take long; a canceled job does not wait for them.
+func TestPrepareEndsIfCanceled(t *testing.T) {
+	points, _ := gaussians(t, 150, 3, 4, 2)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := landmark.Prepare(ctx, points, spec(4, 100)); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
 	}
 }
 

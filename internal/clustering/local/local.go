@@ -89,7 +89,7 @@ func solveOne(ctx context.Context, data dataset.Dataset, spec clustering.Spec, t
 
 // solveByLandmarks runs k-means on the features of landmarks; see package landmark.
 func solveByLandmarks(ctx context.Context, data dataset.Dataset, spec clustering.Spec, threads int, o clustering.Observer) (*clustering.Result, error) {
-	p, err := landmark.Prepare(data, spec)
+	p, err := landmark.Prepare(ctx, data, spec)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,9 @@
 package multilevel
 
-import "math"
+import (
+	"context"
+	"math"
+)
 
 // labeling holds labels of a graph and the sums of their clusters.
 type labeling struct {
@@ -186,11 +189,14 @@ func (l *labeling) move(v, to int32, s *links) {
 }
 
 // occupy gives every empty cluster the vertex whose move lowers the value least. Clusters may be empty because their
-// vertices were merged with others.
-func (l *labeling) occupy(s *links) {
+// vertices were merged with others. It fails only if the context ends.
+func (l *labeling) occupy(ctx context.Context, s *links) error {
 	for c := range int32(l.k) {
 		if l.count[c] > 0 {
 			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
 		}
 		best, bestGain := int32(-1), 0.0
 		for v := range int32(l.g.Rows()) {
@@ -209,4 +215,5 @@ func (l *labeling) occupy(s *links) {
 			l.move(best, c, s)
 		}
 	}
+	return nil
 }

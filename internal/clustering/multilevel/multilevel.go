@@ -61,8 +61,8 @@ type Step struct {
 }
 
 // Cluster finds labels 0..k-1 of the vertices: the best of several descents, each of which merges vertices differently.
-// They do not depend on the number of threads. Progress and result are part of the context's snapshot; if the result
-// comes from there, rng is not used.
+// They do not depend on the number of threads. Progress and result are part of the context's snapshot. A resumed call
+// may draw fewer numbers from rng, so do not use rng afterward.
 func Cluster(ctx context.Context, g *Graph, o Options, rng *rand.Rand) (Found, error) {
 	m := &memory{piece: snapshot.Open(ctx, "cut"), report: o.Level}
 	if found := m.result(g.Rows(), o.K); found != nil {
@@ -111,8 +111,9 @@ func (r *refiner) descend(ctx context.Context, g *Graph, o Options, rng *rand.Ra
 		report(last)
 		if labels != nil {
 			best = newLabeling(levels[last], o.K, labels, balance)
-			best.occupy(r.links)
-			err = r.improve(ctx, best)
+			if err = best.occupy(ctx, r.links); err == nil {
+				err = r.improve(ctx, best)
+			}
 		} else {
 			best, err = r.cluster(ctx, levels[last], balance, rng)
 		}
@@ -129,7 +130,9 @@ func (r *refiner) descend(ctx context.Context, g *Graph, o Options, rng *rand.Ra
 		report(level)
 		best = newLabeling(levels[level], o.K, choose.At(best.labels, maps[level]), balance)
 		before := slices.Clone(best.labels)
-		best.occupy(r.links) // if there were fewer merged vertices than clusters
+		if err := best.occupy(ctx, r.links); err != nil { // there may be fewer merged vertices than clusters
+			return nil, nil, err
+		}
 		if err := r.improve(ctx, best); err != nil {
 			return nil, nil, err
 		}

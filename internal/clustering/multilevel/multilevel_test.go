@@ -483,6 +483,17 @@ func TestACanceledRunEnds(t *testing.T) {
 	}
 }
 
+// Filling many empty clusters reads the whole graph for each, so it ends between them.
+func TestOccupyEndsIfCanceled(t *testing.T) {
+	g, _ := blocks(t, 200, 4, 8, 6, 1)
+	l := newLabeling(g, 100, make([]int32, 200), balance)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := l.occupy(ctx, newRefiner(100, 1).links); !errors.Is(err, context.Canceled) || l.count[1] > 0 {
+		t.Errorf("error %v, sizes %v", err, l.count[:2])
+	}
+}
+
 // naiveLightest merges the two lightest clusters by looking at all of them each time.
 func naiveLightest(mass []float64, k int) []int32 {
 	into := make([]int32, len(mass))

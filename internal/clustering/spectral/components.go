@@ -7,7 +7,6 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering/component"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
-	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
@@ -75,7 +74,7 @@ func (m *method) leaveOut() {
 	left := make([]bool, m.n)
 	if isolated := m.setup.Isolated(); isolated != nil {
 		copy(left, isolated)
-		m.setup.Warn(m.o, "ISOLATED_VERTICES", kernelkmeans.IsolatedNotice(m.Matrix, isolated))
+		m.setup.WarnIsolated(m.o)
 	}
 	together := m.given.Components()
 	if m.options.Algorithm == Constrained {

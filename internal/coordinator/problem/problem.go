@@ -80,7 +80,7 @@ func (m *Maker) Make(ctx context.Context, p *cleavev1.JobSpec, limit int64) (*Pr
 	if err != nil {
 		return nil, err
 	}
-	r, err := runner.New(data, spec, dataset.EncodedSize(data), m.Datasets)
+	r, err := runner.New(ctx, data, spec, dataset.EncodedSize(data), m.Datasets)
 	if err != nil {
 		return nil, err
 	}

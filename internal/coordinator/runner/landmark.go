@@ -17,8 +17,8 @@ type landmarkRunner struct {
 	problem *landmark.Problem
 }
 
-func newLandmarkRunner(data dataset.Dataset, spec clustering.Spec, bytes int64) (*landmarkRunner, error) {
-	problem, err := landmark.Prepare(data, spec)
+func newLandmarkRunner(ctx context.Context, data dataset.Dataset, spec clustering.Spec, bytes int64) (*landmarkRunner, error) {
+	problem, err := landmark.Prepare(ctx, data, spec)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ func TestLargeMatricesHaveANotice(t *testing.T) {
 	}{{points.N, true}, {2000, false}} {
 		some := *points
 		some.N, some.Values = c.rows, points.Values[:c.rows*points.D]
-		r, err := runnerOf(&some, spec, 16*int64(c.rows))
+		r, err := runnerOf(t.Context(), &some, spec, 16*int64(c.rows))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,7 +33,7 @@ func TestLargeMatricesHaveANotice(t *testing.T) {
 		}
 	}
 	spec.Algorithm = &kernelkmeans.Options{Rho: 1, Landmarks: 50}
-	r, err := runnerOf(points, spec, 16*int64(points.N))
+	r, err := runnerOf(t.Context(), points, spec, 16*int64(points.N))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ type neighborRunner struct {
 	maxLanes int
 }
 
-func newNeighborRunner(data dataset.Dataset, spec clustering.Spec, bytes int64, graphs Graphs) (*neighborRunner, error) {
+func newNeighborRunner(ctx context.Context, data dataset.Dataset, spec clustering.Spec, bytes int64, graphs Graphs) (*neighborRunner, error) {
 	problem, err := knn.Prepare(data, spec)
 	if err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func newNeighborRunner(data dataset.Dataset, spec clustering.Spec, bytes int64, 
 	if err != nil {
 		return nil, err
 	}
-	onOutline, err := runnerOf(outline, problem.Spec, problem.MaxGraphBytes())
+	onOutline, err := runnerOf(ctx, outline, problem.Spec, problem.MaxGraphBytes())
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (r *neighborRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet
 		return nil, &searched, err
 	}
 	defer r.graphs.Release(id)
-	onGraph, err := runnerOf(graph, r.problem.Spec, bytes)
+	onGraph, err := runnerOf(ctx, graph, r.problem.Spec, bytes)
 	if err != nil {
 		return nil, &searched, err
 	}

@@ -26,14 +26,14 @@ type rangeRunner struct {
 }
 
 // newRangeRunner checks the job for the first and the last k only: a k in between is valid if both of these are.
-func newRangeRunner(data dataset.Dataset, spec clustering.Spec, bytes int64) (*rangeRunner, error) {
+func newRangeRunner(ctx context.Context, data dataset.Dataset, spec clustering.Spec, bytes int64) (*rangeRunner, error) {
 	if err := clustering.Validate(data.Rows(), spec); err != nil {
 		return nil, err
 	}
-	if _, err := runnerOf(data, withK(spec, spec.K), bytes); err != nil {
+	if _, err := runnerOf(ctx, data, withK(spec, spec.K), bytes); err != nil {
 		return nil, err
 	}
-	largest, err := runnerOf(data, withK(spec, spec.MaxK), bytes)
+	largest, err := runnerOf(ctx, data, withK(spec, spec.MaxK), bytes)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ type matrixRunner interface {
 
 // Solve implements krange.Solver.
 func (s *rangeSolver) Solve(ctx context.Context, spec clustering.Spec, o clustering.Observer) (*clustering.Result, error) {
-	one, err := runnerOf(s.data, spec, s.bytes)
+	one, err := runnerOf(ctx, s.data, spec, s.bytes)
 	if err != nil {
 		return nil, err
 	}

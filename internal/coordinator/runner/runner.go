@@ -44,17 +44,17 @@ type Graphs interface {
 
 // New prepares a job on a data set of the given size in bytes. Graphs of nearest neighbors are handed to workers
 // by way of graphs.
-func New(data dataset.Dataset, spec clustering.Spec, bytes int64, graphs Graphs) (Runner, error) {
+func New(ctx context.Context, data dataset.Dataset, spec clustering.Spec, bytes int64, graphs Graphs) (Runner, error) {
 	if spec.Neighbors > 0 {
-		return newNeighborRunner(data, spec, bytes, graphs)
+		return newNeighborRunner(ctx, data, spec, bytes, graphs)
 	}
-	return runnerOf(data, spec, bytes)
+	return runnerOf(ctx, data, spec, bytes)
 }
 
 // runnerOf prepares a job that clusters the data as they are.
-func runnerOf(data dataset.Dataset, spec clustering.Spec, bytes int64) (Runner, error) {
+func runnerOf(ctx context.Context, data dataset.Dataset, spec clustering.Spec, bytes int64) (Runner, error) {
 	if spec.MaxK > 0 {
-		return newRangeRunner(data, spec, bytes)
+		return newRangeRunner(ctx, data, spec, bytes)
 	}
 	switch options := spec.Algorithm.(type) {
 	case *auto.Options:
@@ -73,7 +73,7 @@ func runnerOf(data dataset.Dataset, spec clustering.Spec, bytes int64) (Runner, 
 		return &spectralRunner{problem: problem, spec: spec, options: options, bytes: bytes}, nil
 	}
 	if landmark.Is(spec) {
-		return newLandmarkRunner(data, spec, bytes)
+		return newLandmarkRunner(ctx, data, spec, bytes)
 	}
 	problem, err := kernelkmeans.Prepare(data, spec)
 	if err != nil {

@@ -165,11 +165,11 @@ func stepOfAll(c *table.Column) float64 {
 }
 
 // withoutCopies leaves out the columns that are copies of an earlier one, except those that the user named.
-func (f *fitting) withoutCopies(candidates []candidate) []candidate {
+func (f *fitting) withoutCopies(candidates []candidateColumn) []candidateColumn {
 	if f.Rows() < enoughRows {
 		return candidates // any two numbers are a linear function of any other two
 	}
-	var rest []candidate
+	var rest []candidateColumn
 	var distinct []*shape
 	var copies, flags []string
 	for at := range candidates {

@@ -21,7 +21,7 @@ func eachColumn(columns int, do func(at int) error) error {
 }
 
 // findDonors stores rows in the recipe from which similar rows are filled, if the table has empty cells.
-func (f *fitting) findDonors(candidates []candidate) error {
+func (f *fitting) findDonors(candidates []candidateColumn) error {
 	empty, hasGaps := 0, false
 	blank := len(blankRows(f.Table)) // these are not filled
 	var where []string
@@ -55,7 +55,7 @@ func (f *fitting) findDonors(candidates []candidate) error {
 
 // findFill sets the value that replaces missing ones in a candidate, even if none is missing in this table; numbers are
 // those of its column. It returns a notice, or "" if no cell is filled with that value.
-func (f *fitting) findFill(candidate *candidate, numbers []float64) string {
+func (f *fitting) findFill(candidate *candidateColumn, numbers []float64) string {
 	made, what := &candidate.made, ""
 	switch {
 	case f.recipe.Missing == Drop || f.recipe.Missing == Error:

@@ -3,7 +3,6 @@ package recipe
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/data/table"
@@ -133,7 +132,7 @@ func (f *fitting) findLabels() {
 		if f.roles[at] == undecided && len(f.options.Only) == 0 && looksLikeLabel(f.Table, at) {
 			f.roles[at] = unused
 			if f.recipe.Label == "" {
-				f.notice(listed, "column %q looks like known classes and is not used; --label-column %s reads it as the classes", f.Columns[at].Name, typed(f.Columns[at].Name, at))
+				f.notice(listed, "column %q looks like known classes and is not used; --label-column %s reads it as the classes", f.Columns[at].Name, f.typed(at))
 			} else {
 				f.notice(listed, "column %q looks like known classes and is not used; --columns makes it a feature", f.Columns[at].Name)
 			}
@@ -141,22 +140,11 @@ func (f *fitting) findLabels() {
 	}
 }
 
-// typed returns what to type in a shell for a column: its name, or its number if it has none.
-func typed(name string, at int) string {
-	if name == table.Unnamed(at) {
-		return strconv.Itoa(at + 1)
-	}
-	if strings.ContainsAny(name, " \t'\"$&|;()<>*?`\\!#~") {
-		return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
-	}
-	return name
-}
-
 // readAll reads the columns that may become features, in parallel. Each is read by a copy of f, which collects what it
 // reports; reports are in the order of the columns.
-func (f *fitting) readAll() (read []candidate, reports []fitting, err error) {
+func (f *fitting) readAll() (read []candidateColumn, reports []fitting, err error) {
 	for at, role := range f.roles {
-		found := candidate{at: at, role: role, asked: role != undecided}
+		found := candidateColumn{at: at, role: role, asked: role != undecided}
 		if role == undecided && len(f.options.Only) == 0 {
 			found.role = feature
 		}
@@ -179,7 +167,7 @@ func (f *fitting) findFeatures() error {
 	if err != nil {
 		return err
 	}
-	var candidates, constants, counting []candidate // features, and columns that become features only if there are no others
+	var candidates, constants, counting []candidateColumn // features, and columns that become features only if there are no others
 	for at, candidate := range read {
 		f.notices, f.reasons = append(f.notices, reports[at].notices...), append(f.reasons, reports[at].reasons...)
 		switch {
@@ -242,10 +230,10 @@ func (f *fitting) noFeatures() error {
 	return fault.Invalid("NO_FEATURES", "no column is left to cluster by%s; %s", why, help)
 }
 
-func (f *fitting) typed(at int) string { return typed(f.Columns[at].Name, at) }
+func (f *fitting) typed(at int) string { return table.Typed(f.Columns[at].Name, at) }
 
-// candidate is a column that may become a feature.
-type candidate struct {
+// candidateColumn is a column that may become a feature.
+type candidateColumn struct {
 	at     int // its position in the table
 	role   role
 	asked  bool // the user named it

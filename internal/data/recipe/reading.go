@@ -25,7 +25,7 @@ const (
 
 // read decides how a candidate is read, and which of its cells are missing. If the column is left out, it adds a
 // notice with the reason and leaves candidate.column nil.
-func (f *fitting) read(candidate *candidate) error {
+func (f *fitting) read(candidate *candidateColumn) error {
 	raw, name := withoutWords(&f.Columns[candidate.at]), f.typed(candidate.at)
 	candidate.made.Column = raw.Name
 	candidate.made.AbsentTexts = f.retyped != nil && f.retyped[candidate.at]
@@ -90,7 +90,7 @@ func (f *fitting) read(candidate *candidate) error {
 }
 
 // readTexts recognizes dates, and numbers with a few other texts among them. If the column is left out, used is false.
-func (f *fitting) readTexts(candidate *candidate, column *table.Column, name string) (used bool, err error) {
+func (f *fitting) readTexts(candidate *candidateColumn, column *table.Column, name string) (used bool, err error) {
 	if holdsDates(column) {
 		order := orderOf(column)
 		switch {
@@ -147,7 +147,7 @@ func strayNotice(t *table.Table, c *table.Column, found strays) string {
 // findCategories sets the categories of a candidate. If there are many values, the rare ones share one category; if
 // most cells are rare, the column is left out and used is false. Every value of a column that the user called
 // categorical is a category.
-func (f *fitting) findCategories(candidate *candidate, column *table.Column, name string) (used bool, err error) {
+func (f *fitting) findCategories(candidate *candidateColumn, column *table.Column, name string) (used bool, err error) {
 	counts, first := map[string]int{}, map[string]string{} // of each value, and its first spelling
 	rows := 0
 	for value, count := range spellings(column) {
@@ -266,7 +266,7 @@ func isConstant(c *table.Column) bool {
 }
 
 // noticeConstant reports the columns that are left out because they are constant.
-func (f *fitting) noticeConstant(constants []candidate) {
+func (f *fitting) noticeConstant(constants []candidateColumn) {
 	if len(constants) == 0 {
 		return
 	}
@@ -282,7 +282,7 @@ func (f *fitting) noticeConstant(constants []candidate) {
 }
 
 // noticeCategories reports what the values of a column become.
-func (f *fitting) noticeCategories(candidate *candidate) {
+func (f *fitting) noticeCategories(candidate *candidateColumn) {
 	c, made := candidate.column, &candidate.made
 	switch {
 	case made.Dates != "":

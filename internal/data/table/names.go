@@ -11,6 +11,18 @@ import (
 // Unnamed returns the name of a column that has none in its file, by its position from 0.
 func Unnamed(at int) string { return "column " + strconv.Itoa(at+1) }
 
+// Typed returns what to type in a shell for a column, as one of a list that is separated by commas: its name, or its
+// number if it has none or the list could not contain it.
+func Typed(name string, at int) string {
+	if name == Unnamed(at) || strings.ContainsAny(name, ",\"\n\r") {
+		return strconv.Itoa(at + 1)
+	}
+	if strings.ContainsAny(name, " \t'$&|;()<>[]{}*?`\\!#~") {
+		return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+	}
+	return name
+}
+
 // Distinct makes names distinct in place: a second "a" becomes "a.1". It returns a notice for each change.
 func Distinct(names []string) (notices []string) {
 	used := make(map[string]int, len(names))

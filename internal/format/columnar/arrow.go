@@ -72,7 +72,7 @@ func OpenArrow(r io.Reader, ignored func(column string, at int) bool) (a *Arrow,
 		case refusal == "":
 			f.to = to
 		case !f.unneeded:
-			return nil, unsupported(f.name, refusal)
+			return nil, unsupported(f.name, at, refusal)
 		}
 		a.columns = append(a.columns, f)
 	}

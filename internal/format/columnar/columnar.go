@@ -117,8 +117,8 @@ func corrupt(kind, format string, args ...any) *fault.Error {
 	return fault.Invalid("CORRUPT_FILE", "the "+kind+" file is damaged or cut short: "+format, args...)
 }
 
-func unsupported(column, refusal string) *fault.Error {
-	return fault.Invalid("UNSUPPORTED_COLUMN", "column %q %s, which Cleave does not support; skip it with --ignore %s", column, refusal, column).With("column", column)
+func unsupported(column string, at int, refusal string) *fault.Error {
+	return fault.Invalid("UNSUPPORTED_COLUMN", "column %q %s, which Cleave does not support; skip it with --ignore %s", column, refusal, table.Typed(column, at)).With("column", column)
 }
 
 func tooLarge(column string, v uint64) *fault.Error {

@@ -201,7 +201,7 @@ func (f *Parquet) readSchema(root *schema.GroupNode, ignored func(string, int) b
 		c.unneeded = ignored(c.name, at)
 		if refusal := c.setType(node); refusal != "" {
 			if !c.unneeded {
-				return unsupported(c.name, refusal)
+				return unsupported(c.name, at, refusal)
 			}
 			c.leaf, c.to = -1, table.Text
 		}

@@ -21,7 +21,7 @@ type csvLayout struct {
 	name     string
 	columns  []csvColumn
 	header   [][]byte // the cells of the header; nil if there is none
-	kinds    []kind
+	kinds    []cellKind
 	allPlain bool // every column is plain; enables the fast path parsePlain
 	survey   bool // only collect evidence
 }
@@ -156,7 +156,7 @@ func nextQuote(text []byte, at int) int {
 func isBlank(line []byte) bool { return len(bytes.TrimLeft(line, " \r\n")) == 0 }
 
 // reserve allocates memory for the given number of rows.
-func (p *csvRows) reserve(kinds []kind, rows int) {
+func (p *csvRows) reserve(kinds []cellKind, rows int) {
 	for at := range p.columns {
 		c := &p.columns[at]
 		switch kinds[at].Type {

@@ -20,7 +20,7 @@ type dialect struct {
 var (
 	errUnclosed   = errors.New("a quoted cell is not closed; write a quote inside a cell twice")
 	errAfterQuote = errors.New("there is text after a quoted cell; write a quote inside a cell twice")
-	errTooWide    = fmt.Errorf("the row has more than %d cells; check that this is a table, and --delimiter", maxCells)
+	errTooWide    = fmt.Errorf("the row has more than %d cells; check --delimiter and that the file is a table", maxCells)
 )
 
 // maxCells is the largest number of cells that a row is split into, more than a table may have. A cell takes up to 24
@@ -38,11 +38,12 @@ func reasonOf(err error) string {
 // split appends the cells of the row at position at, without surrounding space, and returns the position after the row.
 // The text must contain the end of the row, unless a quoted cell is not closed.
 func (d dialect) split(text []byte, at int, cells [][]byte) ([][]byte, int, error) {
+	seen := -1 // the row is known to have a cell at this position, so its end is not looked for before
 	for {
 		for text[at] == ' ' {
 			at++
 		}
-		if d.separator == ' ' && len(cells) > 0 {
+		if d.separator == ' ' && len(cells) > 0 && at > seen {
 			end := at
 			for end < len(text) && (text[end] == ' ' || text[end] == '\r') {
 				end++
@@ -50,6 +51,7 @@ func (d dialect) split(text []byte, at int, cells [][]byte) ([][]byte, int, erro
 			if end == len(text) || text[end] == '\n' {
 				return cells, min(end+1, len(text)), nil // spaces after the last cell
 			}
+			seen = end
 		}
 		if len(cells) == maxCells {
 			return cells, at, errTooWide
@@ -185,7 +187,13 @@ func separatorOfNames(prefix []byte, found byte, names []string) byte {
 	if len(names) == 0 || sniffRows(prefix, dialect{found}).has(names) {
 		return found
 	}
+	var tried [256]bool
+	tried[found] = true
 	for _, c := range scan.FirstLine(prefix) {
+		if tried[c] {
+			continue
+		}
+		tried[c] = true
 		isPart := c >= utf8.RuneSelf || unicode.IsLetter(rune(c)) || unicode.IsDigit(rune(c))
 		if !isPart && !bytes.ContainsRune([]byte("\".-+_\r"), rune(c)) && sniffRows(prefix, dialect{c}).has(names) {
 			return c

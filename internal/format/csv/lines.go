@@ -128,7 +128,7 @@ type hollow struct {
 }
 
 // appendTo appends the rows to the parsed ones.
-func (h *hollow) appendTo(p *csvRows, kinds []kind) {
+func (h *hollow) appendTo(p *csvRows, kinds []cellKind) {
 	p.jumps = append(p.jumps, table.Jump{Row: p.rows, Line: h.firstLine})
 	for ; h.rows > 0; h.rows-- {
 		for at := range p.columns {

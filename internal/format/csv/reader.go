@@ -214,7 +214,7 @@ func (r *Reader) start(s *scan.Source, skip int) error {
 	if _, err := s.Discard(skip); err != nil {
 		return s.ReadError(err)
 	}
-	r.layout.kinds = make([]kind, len(r.layout.columns))
+	r.layout.kinds = make([]cellKind, len(r.layout.columns))
 	r.layout.allPlain = r.layout.separator != ' '
 	decimals := cmp.Or(decimalsOf(r.layout.columns), r.options.Decimals)
 	for at := range r.layout.kinds {

@@ -86,8 +86,8 @@ type csvColumn struct {
 	isCode bool   // named like a code, whose leading zeros matter
 }
 
-// kind describes how the cells of a column are parsed.
-type kind struct {
+// cellKind describes how the cells of a column are parsed.
+type cellKind struct {
 	table.Type
 	point   byte     // the decimal separator of numbers without notations and thousands separators; 0 for others
 	reading reading  // of numbers
@@ -97,35 +97,35 @@ type kind struct {
 
 // kind returns how to parse the cells: by the first reading that fits all of them. decimals is the decimal separator
 // of the table, "" if unknown.
-func (c *csvColumn) kind(d dialect, decimals string) kind {
+func (c *csvColumn) kind(d dialect, decimals string) cellKind {
 	marked, notated := c.seen&allMarks, c.seen&(allMarks|allSigns)
 	switch {
 	case c.asText, c.isCode && c.seen&(sawPadded|sawUnit) != 0, c.isID && (c.seen&sawCell == 0 || c.seen&(asInteger.bit()|sawPadded|allMarks) != 0):
-		return kind{Type: table.Text}
+		return cellKind{Type: table.Text}
 	case c.seen&sawCell == 0:
-		return kind{Type: table.Number, point: '.', reading: asPoint}
+		return cellKind{Type: table.Number, point: '.', reading: asPoint}
 	case bits.OnesCount32(uint32(marked)) > 1, c.seen&sawNonzero != 0 && marked&(percent|sawUnit) != 0:
-		return kind{Type: table.Text} // several marks, or numbers without % or a unit other than 0
+		return cellKind{Type: table.Text} // several marks, or numbers without % or a unit other than 0
 	}
 	for _, r := range d.preferred(decimals) {
 		switch {
 		case c.seen&r.bit() != 0, r == asInteger && notated != 0:
 		case r == asInteger:
-			return kind{Type: table.Integer}
+			return cellKind{Type: table.Integer}
 		case notated == 0 && readings[r].group == 0:
-			return kind{Type: table.Number, point: readings[r].point, reading: r}
+			return cellKind{Type: table.Number, point: readings[r].point, reading: r}
 		default:
-			return kind{Type: table.Number, reading: r, around: notated | c.seen&sawBare, unit: c.unit}
+			return cellKind{Type: table.Number, reading: r, around: notated | c.seen&sawBare, unit: c.unit}
 		}
 	}
-	return kind{Type: table.Text}
+	return cellKind{Type: table.Text}
 }
 
 // plain reports whether the fast parser applies to the cells.
-func (k *kind) plain() bool { return k.Type != table.Number || k.point != 0 }
+func (k *cellKind) plain() bool { return k.Type != table.Number || k.point != 0 }
 
 // parse parses a number of the column.
-func (k *kind) parse(cell []byte) (float64, bool) {
+func (k *cellKind) parse(cell []byte) (float64, bool) {
 	if k.plain() {
 		return parseNumber(cell, k.point)
 	}
@@ -137,7 +137,7 @@ func (k *kind) parse(cell []byte) (float64, bool) {
 }
 
 // notice describes how the numbers of a column are read if their notation is unusual, otherwise it returns "".
-func (k *kind) notice(column string) string {
+func (k *cellKind) notice(column string) string {
 	if k.plain() {
 		return ""
 	}

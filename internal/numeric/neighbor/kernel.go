@@ -69,6 +69,6 @@ func (s *kernelSearch) ofRun(ctx context.Context, out []int32, from, run, count,
 	})
 }
 
-func (s *kernelSearch) nearest(context.Context, []int32, dataset.Dataset, int, int) error {
+func (s *kernelSearch) ofQueries(context.Context, []int32, dataset.Dataset, int, int) error {
 	return fault.Invalid("UNSUPPORTED_DATA", "the rows of a kernel matrix say nothing about new rows; neighbors of new rows are found among points")
 }

@@ -39,8 +39,8 @@ type Search struct {
 type searchKind interface {
 	// ofRows finds count neighbors for each of the given rows of the data set itself.
 	ofRows(ctx context.Context, out, rows []int32, count, threads int) error
-	// of finds the neighbors of rows of another data set.
-	nearest(ctx context.Context, out []int32, queries dataset.Dataset, count, threads int) error
+	// ofQueries finds count neighbors for each row of another data set.
+	ofQueries(ctx context.Context, out []int32, queries dataset.Dataset, count, threads int) error
 }
 
 // NewSearch returns a search among the rows of points, sparse points or a kernel matrix. It keeps a reference to the
@@ -100,7 +100,7 @@ func (s *Search) Of(ctx context.Context, queries dataset.Dataset, count, threads
 	if count == 0 {
 		return out, nil
 	}
-	return out, s.kind.nearest(ctx, out, queries, count, max(1, threads))
+	return out, s.kind.ofQueries(ctx, out, queries, count, max(1, threads))
 }
 
 // Count returns how many neighbors a search among n rows returns per row when count are requested.

@@ -52,7 +52,7 @@ func (s *pointSearch) ofRows(ctx context.Context, out, rows []int32, count, thre
 	return s.each(ctx, out, turns, count, threads, func(at int32) ([]float64, int32) { return s.data.Row(int(rows[at])), rows[at] })
 }
 
-func (s *pointSearch) nearest(ctx context.Context, out []int32, queries dataset.Dataset, count, threads int) error {
+func (s *pointSearch) ofQueries(ctx context.Context, out []int32, queries dataset.Dataset, count, threads int) error {
 	others, dense := queries.(*dataset.Points)
 	if !dense || others.D != s.data.D {
 		return fault.Invalid("UNSUPPORTED_DATA", "neighbors among points of %d columns are found for points of the same kind and columns", s.data.D)

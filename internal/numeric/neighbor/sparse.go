@@ -75,8 +75,8 @@ func (s *sparseSearch) ofRows(ctx context.Context, out, rows []int32, count, thr
 	})
 }
 
-// nearest refuses queries that are not sparse points of as many columns.
-func (s *sparseSearch) nearest(ctx context.Context, out []int32, queries dataset.Dataset, count, threads int) error {
+// ofQueries refuses queries that are not sparse points of as many columns.
+func (s *sparseSearch) ofQueries(ctx context.Context, out []int32, queries dataset.Dataset, count, threads int) error {
 	others, sparse := queries.(*dataset.SparsePoints)
 	if !sparse || others.D != s.rows.D {
 		return fault.Invalid("UNSUPPORTED_DATA", "neighbors among sparse points of %d columns are found for points of the same kind and columns", s.rows.D)

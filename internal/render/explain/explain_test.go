@@ -189,14 +189,14 @@ func TestExplainSuspects(t *testing.T) {
 		Suspects: []*cleavev1.Suspect{{Row: 0, Other: &other, MustLink: true, Strength: 0.98}},
 		Warnings: []*cleavev1.Notice{
 			{Reason: "CONSTRAINTS_AGAINST_DATA", Message: "constraints that no good method has right"},
-			{Reason: "CONSTRAINTS_CONTRADICTED", Message: "1 constraints cannot hold because seeds or other constraints contradict them: a and b (must)"},
-			{Reason: "CONSTRAINTS_UNSATISFIED", Message: "no assignment to 2 clusters was found that satisfies 1 cannot-links: a and b (cannot)"},
+			{Reason: "CONSTRAINTS_CONTRADICTED", Message: "1 constraint cannot hold because seeds or other constraints contradict it: a and b (must)"},
+			{Reason: "CONSTRAINTS_UNSATISFIED", Message: "no assignment to 2 clusters was found that satisfies 1 cannot-link: a and b (cannot)"},
 		},
 	}
 	text := said(Facts{Result: r, IDs: []string{"a", "b", "c", "d", "e", "f"}})
 	for _, says := range []string{
 		"1 of 60 constraints wrong", "It is a and d (must, 0.98)", "a classifier fitted to the known rows predicted the others", "Check the constraints that the data contradicts",
-		"--enforce never", "1 constraints cannot hold because", "Remove the wrong ones of the constraints", "ask for more clusters",
+		"--enforce never", "1 constraint cannot hold because", "Remove the wrong ones of the constraints", "ask for more clusters",
 	} {
 		if !strings.Contains(text, says) {
 			t.Errorf("%q is missing: %s", says, text)
