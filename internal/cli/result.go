@@ -203,7 +203,7 @@ func checkRows(what string, rows int, earlier string, had int) error {
 	return fault.Invalid("OTHER_DATASET", "%s has %s; %s had %d", what, text.Plural(rows, "row"), earlier, had)
 }
 
-// checkSameData refuses data that are not those of the job.
+// checkSameData refuses data that is not that of the job.
 func checkSameData(j *jobflags.Job, o *client.Outcome) error {
 	if j.Data == nil {
 		return nil

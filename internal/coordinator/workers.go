@@ -73,8 +73,8 @@ func (s *clusterService) DrainWorker(ctx context.Context, request *cleavev1.Drai
 	return &cleavev1.DrainWorkerResponse{Worker: s.c.workerProto(ctx, w)}, nil
 }
 
-// workerProto converts a worker. Of the tasks that have tiles on it, only unfinished jobs that the caller may see are
-// listed: predictions are no jobs.
+// workerProto converts a worker. It lists the unfinished jobs with tiles on it that the caller may see. Predictions are
+// not jobs and are left out.
 func (c *Coordinator) workerProto(ctx context.Context, w fleet.WorkerInfo) *cleavev1.Worker {
 	caller := identity.FromContext(ctx)
 	jobs := slices.DeleteFunc(slices.Clone(w.JobIDs), func(id string) bool {

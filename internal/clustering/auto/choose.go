@@ -144,9 +144,9 @@ func (r *run) spaceByFew(ctx context.Context, base *space, choice *clustering.Ch
 	return base, best, nil
 }
 
-// useByFew uses the constraints in a space unless cross-validation shows that they make its answer worse, which has the
-// given pairs right without them. If the space is the mixture, k-means with hard constraints replaces it if it agrees
-// better with held-out ones.
+// useByFew decides whether to use the constraints in a space. It uses them unless cross-validation shows that they make
+// the answer worse than the one without them, which has the given pairs right. If the space is the mixture, k-means
+// with hard constraints replaces it if that agrees better with held-out constraints.
 func (r *run) useByFew(ctx context.Context, base *space, right []bool, choice *clustering.Choice) error {
 	uses := []clustering.ConstraintUse{r.defaultUse(base)}
 	if base.plain != nil && base.graph != nil && r.spec.K > 1 {

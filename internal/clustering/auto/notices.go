@@ -55,8 +55,8 @@ func (r *run) noticeUnits(chosen clustering.Space) {
 	}
 }
 
-// noticeTrials reports what the trials say about the answer and about the constraints. The best method is nil, and
-// there are no outcomes, if every method was dropped after its first fold; then they say nothing.
+// noticeTrials reports what the trials say about the answer and about the constraints. If every
+// method was dropped after its first fold, best is nil, there are no outcomes, and it reports nothing.
 func (r *run) noticeTrials(best *clustering.MethodScore, outcomes []outcome) {
 	if best == nil {
 		return

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -170,23 +171,28 @@ func (s *Store[V]) deleteClaim(ctx, waiting context.Context, id string) error {
 	return nil
 }
 
-// deleteUnused deletes a value with all claims on it, if it is still due and no unfinished job uses it.
-func (s *Store[V]) deleteUnused(ctx context.Context, id string, due func(*statev1.ContentRecord) bool) (deleted bool, err error) {
+// DeleteUnused deletes a value with all claims on it, and logs why. It spares a value that was used within an age, or
+// that an unfinished job uses: that may have changed since the caller looked.
+func (s *Store[V]) DeleteUnused(ctx context.Context, id string, now time.Time, age time.Duration, why string) error {
 	release, err := s.StopAdmission(ctx)
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer release()
 	unlock, err := s.lock(ctx)
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer unlock()
 	record, _, err := s.look(ctx, id)
-	if record == nil || err != nil || !due(record) || s.User(id, nil) != "" {
-		return false, err
+	if record == nil || err != nil || lastUse(record).After(s.due(now, age)) || s.User(id, nil) != "" {
+		return err
 	}
-	return true, s.remove(id, record.GetBlob())
+	if err := s.remove(id, record.GetBlob()); err != nil {
+		return err
+	}
+	s.Logger.Info("deleted an unused "+s.noun, s.word, id, "used", lastUse(record), "because", why)
+	return nil
 }
 
 // remove deletes a value and its blob. If only the blob is left, it returns errBlobLeft: the value is gone, and the next

@@ -66,10 +66,9 @@ func TestWaitingForAChangeCanBeCanceled(t *testing.T) {
 	s.recordLock <- struct{}{} // as if the store did not answer the call before
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	always := func(*statev1.ContentRecord) bool { return true }
 	for name, call := range map[string]func() error{
 		"Delete":       func() error { return s.Delete(ctx, id) },
-		"deleteUnused": func() error { _, err := s.deleteUnused(ctx, id, always); return err },
+		"DeleteUnused": func() error { return s.DeleteUnused(ctx, id, time.Now(), 0, "the test says so") },
 		"setSources":   func() error { _, err := s.setSources(t.Context(), ctx, id, &statev1.Claim{}); return err },
 	} {
 		if err := call(); !errors.Is(err, context.Canceled) {

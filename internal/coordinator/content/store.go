@@ -390,17 +390,6 @@ func (s *Store[V]) Sweep(ctx context.Context, inUse map[string]int, now time.Tim
 // due returns the last use of values that have been unused for an age. The stored use may be UseGrain too early.
 func (s *Store[V]) due(now time.Time, age time.Duration) time.Time { return now.Add(-age - s.UseGrain) }
 
-// DeleteUnused deletes a value with all claims on it, unless it was used within an age or an unfinished job uses it.
-// It logs why.
-func (s *Store[V]) DeleteUnused(ctx context.Context, id string, now time.Time, age time.Duration, why string) error {
-	// A job may have been created in the meantime, or a call may have looked for the value because one will be.
-	deleted, err := s.deleteUnused(ctx, id, func(record *statev1.ContentRecord) bool { return !lastUse(record).After(s.due(now, age)) })
-	if deleted && err == nil {
-		s.Logger.Info("deleted an unused "+s.noun, s.word, id, "because", why)
-	}
-	return err
-}
-
 // Share stores a record without a blob for a value that the owner without a name keeps in memory.
 func (s *Store[V]) Share(id, name string, value V, now *timestamppb.Timestamp) error {
 	record := s.describe(value, id, name, now)

@@ -199,13 +199,14 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 			break
 		}
 		before := s.Used()
-		if err := s.deleteWithData(ctx, j, inUse, now); err != nil {
-			return err
-		}
+		err := s.deleteWithData(ctx, j, inUse, now)
 		if s.Used() >= before { // a backup began, or the store fails
 			s.stuck = now
 			s.Logger.Warn("deleting a job for the quota has freed nothing; the other jobs are kept for now", "job", j.id)
-			break
+			return err
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
