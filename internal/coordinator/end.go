@@ -363,9 +363,9 @@ func (c *Coordinator) commitEnd(j *job, end *jobEnd) error {
 	if notification != nil {
 		c.webhooks.Send(*notification)
 	}
+	j.observeEnd(end)
 	c.leaveQueue(j)     // before the end is visible, because whoever sees it may submit the next job
 	c.jobs.remove(j.id) // from now on the stored record is authoritative
-	j.observeEnd(end)
 	j.log.PublishEnd(end.events)
 	for _, prefix := range end.garbage { // if that fails, the next coordinator tries again
 		if err := c.garbage.Delete(c.storeCtx, prefix); err != nil && !fault.Is(err, store.DiskFull) {
