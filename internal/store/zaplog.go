@@ -15,13 +15,14 @@ func zapLogger(log hclog.Logger, warnings hclog.Level, fatal zapcore.CheckWriteH
 }
 
 // ignorable reports whether a message is irrelevant here. One is about ports, which an embedded server does not open.
-// The others appear when a new server reads its storage version before it has written one; it retries after some
-// seconds.
+// Two appear when a new server reads its storage version before it has written one; it retries after some seconds. The
+// last one appears if a server is closed while it starts something in the background.
 func ignorable(message string) bool {
 	switch message {
 	case "Running http and grpc server on single port. This is not recommended for production.",
 		"Failed to detect schema version",
-		"failed to update storage version":
+		"failed to update storage version",
+		"server has stopped; skipping GoAttach":
 		return true
 	}
 	return false
