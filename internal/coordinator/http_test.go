@@ -54,7 +54,7 @@ type answer struct {
 	body   string
 }
 
-// ask makes a request. headers are names and values in turn.
+// ask makes a request. headers are names and values in turn. It checks that the response, whatever it is, has an id.
 func ask(t *testing.T, client *http.Client, method, url, body string, headers ...string) answer {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -75,6 +75,9 @@ func ask(t *testing.T, client *http.Client, method, url, body string, headers ..
 	text, err := io.ReadAll(response.Body)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if got, sent := response.Header.Get("X-Request-Id"), request.Header.Get("X-Request-Id"); got == "" || sent != "" && got != sent {
+		t.Errorf("%s %s: the id of the request is %q, and that of the response %q", method, url, sent, got)
 	}
 	return answer{response.StatusCode, response.Header, string(text)}
 }
@@ -98,7 +101,7 @@ func TestAJobOverHTTP(t *testing.T) {
 		h := newHarness(t, testConfig(), scripted(steps(3)))
 		client := h.httpClient(nil, two)
 		const base = "http://localhost"
-		uploaded := ask(t, client, "POST", base+"/v1/datasets?format=csv&display_name=line", "x\n0\n10\n1\n11\n")
+		uploaded := ask(t, client, "POST", base+"/v1/datasets?format=csv&display_name=line", "x\n0\n10\n1\n11\n", "X-Request-Id", "mine")
 		id, _ := uploaded.field(t, "dataset", "datasetId").(string)
 		if uploaded.status != 200 || id != h.upload() {
 			t.Fatalf("%+v", uploaded)
@@ -169,7 +172,7 @@ func TestAJobOverHTTP(t *testing.T) {
 		if got := ask(t, client, "POST", path+":cancel", ""); got.field(t, "job", "state") != "JOB_STATE_SUCCEEDED" {
 			t.Errorf("%s", got.body)
 		}
-		if got := ask(t, client, "DELETE", path, ""); got.status != 200 || got.header.Get("X-Request-Id") == "" {
+		if got := ask(t, client, "DELETE", path, ""); got.status != 200 {
 			t.Errorf("%+v", got)
 		}
 		if got := ask(t, client, "GET", path, ""); got.status != 404 {

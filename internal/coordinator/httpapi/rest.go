@@ -138,7 +138,7 @@ func (s *Server) unary(w http.ResponseWriter, r *http.Request, route Route) erro
 	if err != nil {
 		return err
 	}
-	out, err := invoke(r.Context(), route.Method, in, w.Header())
+	out, err := invoke(r.Context(), route.Method, in)
 	if err != nil {
 		return err
 	}
