@@ -276,6 +276,40 @@ func TestSlowUploadsOverHTTP(t *testing.T) {
 	slow.Wait()
 }
 
+// A body that cannot be read is the client's fault, and nothing is stored.
+func TestBodiesThatCannotBeRead(t *testing.T) {
+	h := newHarness(t, testConfig(), scripted(steps(1)))
+	for _, c := range []struct{ path, kind, body string }{
+		{"/v1/tables?format=csv", "", "a,b\n1,2\n"},
+		{"/v1/datasets?format=csv", "", "a,b\n1,2\n"},
+		{"/v1/datasets?format=metis", "", "2 1\n2\n1\n"},
+		{"/v1/datasets", "application/x-ndjson", `{"header": {"points": {"columns": 1}}}{"values": {"values": [0]}}`},
+		{"/v1/jobs:plan", "", `{"spec":{}}`},
+		{"/cleave.v1.JobService/PlanJob", "application/json", `{"spec":{}}`},
+	} {
+		conn, err := h.listener.Dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\nnot a chunk\r\n",
+			c.path, c.kind, len(c.body), c.body)
+		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(response.Body)
+		if err != nil || response.StatusCode != http.StatusBadRequest || !strings.Contains(string(text), "the request body cannot be read: ") {
+			t.Errorf("%s: %s, %s, %v", c.path, response.Status, text, err)
+		}
+		conn.Close()
+	}
+	for _, list := range []string{"tables", "datasets"} {
+		if got := ask(t, h.httpClient(nil, false), "GET", "http://localhost/v1/"+list, ""); len(got.field(t, list).([]any)) != 0 {
+			t.Errorf("%s", got.body)
+		}
+	}
+}
+
 // Files of every form are stored as the data sets that gRPC stores.
 func TestUploadsOfFilesOverHTTP(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(1)))
