@@ -72,18 +72,14 @@ func Open(path string, now func() time.Time) (*Log, error) {
 
 // endsTorn reports whether the last line of a file was cut off, for example when the process before ended on a full disk.
 func endsTorn(path string) bool {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
-		return false
+	last := []byte{'\n'} // stays if the file may only be written, or is no regular one
+	if file, err := os.Open(path); err == nil {
+		defer file.Close()
+		if info, err := file.Stat(); err == nil && info.Size() > 0 {
+			_, _ = file.ReadAt(last, info.Size()-1)
+		}
 	}
-	file, err := os.Open(path)
-	if err != nil {
-		return false // it may be writable only
-	}
-	defer file.Close()
-	var last [1]byte
-	_, err = file.ReadAt(last[:], info.Size()-1)
-	return err == nil && last[0] != '\n'
+	return last[0] != '\n'
 }
 
 // Write appends a line and sets its time. When it returns nil, the operating system has the line, so that it survives

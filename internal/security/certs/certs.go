@@ -70,24 +70,13 @@ func (f Folder) Init() error {
 	if err := absent(filepath.Join(dir, credentials.CAFile), filepath.Join(dir, credentials.KeyFile)); err != nil {
 		return err
 	}
-	key, err := newKey()
-	if err != nil {
-		return err
-	}
 	template, err := f.template("Cleave authority", authorityLife)
 	if err != nil {
 		return err
 	}
 	template.IsCA, template.BasicConstraintsValid, template.MaxPathLenZero = true, true, true
 	template.KeyUsage = x509.KeyUsageCertSign | x509.KeyUsageCRLSign
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	return writePair(dir, credentials.CAFile, der, key)
+	return create(dir, credentials.CAFile, template, nil)
 }
 
 // Issue creates the folder of one party and returns until when its certificate is valid: for p.Life, but not longer than
@@ -102,10 +91,6 @@ func (f Folder) Issue(folder string, p Party) (until time.Time, err error) {
 		return until, fault.Invalid("BAD_NAME", "%q cannot be the name of a folder for certificates; choose another", folder)
 	}
 	if err := absent(filepath.Join(dir, credentials.CertFile), filepath.Join(dir, credentials.KeyFile)); err != nil && !p.Renew {
-		return until, err
-	}
-	key, err := newKey()
-	if err != nil {
 		return until, err
 	}
 	template, err := f.template(folder, p.Life)
@@ -138,17 +123,10 @@ func (f Folder) Issue(folder string, p Party) (until time.Time, err error) {
 			template.DNSNames = append(template.DNSNames, host)
 		}
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, authority.Leaf, key.Public(), authority.PrivateKey)
-	if err != nil {
-		return until, err
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return until, err
-	}
 	if err := write(filepath.Join(dir, credentials.CAFile), 0o644, "CERTIFICATE", authority.Leaf.Raw); err != nil {
 		return until, err
 	}
-	return template.NotAfter, writePair(dir, credentials.CertFile, der, key)
+	return template.NotAfter, create(dir, credentials.CertFile, template, authority)
 }
 
 // Party returns who the certificate in a folder is for, so that it can be renewed for the same party. ok is false if
@@ -208,8 +186,6 @@ func (f Folder) template(name string, life time.Duration) (*x509.Certificate, er
 	}, nil
 }
 
-func newKey() (*ecdsa.PrivateKey, error) { return ecdsa.GenerateKey(elliptic.P256(), rand.Reader) }
-
 func absent(paths ...string) error {
 	for _, path := range paths {
 		if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
@@ -221,9 +197,20 @@ func absent(paths ...string) error {
 	return nil
 }
 
-// writePair writes a key and its certificate. A process that reads them in between finds that they do not match, and
-// keeps the old ones.
-func writePair(dir, certFile string, der []byte, key *ecdsa.PrivateKey) error {
+// create makes a key and its certificate, which the authority signs, or the key itself if there is none, and writes both.
+// A process that reads them in between finds that they do not match, and keeps the old ones.
+func create(dir, certFile string, template *x509.Certificate, authority *tls.Certificate) error {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	if authority == nil {
+		authority = &tls.Certificate{Leaf: template, PrivateKey: key}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, authority.Leaf, key.Public(), authority.PrivateKey)
+	if err != nil {
+		return err
+	}
 	encoded, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
 		return err
@@ -234,8 +221,12 @@ func writePair(dir, certFile string, der []byte, key *ecdsa.PrivateKey) error {
 	return write(filepath.Join(dir, certFile), 0o644, "CERTIFICATE", der)
 }
 
-// write writes a file atomically: it is never seen half-written, and has the right mode from the beginning.
+// write writes a file atomically, and makes its folder: it is never seen half-written, and has the right mode from the
+// beginning.
 func write(path string, mode os.FileMode, kind string, der []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
 	temporary, err := os.CreateTemp(filepath.Dir(path), ".new-*") // with mode 0600
 	if err != nil {
 		return err
