@@ -197,6 +197,8 @@ func TestErrorsOverHTTP(t *testing.T) {
 	}{
 		{"GET", "/v1/jobs/none", "", 404, 5, "there is no job"},
 		{"GET", "/v1/job", "", 404, 5, "/v1/openapi.json"},
+		{"GET", "/v1/uploads/morning:1", "", 404, 5, `there is no partial upload "morning:1"`},
+		{"POST", "/v1/jobs/none:stop", "{}", 405, 12, "use GET or DELETE"},
 		{"PUT", "/v1/jobs/none", "", 405, 12, "use GET or DELETE"},
 		{"POST", "/v1/jobs", `{"spec": `, 400, 3, "not JSON"},
 		{"POST", "/v1/jobs", `{"spec": {"kk": 3}}`, 400, 3, `unknown field "kk"`},

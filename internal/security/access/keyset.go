@@ -71,10 +71,8 @@ func newKeySet(cfg OIDC, log hclog.Logger, now func() time.Time) (*keySet, error
 			func(contents [][]byte) (*jose.JSONWebKeySet, error) { return parseKeys(contents[0]) }, log, now)
 		return k, err
 	}
-	for _, address := range []string{cfg.Issuer, cmp.Or(cfg.JWKS, cfg.Issuer)} {
-		if err := checkURL(address); err != nil {
-			return nil, err
-		}
+	if err := cmp.Or(checkURL(cfg.Issuer), checkURL(cmp.Or(cfg.JWKS, cfg.Issuer))); err != nil {
+		return nil, err
 	}
 	k.next = time.AfterFunc(keysRefresh, k.refresh)
 	k.refresh()
