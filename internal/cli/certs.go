@@ -104,6 +104,7 @@ func (f *certsFlags) add(cmd *cobra.Command) {
 	f.days = certificateDays().Declare(set, "days", "number of days that the certificates are valid")
 	if name := cmd.Name(); name == "init" || name == "coordinator" || name == "etcd" {
 		set.StringSliceVar(&f.hosts, "host", nil, "`NAME` or address at which it is reached; may be repeated (default: the name of this machine)")
+		cmd.PreRunE = func(*cobra.Command, []string) error { return certs.CheckHosts(f.hosts) }
 	}
 }
 
@@ -131,11 +132,12 @@ func (a *app) certificateCommand(use, short, name string, of func(*certsFlags) (
 			return err
 		}
 		p.Life, p.Renew = f.life(), f.renew
-		dir, err := f.folder().Issue(f.name, p)
+		until, err := f.folder().Issue(f.name, p)
 		if err != nil {
 			return err
 		}
-		return a.printf("%s has ca.pem, cert.pem and key.pem. Copy it to its machine over a secure channel, and use it with: --tls %s\n", dir, dir)
+		return a.printf("%[1]s has ca.pem, cert.pem and key.pem, valid until %[2]s. Copy it to its machine over a secure channel, and use it with: --tls %[1]s\n",
+			filepath.Join(f.dir, f.name), until.Format(time.DateOnly))
 	}
 	return cmd
 }
@@ -183,12 +185,14 @@ func (a *app) certsInitCommand() *cobra.Command {
 		if err := f.folder().Init(); err != nil {
 			return err
 		}
+		var until time.Time
 		for _, p := range f.parties() {
-			if _, err := f.folder().Issue(p.folder, p.Party); err != nil {
+			var err error
+			if until, err = f.folder().Issue(p.folder, p.Party); err != nil {
 				return err
 			}
 		}
-		return a.printf(`created an authority in %[1]s/ca, and certificates for a coordinator at %[2]s. Next:
+		return a.printf(`created an authority in %[1]s/ca, and certificates for a coordinator at %[2]s, valid until %[3]s. Next:
 
   coordinator --listen 0.0.0.0:7400 --data-dir DIR --tls %[1]s/coordinator
   worker --coordinator %[2]s:7400 --tls %[1]s/worker
@@ -196,7 +200,7 @@ func (a *app) certsInitCommand() *cobra.Command {
 
 Copy each folder to its machine over a secure channel. %[1]s/ca/key.pem signs certificates: keep it secret.
 For other users: cleave certs client --name alice --role submitter --dir %[1]s
-`, f.dir, f.allHosts()[0])
+`, f.dir, f.allHosts()[0], until.Format(time.DateOnly))
 	}
 	return cmd
 }
@@ -235,10 +239,11 @@ func (a *app) certsEtcdCommand() *cobra.Command {
 		if _, err := folder.Issue("member", certs.Party{Etcd: true, Hosts: hosts, Life: f.life(), Renew: f.renew}); err != nil {
 			return err
 		}
-		if _, err := folder.Issue("client", certs.Party{Etcd: true, Life: f.life(), Renew: f.renew}); err != nil {
+		until, err := folder.Issue("client", certs.Party{Etcd: true, Life: f.life(), Renew: f.renew})
+		if err != nil {
 			return err
 		}
-		return a.printf(`created %[3]scertificates for the members of etcd and for coordinators. Next:
+		return a.printf(`created %[3]scertificates for the members of etcd and for coordinators, valid until %[4]s. Next:
 
   etcd --max-txn-ops=1024 --listen-client-urls https://0.0.0.0:2379 --advertise-client-urls https://%[2]s:2379 \
     --cert-file %[1]s/member/cert.pem --key-file %[1]s/member/key.pem --trusted-ca-file %[1]s/member/ca.pem --client-cert-auth \
@@ -247,7 +252,7 @@ func (a *app) certsEtcdCommand() *cobra.Command {
 
 Copy member to each machine of etcd and client to each coordinator, over a secure channel. Whoever holds either
 folder can read and change everything in etcd. Workers and clients of Cleave need neither.
-`, folder.Dir, hosts[0], created)
+`, folder.Dir, hosts[0], created, until.Format(time.DateOnly))
 	}
 	return cmd
 }

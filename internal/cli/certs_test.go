@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A renewed certificate is for the same party, and lets it do neither more nor less, unless a flag says so.
@@ -28,6 +29,16 @@ func TestRenewedCertificates(t *testing.T) {
 		return append(all, pair.Leaf.DNSNames...)
 	}
 	succeed(t, "certs init --host c1.example,10.0.0.7"+in)
+	if r := invoke(t, "certs init"+in); r.code == 0 || !strings.Contains(r.stderr, "choose another --dir or --name, or renew a certificate: cleave certs coordinator --renew") {
+		t.Errorf("a second authority: %d, %s", r.code, r.stderr)
+	}
+	authority, err := tls.LoadX509KeyPair(filepath.Join(dir, "ca", "ca.pem"), filepath.Join(dir, "ca", "key.pem"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said := succeed(t, "certs client --name late --days 36500"+in); !strings.Contains(said, "valid until "+authority.Leaf.NotAfter.Format(time.DateOnly)) {
+		t.Errorf("the end of the authority is not said: %s", said)
+	}
 	succeed(t, "certs client --name rita --role reader"+in)
 	succeed(t, "certs etcd --host e1.example"+in)
 	for _, c := range []struct{ command, folder string }{

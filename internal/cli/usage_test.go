@@ -121,6 +121,8 @@ func TestUsageErrors(t *testing.T) {
 		{"generate two-circles blocks", `unexpected argument "blocks": give one shape`},
 		{"generate image-affinity a.png b.png --out g", `unexpected argument "b.png": give one picture`},
 		{"certs worker --days 213504 --dir g", `--days is "213504"; it must be 1 to 36500`},
+		{"certs init --host c1.example:7400 --dir g", `"c1.example:7400" cannot be the host of a certificate; give a name such as c1.example`},
+		{"certs init --host https://c1.example --dir g", `"https://c1.example" cannot be the host of a certificate`},
 		{"token create --name a --days 4000000 --file g", `--days is "4000000"; it must be 0 to 36500`},
 		{"generate spirals --out g", `there is no shape "spirals"`},
 		{"generate two-circles", "the output folder is missing; give --out DIR"},

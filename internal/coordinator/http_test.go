@@ -54,7 +54,7 @@ type answer struct {
 	body   string
 }
 
-// ask makes a request. headers are names and values in turn.
+// ask makes a request. headers are names and values in turn. It checks that the response, whatever it is, has an id.
 func ask(t *testing.T, client *http.Client, method, url, body string, headers ...string) answer {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -75,6 +75,9 @@ func ask(t *testing.T, client *http.Client, method, url, body string, headers ..
 	text, err := io.ReadAll(response.Body)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if got, sent := response.Header.Get("X-Request-Id"), request.Header.Get("X-Request-Id"); got == "" || sent != "" && got != sent {
+		t.Errorf("%s %s: the id of the request is %q, and that of the response %q", method, url, sent, got)
 	}
 	return answer{response.StatusCode, response.Header, string(text)}
 }
@@ -98,7 +101,7 @@ func TestAJobOverHTTP(t *testing.T) {
 		h := newHarness(t, testConfig(), scripted(steps(3)))
 		client := h.httpClient(nil, two)
 		const base = "http://localhost"
-		uploaded := ask(t, client, "POST", base+"/v1/datasets?format=csv&display_name=line", "x\n0\n10\n1\n11\n")
+		uploaded := ask(t, client, "POST", base+"/v1/datasets?format=csv&display_name=line", "x\n0\n10\n1\n11\n", "X-Request-Id", "mine")
 		id, _ := uploaded.field(t, "dataset", "datasetId").(string)
 		if uploaded.status != 200 || id != h.upload() {
 			t.Fatalf("%+v", uploaded)
@@ -169,7 +172,7 @@ func TestAJobOverHTTP(t *testing.T) {
 		if got := ask(t, client, "POST", path+":cancel", ""); got.field(t, "job", "state") != "JOB_STATE_SUCCEEDED" {
 			t.Errorf("%s", got.body)
 		}
-		if got := ask(t, client, "DELETE", path, ""); got.status != 200 || got.header.Get("X-Request-Id") == "" {
+		if got := ask(t, client, "DELETE", path, ""); got.status != 200 {
 			t.Errorf("%+v", got)
 		}
 		if got := ask(t, client, "GET", path, ""); got.status != 404 {
@@ -194,6 +197,8 @@ func TestErrorsOverHTTP(t *testing.T) {
 	}{
 		{"GET", "/v1/jobs/none", "", 404, 5, "there is no job"},
 		{"GET", "/v1/job", "", 404, 5, "/v1/openapi.json"},
+		{"GET", "/v1/uploads/morning:1", "", 404, 5, `there is no partial upload "morning:1"`},
+		{"POST", "/v1/jobs/none:stop", "{}", 405, 12, "use GET or DELETE"},
 		{"PUT", "/v1/jobs/none", "", 405, 12, "use GET or DELETE"},
 		{"POST", "/v1/jobs", `{"spec": `, 400, 3, "not JSON"},
 		{"POST", "/v1/jobs", `{"spec": {"kk": 3}}`, 400, 3, `unknown field "kk"`},
@@ -271,6 +276,40 @@ func TestSlowUploadsOverHTTP(t *testing.T) {
 		sender.Close()
 	}
 	slow.Wait()
+}
+
+// A body that cannot be read is the client's fault, and nothing is stored.
+func TestBodiesThatCannotBeRead(t *testing.T) {
+	h := newHarness(t, testConfig(), scripted(steps(1)))
+	for _, c := range []struct{ path, kind, body string }{
+		{"/v1/tables?format=csv", "", "a,b\n1,2\n"},
+		{"/v1/datasets?format=csv", "", "a,b\n1,2\n"},
+		{"/v1/datasets?format=metis", "", "2 1\n2\n1\n"},
+		{"/v1/datasets", "application/x-ndjson", `{"header": {"points": {"columns": 1}}}{"values": {"values": [0]}}`},
+		{"/v1/jobs:plan", "", `{"spec":{}}`},
+		{"/cleave.v1.JobService/PlanJob", "application/json", `{"spec":{}}`},
+	} {
+		conn, err := h.listener.Dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\nnot a chunk\r\n",
+			c.path, c.kind, len(c.body), c.body)
+		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(response.Body)
+		if err != nil || response.StatusCode != http.StatusBadRequest || !strings.Contains(string(text), "the request body cannot be read: ") {
+			t.Errorf("%s: %s, %s, %v", c.path, response.Status, text, err)
+		}
+		conn.Close()
+	}
+	for _, list := range []string{"tables", "datasets"} {
+		if got := ask(t, h.httpClient(nil, false), "GET", "http://localhost/v1/"+list, ""); len(got.field(t, list).([]any)) != 0 {
+			t.Errorf("%s", got.body)
+		}
+	}
 }
 
 // Files of every form are stored as the data sets that gRPC stores.

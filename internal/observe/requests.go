@@ -27,14 +27,18 @@ func RequestID(ctx context.Context) string {
 	return id
 }
 
-// withRequestID assigns an id to the request: the caller's if that is harmless, and otherwise a new one.
-func withRequestID(ctx context.Context) (context.Context, metadata.MD) {
-	id := ""
-	if sent := metadata.ValueFromIncomingContext(ctx, RequestIDHeader); len(sent) > 0 && harmless(sent[0]) {
-		id = sent[0]
-	} else {
-		id = uuid.NewString()
+// RequestIDFor returns the id of a request: the one that its caller sent if that is harmless, and otherwise a new one.
+func RequestIDFor(sent string) string {
+	if harmless(sent) {
+		return sent
 	}
+	return uuid.NewString()
+}
+
+// withRequestID assigns an id to the request.
+func withRequestID(ctx context.Context) (context.Context, metadata.MD) {
+	sent := append(metadata.ValueFromIncomingContext(ctx, RequestIDHeader), "")
+	id := RequestIDFor(sent[0])
 	return context.WithValue(ctx, requestContextKey{}, id), metadata.Pairs(RequestIDHeader, id)
 }
 

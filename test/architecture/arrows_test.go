@@ -124,7 +124,7 @@ var packages = []packageRule{
 	{"coordinator/downloads", api, "coordinator/gate fault"},
 	{"coordinator/webhook", api, "coordinator/records dial/backoff fault store"},
 	{"coordinator/port", io, "dial/pipe"},
-	{"coordinator/httpapi", api, "data/dataset data/table fault format wire"},
+	{"coordinator/httpapi", api, "data/dataset data/table fault format observe wire"},
 	{"coordinator/content", api, "coordinator/records data/dataset data/table fault security/identity store text wire"},
 	{"fleet/swarm", pure, ""},
 	{"fleet/distribution", api, "fleet/swarm wire"},

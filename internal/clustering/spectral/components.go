@@ -90,13 +90,9 @@ func (m *method) leaveOut() {
 			}
 		}
 		if vertices > 0 {
-			are := "are"
-			if len(small) == 1 {
-				are = "is"
-			}
 			m.setup.Warn(m.o, "SMALL_PIECES", fmt.Sprintf(
-				"%s of the graph, of %d vertices together, %s too small for a cluster of %d: each joins the cluster that most of its must-linked points are in, else the largest; set components to keep to include them",
-				text.Plural(len(small), "piece"), vertices, are, m.spec.K))
+				"%s too small to be one of %s (%s in all): each joins the cluster that most of its must-linked points are in, else the largest; set components to keep to let them be clusters",
+				text.Count(len(small), "component of the graph is", "components of the graph are"), text.Plural(m.spec.K, "cluster"), text.Count(vertices, "vertex", "vertices")))
 		}
 	}
 	m.setKept(left)

@@ -16,12 +16,15 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
 	"pgregory.net/rapid"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/dial/pipe"
 	"github.com/cleave-project/cleave/internal/security/credentials"
+	"github.com/cleave-project/cleave/internal/security/identity"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -207,6 +210,38 @@ func TestCallsWithoutARequestMakeRoom(t *testing.T) {
 		t.Errorf("the call that made room ends with %v", err)
 	}
 	s.settle(t, 1)
+}
+
+// A client that has its share of the slots does not end the calls of others to get more.
+func TestAShareIsNotExceededAtTheCostOfOthers(t *testing.T) {
+	g := &Gate{cfg: Config{Limits: Limits{Calls: 1, Reads: 4, Streams: 1}, RequestTimeout: time.Hour, Logger: hclog.NewNullLogger()}}
+	g.addLimiters()
+	g.limiters[lightSlot].waiting.evictAfter = 0
+	enter := func(client string) (context.Context, error) {
+		ctx := peer.NewContext(identity.NewContext(t.Context(), identity.Caller{Name: client, Role: identity.Reader}), &peer.Peer{Addr: &net.TCPAddr{}})
+		call := &tap.Info{FullMethodName: cleavev1.JobService_GetJob_FullMethodName}
+		ctx, err := g.takeSlot(ctx, call)
+		if err != nil {
+			return nil, err
+		}
+		return g.awaitRequest(ctx, call), nil
+	}
+	slow, err := enter("slow")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		ctx, err := enter("greedy")
+		if err != nil {
+			t.Fatal(err)
+		}
+		requestArrived(ctx)
+	}
+	_, err = enter("greedy")
+	wantRefused(t, err, "TOO_MANY_CALLS")
+	if slow.Err() != nil {
+		t.Error("the call of the slow client has ended")
+	}
 }
 
 // Health checks need no credentials, so that they have a limit of their own.

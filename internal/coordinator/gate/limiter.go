@@ -96,14 +96,15 @@ type slot struct {
 
 type slotKey struct{}
 
-// takeSlot takes a slot of the limiter of the method. It fails if there is none.
+// takeSlot takes a slot of the limiter of the method. It fails if there is none, or none for this client. If all are taken,
+// a call whose request has not arrived makes room. It does not for a client that has its share: others would lose theirs.
 func (g *Gate) takeSlot(ctx context.Context, info *tap.Info) (context.Context, error) {
 	l := g.limiterOf(info.FullMethodName)
 	if l == nil {
 		return ctx, nil
 	}
 	client := clientOf(ctx)
-	if !l.take(client) && !(l.waiting.evict() && l.take(client)) {
+	if !l.take(client) && !(l.inUse() >= l.limit && l.waiting.evict() && l.take(client)) {
 		return nil, l.refusal
 	}
 	s := &slot{giveBack: sync.OnceFunc(func() { l.giveBack(client) })}

@@ -98,18 +98,6 @@ func withHeaders(ctx context.Context, header http.Header) context.Context {
 	return metadata.NewOutgoingContext(ctx, md)
 }
 
-// returned lists the headers of a gRPC response that the HTTP response carries too.
-var returned = []string{"x-request-id"}
-
-// copyHeaders copies the headers of a call's response.
-func copyHeaders(header http.Header, md metadata.MD) {
-	for _, name := range returned {
-		for _, value := range md.Get(name) {
-			header.Set(name, value)
-		}
-	}
-}
-
 // fullMethod returns the name of a method as gRPC uses it.
 func fullMethod(method protoreflect.MethodDescriptor) string {
 	return "/" + string(method.Parent().FullName()) + "/" + string(method.Name())
@@ -125,16 +113,14 @@ func open(ctx context.Context, method protoreflect.MethodDescriptor) (grpc.Clien
 	return conn.NewStream(ctx, desc, fullMethod(method))
 }
 
-// invoke makes a unary call and copies the headers of its response.
-func invoke(ctx context.Context, method protoreflect.MethodDescriptor, request proto.Message, header http.Header) (proto.Message, error) {
+// invoke makes a unary call.
+func invoke(ctx context.Context, method protoreflect.MethodDescriptor, request proto.Message) (proto.Message, error) {
 	conn, err := connection(ctx)
 	if err != nil {
 		return nil, err
 	}
-	response, md := newMessage(method.Output()), metadata.MD{}
-	err = conn.Invoke(ctx, fullMethod(method), request, response, grpc.Header(&md))
-	copyHeaders(header, md)
-	return response, err
+	response := newMessage(method.Output())
+	return response, conn.Invoke(ctx, fullMethod(method), request, response)
 }
 
 // request starts a server-streaming call.

@@ -11,6 +11,8 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/cleave-project/cleave/internal/observe"
 )
 
 // guard refuses requests that a web page makes without permission. A page of another origin could otherwise use
@@ -24,6 +26,10 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	next = splitVerb(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer s.recover(w)
+		// The calls that the request becomes have the same id.
+		id := observe.RequestIDFor(r.Header.Get(observe.RequestIDHeader))
+		r.Header.Set(observe.RequestIDHeader, id)
+		w.Header().Set(observe.RequestIDHeader, id)
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		if host := hostOf(r.Host); !isKnown(hosts, host, r) {
 			writeStatus(w, http.StatusMisdirectedRequest, status.Newf(codes.PermissionDenied,

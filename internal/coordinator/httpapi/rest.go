@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -69,28 +70,31 @@ func Routes() []Route {
 	return all
 }
 
+var parameter = regexp.MustCompile(`\{(\w+)\}`)
+
 // parameters returns the names of the fields in the path.
-func (r Route) parameters() []string {
-	var names []string
-	for rest := r.Path; ; {
-		_, after, found := strings.Cut(rest, "{")
-		if !found {
-			return names
-		}
-		name, after, _ := strings.Cut(after, "}")
-		names, rest = append(names, name), after
+func (r Route) parameters() (names []string) {
+	for _, found := range parameter.FindAllStringSubmatch(r.Path, -1) {
+		names = append(names, found[1])
 	}
+	return names
 }
 
 // pattern returns the path for http.ServeMux, which has no verbs after a parameter: they become a segment of their
 // own.
 func (r Route) pattern() string { return strings.Replace(r.Path, "}:", "}/:", 1) }
 
-// splitVerb makes a segment of the verb at the end of a path, as in pattern.
+// splitVerb makes a segment of the verb at the end of a path, as in pattern. Other colons belong to an id.
 func splitVerb(next http.Handler) http.Handler {
+	verbs := map[string]bool{}
+	for _, route := range Routes() {
+		if _, verb, has := strings.Cut(route.Path, "}:"); has {
+			verbs[verb] = true
+		}
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		slash, colon := strings.LastIndexByte(r.URL.Path, '/'), strings.LastIndexByte(r.URL.Path, ':')
-		if parts := strings.Count(r.URL.Path, "/"); strings.HasPrefix(r.URL.Path, "/v1/") && parts == 3 && colon > slash+1 {
+		colon := strings.LastIndexByte(r.URL.Path, ':')
+		if verbs[r.URL.Path[colon+1:]] && colon > strings.LastIndexByte(r.URL.Path, '/')+1 {
 			url := *r.URL
 			url.Path, url.RawPath = url.Path[:colon]+"/"+url.Path[colon:], ""
 			copied := *r
@@ -138,7 +142,7 @@ func (s *Server) unary(w http.ResponseWriter, r *http.Request, route Route) erro
 	if err != nil {
 		return err
 	}
-	out, err := invoke(r.Context(), route.Method, in, w.Header())
+	out, err := invoke(r.Context(), route.Method, in)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 
 	"connectrpc.com/connect"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
@@ -47,20 +46,15 @@ func (s *Server) addMethod(mux *http.ServeMux, method protoreflect.MethodDescrip
 		}, options...)
 	default:
 		handler = connect.NewUnaryHandler(path, func(ctx context.Context, in *connect.Request[anyMessage]) (*connect.Response[anyMessage], error) {
-			header := http.Header{}
-			out, err := invoke(withHeaders(ctx, in.Header()), method, in.Msg.Message, header)
+			out, err := invoke(withHeaders(ctx, in.Header()), method, in.Msg.Message)
 			if err != nil {
-				return nil, connectError(err, header)
+				return nil, connectError(err)
 			}
-			response := connect.NewResponse(&anyMessage{out})
-			for name, values := range header {
-				response.Header()[name] = values
-			}
-			return response, nil
+			return connect.NewResponse(&anyMessage{out}), nil
 		}, options...)
 	}
 	mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
-		w, r = s.timed(w, r, func(err error) error { return connectError(err, nil) })
+		w, r = s.timed(w, r, connectError)
 		handler.ServeHTTP(w, r)
 	})
 }
@@ -71,20 +65,16 @@ func sendAll(ctx context.Context, method protoreflect.MethodDescriptor, in *conn
 	defer cancel()
 	stream, err := request(ctx, method, in.Msg.Message)
 	if err != nil {
-		return connectError(err, nil)
+		return connectError(err)
 	}
-	for first := true; ; first = false {
+	for {
 		m := newMessage(method.Output())
 		err := stream.RecvMsg(m)
-		if first {
-			md, _ := stream.Header()
-			copyHeaders(out.ResponseHeader(), md)
-		}
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
-			return connectError(err, nil)
+			return connectError(err)
 		}
 		if err := out.Send(&anyMessage{m}); err != nil {
 			return err
@@ -98,7 +88,7 @@ func receiveAll(ctx context.Context, method protoreflect.MethodDescriptor, in *c
 	defer cancel()
 	stream, err := open(ctx, method)
 	if err != nil {
-		return nil, connectError(err, nil)
+		return nil, connectError(err)
 	}
 	for err == nil && in.Receive() {
 		err = stream.SendMsg(in.Msg().Message) // io.EOF if the call has ended; RecvMsg returns why
@@ -106,21 +96,18 @@ func receiveAll(ctx context.Context, method protoreflect.MethodDescriptor, in *c
 	if in.Err() != nil {
 		return nil, in.Err()
 	}
-	out, md := newMessage(method.Output()), metadata.MD{}
+	out := newMessage(method.Output())
 	if err = stream.CloseSend(); err == nil {
 		err = stream.RecvMsg(out)
-		md, _ = stream.Header()
 	}
 	if err != nil {
-		return nil, connectError(err, nil)
+		return nil, connectError(err)
 	}
-	response := connect.NewResponse(&anyMessage{out})
-	copyHeaders(response.Header(), md)
-	return response, nil
+	return connect.NewResponse(&anyMessage{out}), nil
 }
 
 // connectError converts the error of a call.
-func connectError(err error, header http.Header) error {
+func connectError(err error) error {
 	s := statusOf(err)
 	converted := connect.NewError(connect.Code(s.Code()), errors.New(s.Message()))
 	for _, detail := range s.Details() {
@@ -131,9 +118,6 @@ func connectError(err error, header http.Header) error {
 		if d, err := connect.NewErrorDetail(p); err == nil {
 			converted.AddDetail(d)
 		}
-	}
-	for name, values := range header {
-		converted.Meta()[name] = values
 	}
 	return converted
 }

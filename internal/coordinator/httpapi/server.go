@@ -134,18 +134,17 @@ type timed struct {
 	control     *http.ResponseController
 	read, write time.Duration
 
-	free     int          // bytes that may be read before identify is called
-	identify func() error // returns an error if the client may not call; nil once it is known that it may
+	free     int               // bytes that may be read before identify is called
+	identify func() error      // returns an error if the client may not call; nil once it is known that it may
+	convert  func(error) error // converts errors about the client to those of the protocol
 }
 
-// timed returns a response and a request with limits. refuse converts the error about a client that may not call.
-func (s *Server) timed(w http.ResponseWriter, r *http.Request, refuse func(error) error) (http.ResponseWriter, *http.Request) {
-	t := &timed{ResponseWriter: w, body: r.Body, control: http.NewResponseController(w), read: s.cfg.ReadStall, write: s.cfg.WriteStall, free: strangerBytes}
-	t.identify = func() error {
-		if err := identify(withHeaders(r.Context(), r.Header)); err != nil {
-			return refuse(err)
-		}
-		return nil
+// timed returns a response and a request with limits. convert converts errors about the client, which reading the body
+// returns.
+func (s *Server) timed(w http.ResponseWriter, r *http.Request, convert func(error) error) (http.ResponseWriter, *http.Request) {
+	t := &timed{
+		ResponseWriter: w, body: r.Body, control: http.NewResponseController(w), read: s.cfg.ReadStall, write: s.cfg.WriteStall,
+		free: strangerBytes, identify: func() error { return identify(withHeaders(r.Context(), r.Header)) }, convert: convert,
 	}
 	copied := *r
 	copied.Body = t
@@ -167,7 +166,7 @@ func identify(ctx context.Context) error {
 func (t *timed) Read(p []byte) (int, error) {
 	if t.identify != nil && t.free == 0 {
 		if err := t.identify(); err != nil {
-			return 0, err
+			return 0, t.convert(err)
 		}
 		t.identify = nil
 	}
@@ -178,10 +177,10 @@ func (t *timed) Read(p []byte) (int, error) {
 	n, err := t.body.Read(p)
 	t.free -= min(n, t.free)
 	_ = t.control.SetReadDeadline(time.Time{}) // it would end the connection while the response is awaited
-	if err != nil {
-		if timeout, is := errors.AsType[net.Error](err); is && timeout.Timeout() {
-			err = status.Errorf(codes.DeadlineExceeded, "nothing of the request body arrived for %v", t.read)
-		}
+	if timeout, is := errors.AsType[net.Error](err); is && timeout.Timeout() {
+		err = t.convert(status.Errorf(codes.DeadlineExceeded, "nothing of the request body arrived for %v", t.read))
+	} else if err != nil && err != io.EOF {
+		err = t.convert(badRequest("", "the request body cannot be read: %v", err))
 	}
 	return n, err
 }

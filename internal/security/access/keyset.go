@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -70,10 +71,8 @@ func newKeySet(cfg OIDC, log hclog.Logger, now func() time.Time) (*keySet, error
 			func(contents [][]byte) (*jose.JSONWebKeySet, error) { return parseKeys(contents[0]) }, log, now)
 		return k, err
 	}
-	for _, address := range []string{cfg.Issuer, cfg.JWKS} {
-		if err := checkURL(address); err != nil {
-			return nil, err
-		}
+	if err := cmp.Or(checkURL(cfg.Issuer), checkURL(cmp.Or(cfg.JWKS, cfg.Issuer))); err != nil {
+		return nil, err
 	}
 	k.next = time.AfterFunc(keysRefresh, k.refresh)
 	k.refresh()
@@ -185,7 +184,7 @@ func (k *keySet) fetch() (*jose.JSONWebKeySet, error) {
 			return nil, fmt.Errorf("the OpenID configuration at %s names another issuer, %.100q", k.cfg.Issuer, discovered.Issuer)
 		}
 		if err := checkURL(discovered.JWKS); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("the OpenID configuration at %s names no address of the keys: %w", k.cfg.Issuer, err)
 		}
 		address = discovered.JWKS
 	}
@@ -219,11 +218,8 @@ func get(ctx context.Context, address string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(response.Body, maxKeySetSize))
 }
 
-// checkURL rejects addresses whose answers could be tampered with in transit. An empty address is valid.
+// checkURL rejects addresses whose answers could be tampered with in transit.
 func checkURL(address string) error {
-	if address == "" {
-		return nil
-	}
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !credentials.IsLoopback(u.Host)) {
 		return fault.Invalid("BAD_OIDC", "%.200q must be an address that begins with https://", address)
@@ -231,15 +227,28 @@ func checkURL(address string) error {
 	return nil
 }
 
+// parseKeys parses a key set. It skips keys of types that it does not know, which an issuer may have beside others. A set
+// may be empty: then the issuer has withdrawn all keys.
 func parseKeys(content []byte) (*jose.JSONWebKeySet, error) {
-	keys := &jose.JSONWebKeySet{}
-	if err := json.Unmarshal(content, keys); err != nil {
+	var set struct {
+		Keys []json.RawMessage `json:"keys"`
+	}
+	if err := json.Unmarshal(content, &set); err != nil {
 		return nil, fault.Invalid("BAD_KEY_SET", "it is not a JSON Web Key Set (JWKS): %v", err)
 	}
-	for _, key := range keys.Keys {
+	if set.Keys == nil {
+		return nil, fault.Invalid("BAD_KEY_SET", `it is not a JSON Web Key Set (JWKS): it has no "keys"`)
+	}
+	known := &jose.JSONWebKeySet{}
+	for _, encoded := range set.Keys {
+		var key jose.JSONWebKey
+		if json.Unmarshal(encoded, &key) != nil {
+			continue
+		}
 		if !key.IsPublic() {
 			return nil, fault.Invalid("BAD_KEY_SET", "the key %.60q is not a public key; remove it, because only public keys belong here", key.KeyID)
 		}
+		known.Keys = append(known.Keys, key)
 	}
-	return keys, nil
+	return known, nil
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -134,6 +135,21 @@ func TestWebTokens(t *testing.T) {
 		}
 		if err != nil && strings.Contains(err.Error(), c.token) {
 			t.Errorf("%s: the error has the token: %v", c.what, err)
+		}
+	}
+}
+
+// A key of a type that is not known does not make the others unknown.
+func TestUnknownKeysAreSkipped(t *testing.T) {
+	for _, unknown := range []string{`{"kty": "AKP", "alg": "ML-DSA-65", "kid": "new"}`, `{"kty": "EC", "crv": "secp256k1", "x": "AQ", "y": "AQ", "kid": "new"}`} {
+		keys, err := parseKeys([]byte(strings.Replace(string(newIssuer(t, "one").keys()), "[", "["+unknown+",", 1)))
+		if err != nil || len(withID(keys, "one")) != 1 {
+			t.Errorf("beside %s: %v", unknown, err)
+		}
+	}
+	for _, none := range []string{`{}`, `{"keys": null}`, `{"issuer": "https://issuer.example"}`, `[]`, ``} {
+		if _, err := parseKeys([]byte(none)); !fault.Is(err, "BAD_KEY_SET") {
+			t.Errorf("%q is a key set: %v", none, err)
 		}
 	}
 }
@@ -301,8 +317,11 @@ func TestBadOpenIDConfigurations(t *testing.T) {
 	for body, want := range map[string]string{
 		"<html>please log in</html>":          "cannot be read",
 		`{"issuer": "https://other.example"}`: `names another issuer, "https://other.example"`,
+		`{"issuer": "SERVER"}`:                "names no address of the keys",
 	} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(body)) }))
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.WriteString(w, strings.Replace(body, "SERVER", "http://"+r.Host, 1))
+		}))
 		cfg := DefaultOIDC()
 		cfg.Issuer, cfg.Audience = server.URL, "cleave"
 		callers, err := New(Config{OIDC: cfg}, hclog.NewNullLogger(), time.Now)

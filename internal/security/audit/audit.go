@@ -65,9 +65,21 @@ func Open(path string, now func() time.Time) (*Log, error) {
 	if err != nil {
 		return nil, fault.Invalid("NO_AUDIT_LOG", "the audit log cannot be opened: %v", err)
 	}
-	l := &Log{file: file, now: now, stop: make(chan struct{})}
+	l := &Log{file: file, now: now, torn: endsTorn(path), stop: make(chan struct{})}
 	l.stopped.Go(l.syncNowAndThen)
 	return l, nil
+}
+
+// endsTorn reports whether the last line of a file was cut off, for example when the process before ended on a full disk.
+func endsTorn(path string) bool {
+	last := []byte{'\n'} // stays if the file may only be written, or is no regular one
+	if file, err := os.Open(path); err == nil {
+		defer file.Close()
+		if info, err := file.Stat(); err == nil && info.Size() > 0 {
+			_, _ = file.ReadAt(last, info.Size()-1)
+		}
+	}
+	return last[0] != '\n'
 }
 
 // Write appends a line and sets its time. When it returns nil, the operating system has the line, so that it survives

@@ -3,6 +3,7 @@ package audit
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -34,6 +35,29 @@ func TestLinesAreAppended(t *testing.T) {
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("its mode is %v, %v", info.Mode(), err)
+	}
+}
+
+// The first line of a coordinator does not continue a line that the one before it could not finish.
+func TestATornLineStaysAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit")
+	if err := os.WriteFile(path, []byte(`{"time":"20`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	log, err := Open(path, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(log.Write(Line{Event: Begin}), log.Write(Line{Event: End}), log.Close()); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.Split(content, []byte("\n"))
+	if len(lines) != 4 || !json.Valid(lines[1]) || !json.Valid(lines[2]) {
+		t.Errorf("the log is %q", content)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"time"
 
 	"github.com/cleave-project/cleave/internal/fault"
@@ -34,6 +35,19 @@ const (
 	// clockSkew is how far the clocks of machines may differ.
 	clockSkew = time.Hour
 )
+
+// hostName matches names that certificates can have, also for all hosts of a domain.
+var hostName = regexp.MustCompile(`^(\*\.)?[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?$`)
+
+// CheckHosts rejects hosts that no client could call: a certificate has names and addresses, without a scheme or a port.
+func CheckHosts(hosts []string) error {
+	for _, host := range hosts {
+		if net.ParseIP(host) == nil && !hostName.MatchString(host) {
+			return fault.Invalid("BAD_HOST", "%.100q cannot be the host of a certificate; give a name such as c1.example, or an address, without a port", host)
+		}
+	}
+	return nil
+}
 
 // Folder is the directory in which an authority keeps its key and issues certificates.
 type Folder struct {
@@ -56,51 +70,36 @@ func (f Folder) Init() error {
 	if err := absent(filepath.Join(dir, credentials.CAFile), filepath.Join(dir, credentials.KeyFile)); err != nil {
 		return err
 	}
-	key, err := newKey()
-	if err != nil {
-		return err
-	}
 	template, err := f.template("Cleave authority", authorityLife)
 	if err != nil {
 		return err
 	}
 	template.IsCA, template.BasicConstraintsValid, template.MaxPathLenZero = true, true, true
 	template.KeyUsage = x509.KeyUsageCertSign | x509.KeyUsageCRLSign
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	return writePair(dir, credentials.CAFile, der, key)
+	return create(dir, credentials.CAFile, template, nil)
 }
 
-// Issue creates the folder of one party and returns its path. It fails if there is a certificate already, unless
-// p.Renew is set.
-func (f Folder) Issue(folder string, p Party) (string, error) {
+// Issue creates the folder of one party and returns until when its certificate is valid: for p.Life, but not longer than
+// the authority. It fails if there is a certificate already, unless p.Renew is set.
+func (f Folder) Issue(folder string, p Party) (until time.Time, err error) {
 	authority, err := f.authority()
 	if err != nil {
-		return "", err
+		return until, err
 	}
 	dir := filepath.Join(f.Dir, folder)
 	if !filepath.IsLocal(folder) || folder == authorityDir {
-		return "", fault.Invalid("BAD_NAME", "%q cannot be the name of a folder for certificates; choose another", folder)
+		return until, fault.Invalid("BAD_NAME", "%q cannot be the name of a folder for certificates; choose another", folder)
 	}
 	if err := absent(filepath.Join(dir, credentials.CertFile), filepath.Join(dir, credentials.KeyFile)); err != nil && !p.Renew {
-		return "", err
-	}
-	key, err := newKey()
-	if err != nil {
-		return "", err
+		return until, err
 	}
 	template, err := f.template(folder, p.Life)
 	if err != nil {
-		return "", err
+		return until, err
 	}
 	ends := authority.Leaf.NotAfter
 	if !f.Now().Before(ends) {
-		return "", fault.Invalid("AUTHORITY_EXPIRED", "the authority in %s expired at %s; make another with: cleave certs init --dir NEW",
+		return until, fault.Invalid("AUTHORITY_EXPIRED", "the authority in %s expired at %s; make another with: cleave certs init --dir NEW",
 			filepath.Join(f.Dir, authorityDir), ends.Format(time.RFC3339))
 	}
 	if template.NotAfter.After(ends) {
@@ -124,17 +123,10 @@ func (f Folder) Issue(folder string, p Party) (string, error) {
 			template.DNSNames = append(template.DNSNames, host)
 		}
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, authority.Leaf, key.Public(), authority.PrivateKey)
-	if err != nil {
-		return "", err
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", err
-	}
 	if err := write(filepath.Join(dir, credentials.CAFile), 0o644, "CERTIFICATE", authority.Leaf.Raw); err != nil {
-		return "", err
+		return until, err
 	}
-	return dir, writePair(dir, credentials.CertFile, der, key)
+	return template.NotAfter, create(dir, credentials.CertFile, template, authority)
 }
 
 // Party returns who the certificate in a folder is for, so that it can be renewed for the same party. ok is false if
@@ -187,28 +179,38 @@ func (f Folder) template(name string, life time.Duration) (*x509.Certificate, er
 	if err != nil {
 		return nil, err
 	}
-	now := f.Now()
+	now := f.Now().UTC()
 	return &x509.Certificate{
 		SerialNumber: serial, Subject: pkix.Name{Organization: []string{"Cleave"}, CommonName: name},
 		NotBefore: now.Add(-clockSkew), NotAfter: now.Add(life),
 	}, nil
 }
 
-func newKey() (*ecdsa.PrivateKey, error) { return ecdsa.GenerateKey(elliptic.P256(), rand.Reader) }
-
 func absent(paths ...string) error {
 	for _, path := range paths {
 		if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
 			return fault.Invalid("WOULD_OVERWRITE",
-				"%s already exists and is not overwritten; choose another folder or name, or give --renew for a new certificate", path)
+				"%s already exists and is not overwritten; choose another --dir or --name, or renew a certificate: "+
+					"cleave certs coordinator --renew, and likewise for worker, client and etcd", path)
 		}
 	}
 	return nil
 }
 
-// writePair writes a key and its certificate. A process that reads them in between finds that they do not match, and
-// keeps the old ones.
-func writePair(dir, certFile string, der []byte, key *ecdsa.PrivateKey) error {
+// create makes a key and its certificate, which the authority signs, or the key itself if there is none, and writes both.
+// A process that reads them in between finds that they do not match, and keeps the old ones.
+func create(dir, certFile string, template *x509.Certificate, authority *tls.Certificate) error {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	if authority == nil {
+		authority = &tls.Certificate{Leaf: template, PrivateKey: key}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, authority.Leaf, key.Public(), authority.PrivateKey)
+	if err != nil {
+		return err
+	}
 	encoded, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
 		return err
@@ -219,8 +221,12 @@ func writePair(dir, certFile string, der []byte, key *ecdsa.PrivateKey) error {
 	return write(filepath.Join(dir, certFile), 0o644, "CERTIFICATE", der)
 }
 
-// write writes a file atomically: it is never seen half-written, and has the right mode from the beginning.
+// write writes a file atomically, and makes its folder: it is never seen half-written, and has the right mode from the
+// beginning.
 func write(path string, mode os.FileMode, kind string, der []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
 	temporary, err := os.CreateTemp(filepath.Dir(path), ".new-*") // with mode 0600
 	if err != nil {
 		return err

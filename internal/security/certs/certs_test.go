@@ -41,11 +41,15 @@ func TestCertificates(t *testing.T) {
 	}
 	issue := func(name string, p Party) *x509.Certificate {
 		t.Helper()
-		dir, err := f.Issue(name, p)
+		until, err := f.Issue(name, p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return load(t, dir)
+		issued := load(t, filepath.Join(f.Dir, name))
+		if !until.Equal(issued.NotAfter) {
+			t.Errorf("%s is said to be valid until %v, and is until %v", name, until, issued.NotAfter)
+		}
+		return issued
 	}
 	coordinator, w := issue("coordinator", server), issue("worker", worker)
 	member, etcdClient := issue("member", Party{Etcd: true, Hosts: []string{"host"}, Life: time.Hour}), issue("client", Party{Etcd: true, Life: time.Hour})

@@ -4,6 +4,7 @@
 package credentials
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"os"
@@ -162,13 +163,14 @@ func checkSide(c *x509.Certificate, t Terms, side x509.ExtKeyUsage) error {
 
 // owner returns whom a certificate is for, according to itself.
 func owner(c *x509.Certificate) string {
-	for _, uri := range c.URIs {
-		return uri.String()
+	if len(c.URIs) > 0 {
+		return c.URIs[0].String()
 	}
-	if hosts := names(c); len(hosts) > 0 {
-		return strings.Join(hosts, ", ")
+	hosts := slices.Clone(c.DNSNames)
+	for _, ip := range c.IPAddresses {
+		hosts = append(hosts, ip.String())
 	}
-	return c.Subject.CommonName
+	return cmp.Or(strings.Join(hosts, ", "), c.Subject.CommonName)
 }
 
 func parsePool(contents [][]byte) (*x509.CertPool, error) {

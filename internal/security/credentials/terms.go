@@ -74,7 +74,7 @@ func (t Terms) explainHandshake(err error) error {
 		return fmt.Errorf("%s's certificate is not signed by an authority that we trust; is %s the ca.pem of %s?", t.Server, t.CA, t.Server)
 	case errors.As(err, &name):
 		return fmt.Errorf("%s's certificate is for %s and not for %s; call it by a name of its certificate, or give %s",
-			t.Server, strings.Join(names(name.Certificate), ", "), name.Host, t.ServerName)
+			t.Server, owner(name.Certificate), name.Host, t.ServerName)
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		return fmt.Errorf("%s's certificate has expired or is not valid yet; make a new one, and check both clocks", t.Server)
 	case errors.As(err, &record):

@@ -3,7 +3,6 @@ package credentials
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"net"
 
@@ -39,11 +38,3 @@ func (t *transport) Clone() credentials.TransportCredentials {
 
 // OverrideServerName does nothing: the name comes from the configuration. gRPC no longer calls it.
 func (t *transport) OverrideServerName(string) error { return nil }
-
-func names(c *x509.Certificate) []string {
-	all := append([]string{}, c.DNSNames...)
-	for _, ip := range c.IPAddresses {
-		all = append(all, ip.String())
-	}
-	return all
-}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/cleave-project/cleave/internal/fault"
 )
@@ -53,11 +54,13 @@ type Caller struct {
 // Sees reports whether the caller may see what an owner has.
 func (c Caller) Sees(owner string) bool { return c.Role == Admin || c.Name == owner && c.Role != 0 }
 
-// CheckName rejects names that a caller cannot have.
+// CheckName rejects names that a caller cannot have: they are stored as UTF-8, and separated by spaces in token files.
 func CheckName(name string) error {
 	const longest = 256
-	if name == "" || len(name) > longest || strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) {
-		return fault.Invalid("BAD_CALLER_NAME", "%.60q cannot be the name of a caller: use 1 to %d printable characters without spaces", name, longest)
+	if name == "" || len(name) > longest || !utf8.ValidString(name) ||
+		strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) {
+		return fault.Invalid("BAD_CALLER_NAME",
+			"%.60q cannot be the name of a caller: use 1 to %d bytes of printable UTF-8 without spaces", name, longest)
 	}
 	return nil
 }

@@ -56,7 +56,7 @@ func TestNames(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for _, bad := range []string{"", "a b", "a\n", "\x00", strings.Repeat("a", 257)} {
+	for _, bad := range []string{"", "a b", "a\n", "\x00", "ren\xe9", strings.Repeat("a", 257)} {
 		if CheckName(bad) == nil {
 			t.Errorf("%q is a name", bad)
 		}
