@@ -111,6 +111,34 @@ func NewEnergy(k int, pairs []Pair) *Energy {
 	return &Energy{terms: terms{k: k, pairs: pairs}, limits: defaultLimits()}
 }
 
+// What an energy takes: pointBytes and pairBytes for the graph, as a whole and in components; costCopies for the costs of
+// a component that is reduced (the costs left, the weights of must-links and cannot-links, the answers of leaves, and the
+// pieces, twice while they are divided).
+const (
+	pointBytes = 48
+	pairBytes  = 96
+	costBytes  = 8
+	costCopies = 5.5
+)
+
+// messageBytes is what an engine takes for a label of a pair: its messages in both directions, once or twice, and the
+// terms of the relaxation while their list grows.
+func (e Engine) messageBytes() int64 {
+	return [...]int64{ICM: 0, BP: 2 * costBytes, LP: 2*costBytes + 56, Exact: 4 * costBytes}[e]
+}
+
+// MemoryBytes returns what an Energy takes while it is solved, in addition to the unary costs: at most, if all points
+// are in one component. LP may take up to 512 MiB more, for its factor.
+func MemoryBytes(engine Engine, k, points, pairs int) int64 {
+	costs := costBytes * int64(points) * int64(k)
+	bytes := costs + pointBytes*int64(points) + pairBytes*int64(pairs)
+	if engine == ICM {
+		return bytes
+	}
+	labels := min(int64(pairs)*int64(k), int64(defaultLimits().messages)/2) // of all pairs that messages are passed over
+	return bytes + int64(costCopies*float64(costs)) + engine.messageBytes()*labels
+}
+
 // points returns the number of points.
 func (t *terms) points() int { return len(t.unary) / max(t.k, 1) }
 

@@ -307,19 +307,11 @@ func (s *Store[V]) Load(ctx context.Context, id string) (value V, err error) {
 		return value, err
 	}
 	defer r.Close()
-	value, err = s.decode(r, record)
-	// Read to the end, where the hash is checked: if the bytes are not those of the id, that is why decoding failed.
-	if _, readErr := io.Copy(io.Discard, r); readErr != nil {
-		return value, readErr
+	value, err = records.DecodeObject(s.object(id), r, func(r io.Reader) (V, error) { return s.decode(r, record) })
+	if err == nil {
+		s.cache.Put(id, value, s.Size(value))
 	}
-	if _, damaged := errors.AsType[*fault.Error](err); damaged {
-		return value, s.object(id).Damaged(err)
-	}
-	if err != nil {
-		return value, fmt.Errorf("the bytes of %s %s cannot be read: %w", s.noun, id, err)
-	}
-	s.cache.Put(id, value, s.Size(value))
-	return value, nil
+	return value, err
 }
 
 // open returns a reader of canonical bytes. A length of -1 means to the end. A whole value is checked against its id,
