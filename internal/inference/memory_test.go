@@ -39,7 +39,7 @@ func TestTheMemoryOfAnEnergyIsPlanned(t *testing.T) {
 		}
 	}
 	// A piece with more messages than the limit passes none.
-	if at, beyond := MemoryBytes(BP, 1000, 10, 1<<18), MemoryBytes(BP, 1000, 10, 1<<20); beyond-at > 3<<18*pairBytes {
+	if at, beyond := MemoryBytes(BP, 1000, 10, 1<<18), MemoryBytes(BP, 1000, 10, 1<<20); beyond-at > 3<<18*96 {
 		t.Errorf("%d bytes for too many messages, %d for as many as there may be", beyond, at)
 	}
 }

@@ -27,12 +27,16 @@ func IsDamaged(err error) bool {
 	return fault.Is(err, RecordDamaged) || fault.Is(err, store.ValueDamaged)
 }
 
-// Decode decodes the value of an entry into a message. Its errors have the reason RecordDamaged.
-func Decode(entry store.Entry, into proto.Message) error {
-	if err := proto.Unmarshal(entry.Value, into); err != nil {
-		return DamagedRecord(entry.Key, err)
+// Decode decodes the value of an entry, a message. Its errors have the reason RecordDamaged.
+func Decode[M any, P interface {
+	*M
+	proto.Message
+}](entry store.Entry) (P, error) {
+	record := P(new(M))
+	if err := proto.Unmarshal(entry.Value, record); err != nil {
+		return nil, DamagedRecord(entry.Key, err)
 	}
-	return nil
+	return record, nil
 }
 
 // Object describes something that is stored, so that errors can name it when it is damaged or missing.
