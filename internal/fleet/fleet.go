@@ -223,7 +223,7 @@ func (f *Fleet) info(s *session) WorkerInfo {
 		Tiles: s.tiles, ReservedBytes: uint64(max(0, s.used)),
 	}
 	switch {
-	case s.stream == nil || time.Since(s.lastSeen) > 2*f.cfg.HeartbeatInterval:
+	case f.silent(s):
 		info.State = WorkerSilent
 	case s.wrong != nil:
 		info.State = WorkerQuarantined
