@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The planned memory of an energy of one component is about what solving it allocates: not less than half of it, because
-// some becomes garbage on the way, and not more. LP and Exact take more than BP, whose messages they pass too.
+// The planned memory of an energy of one component is about what solving it allocates: not less than half of it,
+// because some becomes garbage on the way, and not more. LP and Exact take more than BP, whose messages they pass too.
 func TestTheMemoryOfAnEnergyIsPlanned(t *testing.T) {
 	const points, pairs, k = 1000, 4000, 20
 	for _, engine := range []Engine{ICM, BP} {
