@@ -88,8 +88,8 @@ func (j *job) buildByRows(tiles []int, stored bool) error {
 		j.want(b.pieces)
 	}
 	for at, b := range batches {
-		if next := at + 1; next >= asked && next < len(batches) {
-			j.want(batches[next].pieces)
+		if next := at + 1; next < len(batches) {
+			j.want(batches[next].pieces) // again if there turned out to be no room
 		}
 		if err := j.loadPieces(b.pieces); err != nil {
 			return err

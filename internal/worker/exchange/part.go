@@ -10,10 +10,16 @@ import (
 // This file has the parts of data sets: pieces that are fetched because somebody asked for them, each of which is
 // checked by its hash whenever it is read.
 
-// Want asks for the pieces first <= p < end of the data set. They need not be asked for again until they were read.
+// Want asks for the pieces first <= p < end of the data set. Those that were read must be asked for again, and those
+// that are far ahead of the ones that are read may be, in case there is no room for them in the cache.
 func (s *Share) Want(first, end int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.want(first, end)
+}
+
+// want is Want for callers that hold s.mu.
+func (s *Share) want(first, end int) {
 	fresh := false
 	for p := first; p < min(end, s.pieces); p++ {
 		_, here := s.memory[p]

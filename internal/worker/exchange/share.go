@@ -231,7 +231,8 @@ func (s *Share) takeReports() (reports []*workerv1.DistributeRequest, rejoin boo
 }
 
 // keep stores a piece that has arrived and been checked, and reports it. If it cannot be stored in the cache, the
-// share goes on without: pieces then come in order and stay in memory until they are read.
+// share goes on without: pieces then come in order and stay in memory until they are read. A part gives up what was
+// asked for, because that may be more than there is memory for.
 func (s *Share) keep(piece int, hash [32]byte, data []byte) error {
 	s.mu.Lock()
 	keeps := s.keeps
@@ -255,6 +256,7 @@ func (s *Share) keep(piece int, hash [32]byte, data []byte) error {
 	}
 	if s.keeps {
 		s.keeps = false
+		clear(s.wanted)
 		s.exchange.cfg.Logger.Warn("a data set does not fit into the cache; this worker does not pass it on", "dataset", s.id, "error", failed)
 	}
 	return errRejoin
@@ -301,6 +303,9 @@ func (s *Share) take(ctx context.Context, piece int, check bool) ([]byte, error)
 		data, inMemory := s.memory[piece]
 		delete(s.memory, piece)
 		has, err, changed := s.has[piece], s.err, s.changed
+		if !has {
+			s.want(piece, piece+1) // if keep gave it up
+		}
 		s.mu.Unlock()
 		if inMemory {
 			return data, nil
