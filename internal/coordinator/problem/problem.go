@@ -129,14 +129,14 @@ func (p *Problem) FitLanes(f *fleet.Fleet) {
 		if plan, err := f.Plan(p.Need); err == nil && plan.Stored == best.Stored {
 			return
 		}
-		p.limitLanes(p.Need.Lanes / 2)
+		p.halveLanes()
 	}
 }
 
-// limitLanes limits the number of restarts that run side by side.
-func (p *Problem) limitLanes(lanes int) {
-	p.Need.Lanes = lanes
-	p.Runner.LimitLanes(lanes)
+// halveLanes halves the number of restarts that run side by side.
+func (p *Problem) halveLanes() {
+	p.Need.Lanes /= 2
+	p.Runner.LimitLanes(p.Need.Lanes)
 }
 
 // Lend makes the data of a job on a table available to workers under the returned id, until end is called. The data of
@@ -188,7 +188,7 @@ func (m *Maker) fitMemory(p *Problem) error {
 		if err == nil || p.Need.Lanes <= 1 {
 			return err
 		}
-		p.limitLanes(p.Need.Lanes / 2)
+		p.halveLanes()
 	}
 }
 
