@@ -273,8 +273,8 @@ func (c *Coordinator) jobOfRequest(ctx context.Context, owner, requestID string,
 	if err != nil {
 		return "", err
 	}
-	record := &statev1.RequestRecord{}
-	if err := records.Decode(entry, record); err != nil {
+	record, err := records.Decode[statev1.RequestRecord](entry)
+	if err != nil {
 		return "", err
 	}
 	if !bytes.Equal(record.GetSpecSha256(), hash) {

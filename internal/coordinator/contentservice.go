@@ -11,7 +11,6 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/downloads"
 	"github.com/cleave-project/cleave/internal/coordinator/problem"
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -126,10 +125,7 @@ func (s *tableService) GetTable(ctx context.Context, request *cleavev1.GetTableR
 }
 
 func (s *tableService) GetTableRows(request *cleavev1.GetTableRowsRequest, stream grpc.ServerStreamingServer[cleavev1.GetTableRowsResponse]) error {
-	if err := fault.Required("table_id", request.GetTableId()); err != nil {
-		return err
-	}
-	record, err := s.c.tables.Record(stream.Context(), request.GetTableId())
+	record, err := s.c.tables.Get(stream.Context(), request.GetTableId())
 	if err != nil {
 		return err
 	}

@@ -145,8 +145,8 @@ func (c *Coordinator) indexedJob(ctx context.Context, index store.Entry) (*state
 
 // requestedJob returns the record of the job that a request created, see existingJob.
 func (c *Coordinator) requestedJob(ctx context.Context, request store.Entry) (*statev1.JobRecord, error) {
-	record := &statev1.RequestRecord{}
-	if err := records.Decode(request, record); err != nil {
+	record, err := records.Decode[statev1.RequestRecord](request)
+	if err != nil {
 		return nil, err
 	}
 	return c.existingJob(ctx, record.GetJobId())

@@ -1,13 +1,16 @@
 package coordinator
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/problem"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -60,6 +63,47 @@ func TestAJobThatTheCoordinatorHasNoMemoryFor(t *testing.T) {
 	}
 	_, err = h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: s})
 	wantError(t, err, codes.ResourceExhausted, tooSmall)
+}
+
+// Assigning constrained points jointly takes memory in each restart. Fewer restarts run at once where there is less, and
+// a job that does not fit with one is refused.
+func TestConstrainedPointsTakeTheCoordinatorsMemory(t *testing.T) {
+	h := newHarness(t, testConfig(), scripted(steps(1)))
+	data, err := wire.SendDataset(t.Context(), h.datasets, "noise", noise(t, 1000, 2), wire.UploadStart{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var links []string
+	for i := range 999 {
+		links = append(links, fmt.Sprintf("must %d %d", i, i+1))
+	}
+	s := &cleavev1.JobSpec{
+		Data: &cleavev1.JobSpec_DatasetId{DatasetId: data.GetDatasetId()}, Clusters: &cleavev1.JobSpec_K{K: 20}, Restarts: 8,
+		Supervision: &cleavev1.Supervision{Constraints: constraintTable(links...)},
+		Algorithm:   &cleavev1.JobSpec_HmrfKmeans{HmrfKmeans: &cleavev1.HmrfKmeans{}},
+	}
+	lanesWith := func(memory int64) (lanes int, needed int64, err error) {
+		h.c.problems.MemoryBytes = memory
+		ready, err := h.c.problems.Make(t.Context(), proto.CloneOf(s), problem.AnySize)
+		if err != nil {
+			return 0, 0, err
+		}
+		return ready.Need.Lanes, ready.CoordinatorBytes(), nil
+	}
+	lanes, needed, err := lanesWith(0)
+	const costs = 8 * 1000 * 20
+	if err != nil || lanes != 8 || needed < 8*2*costs || needed > 8*4*costs {
+		t.Fatalf("%d restarts at once need %d bytes: %v", lanes, needed, err)
+	}
+	if lanes, needed, err = lanesWith(needed - 1); err != nil || lanes != 4 {
+		t.Errorf("%d restarts at once need %d bytes: %v", lanes, needed, err)
+	}
+	if lanes, _, err = lanesWith(needed / 3); err != nil || lanes != 1 {
+		t.Errorf("%d restarts at once: %v", lanes, err)
+	}
+	if _, _, err = lanesWith(int64(data.GetBytes()) + costs); !fault.Is(err, tooSmall) {
+		t.Error(err)
+	}
 }
 
 // A job that was accepted by a larger coordinator fails when a smaller one resumes it.

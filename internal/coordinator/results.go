@@ -218,7 +218,7 @@ func (s *jobService) GetNeighborGraph(request *cleavev1.GetNeighborGraphRequest,
 		return err
 	}
 	defer content.Close()
-	graph, err := decodePart(content, records.JobPart(records.PartNeighborGraph, request.GetJobId()), func(r io.Reader) (*dataset.Graph, error) {
+	graph, err := records.DecodeObject(records.JobPart(records.PartNeighborGraph, request.GetJobId()), content, func(r io.Reader) (*dataset.Graph, error) {
 		decoded, err := dataset.Decode(r, int64(record.GetNeighborGraphBytes()))
 		graph, is := decoded.(*dataset.Graph)
 		if err == nil && !is {
@@ -331,7 +331,7 @@ func (c *Coordinator) rowsOf(ctx context.Context, record *statev1.JobRecord, poi
 		return nil, err
 	}
 	defer r.Close()
-	t, err := decodePart(r, records.JobPart(records.PartRows, job), func(r io.Reader) (*table.Table, error) {
+	t, err := records.DecodeObject(records.JobPart(records.PartRows, job), r, func(r io.Reader) (*table.Table, error) {
 		return table.Decode(r, int64(record.GetRowsBytes()))
 	})
 	if err != nil {
@@ -340,19 +340,6 @@ func (c *Coordinator) rowsOf(ctx context.Context, record *statev1.JobRecord, poi
 	rows := recipe.RowsOf(t)
 	c.rows.Put(job, rows, problem.TableBytes(t))
 	return rows, nil
-}
-
-// decodePart decodes a part of a job's result. What cannot be decoded is damaged, unless r cannot be read: decode does
-// not tell one from the other, and r repeats its error.
-func decodePart[T any](r io.Reader, part records.Object, decode func(io.Reader) (T, error)) (T, error) {
-	value, err := decode(r)
-	if _, readErr := io.Copy(io.Discard, r); readErr != nil {
-		return value, readErr
-	}
-	if err != nil {
-		err = part.Damaged(err)
-	}
-	return value, err
 }
 
 // labelPart is a portion of the labels of a job or of new points, with the rows that they belong to.

@@ -33,10 +33,13 @@ func (f *Fleet) checkFetch(sessionID, datasetID string) (s *session, bytes int64
 // FetchDataset implements WorkerService.
 func (svc *service) FetchDataset(r *workerv1.FetchDatasetRequest, stream workerv1.WorkerService_FetchDatasetServer) error {
 	svc.fleet.mu.Lock()
-	_, _, err := svc.fleet.checkFetch(r.GetSessionId(), r.GetDatasetId())
+	_, bytes, err := svc.fleet.checkFetch(r.GetSessionId(), r.GetDatasetId())
 	svc.fleet.mu.Unlock()
 	if err != nil {
 		return err
+	}
+	if all := uint64(bytes); r.GetOffset() > all || r.GetLength() > all-r.GetOffset() {
+		return status.Errorf(codes.InvalidArgument, "data set %s has %d bytes, not %d from byte %d on", r.GetDatasetId(), all, r.GetLength(), r.GetOffset())
 	}
 	err = svc.sendDataset(r, stream)
 	svc.fleet.noteDamage(r.GetDatasetId(), err, r.GetOffset() == 0 && r.GetLength() == 0)

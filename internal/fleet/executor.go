@@ -228,26 +228,20 @@ func (e *Executor) selfAffinities() ([]kernel.Int128, mergeFunc) {
 // Assign implements kernelkmeans.Executor.
 func (e *Executor) Assign(ctx context.Context, stats []kernel.ClusterStats) ([]labeling.Move, error) {
 	packed := wire.StatsToProto(stats)
-	return e.assign(ctx, lanesOf(stats), &operation{request: func(c *workerv1.Command, g *group, _ []int) {
+	return e.assign(ctx, lanesOf(stats, statsLane), &operation{request: func(c *workerv1.Command, g *group, _ []int) {
 		c.Operation = &workerv1.Command_MatrixAssign{MatrixAssign: &workerv1.MatrixAssign{Step: e.step, Stats: packed, Packed: g.session.compact()}}
 	}})
 }
 
 // Farthest implements kernelkmeans.Executor.
 func (e *Executor) Farthest(ctx context.Context, stats []kernel.ClusterStats) ([]labeling.Candidate, error) {
-	return e.farthest(ctx, lanesOf(stats), &operation{request: always(&workerv1.Command{Operation: &workerv1.Command_MatrixFarthest{
+	return e.farthest(ctx, lanesOf(stats, statsLane), &operation{request: always(&workerv1.Command{Operation: &workerv1.Command_MatrixFarthest{
 		MatrixFarthest: &workerv1.MatrixFarthest{Step: e.step, Stats: wire.StatsToProto(stats)},
 	}})})
 }
 
-// lanesOf returns the lanes that statistics belong to.
-func lanesOf(stats []kernel.ClusterStats) []int {
-	lanes := make([]int, len(stats))
-	for at := range stats {
-		lanes[at] = stats[at].Lane
-	}
-	return lanes
-}
+// statsLane returns the lane that statistics belong to.
+func statsLane(s kernel.ClusterStats) int { return s.Lane }
 
 func (p *packedOperands) free() {
 	if p != nil {

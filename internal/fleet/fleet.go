@@ -154,9 +154,9 @@ func (f *Fleet) Register(server *grpc.Server) {
 	workerv1.RegisterWorkerServiceServer(server, &service{fleet: f})
 }
 
-// Changed returns a channel that is closed at the next change: a worker joined, fell silent, came back, began to
-// drain or left, or a job released its tiles. Call it before checking the condition to wait for, and again after each
-// change.
+// Changed returns a channel that is closed at the next change: a worker joined, lost its stream, came back, began to
+// drain or left, or a job released its tiles. A worker whose heartbeats are late falls silent without such a change.
+// Call Changed before checking the condition to wait for, and again after each change.
 func (f *Fleet) Changed() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -223,7 +223,7 @@ func (f *Fleet) info(s *session) WorkerInfo {
 		Tiles: s.tiles, ReservedBytes: uint64(max(0, s.used)),
 	}
 	switch {
-	case s.stream == nil || time.Since(s.lastSeen) > 2*f.cfg.HeartbeatInterval:
+	case f.silent(s):
 		info.State = WorkerSilent
 	case s.wrong != nil:
 		info.State = WorkerQuarantined

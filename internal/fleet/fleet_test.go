@@ -324,13 +324,16 @@ func TestSeveralJobsShareTheFleet(t *testing.T) {
 	c := newCluster(t)
 	c.startWorker("a")
 	b := c.startWorker("b")
-	var all sync.WaitGroup
+	var jobs []*sequence
 	for job := range uint64(3) {
 		p := gaussianProblem(t, 203, job%2) // two jobs have the same data
-		e := c.submit(p, nil)
+		jobs = append(jobs, newSequence(c, c.submit(p, nil), p, job))
+	}
+	var all sync.WaitGroup
+	for job, s := range jobs {
 		all.Go(func() {
-			newSequence(c, e, p, job).run(20, func(op int) {
-				if job == 0 && op == 10 {
+			s.run(20, func(op int) {
+				if job == 0 && op == 10 { // all data sets have arrived
 					b.link.cut()
 				}
 			})

@@ -14,6 +14,30 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
+// A worker whose heartbeats were late is ready again with the next one, and whoever waits for a ready worker hears of it.
+func TestALateHeartbeatIsAChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := openCluster(t, true)
+		a := c.startWorker("a")
+		a.link.pause()
+		time.Sleep(4 * heartbeat)
+		synctest.Wait()
+		changed := c.fleet.Changed()
+		if state := c.worker("a").State; state != fleet.WorkerSilent {
+			t.Fatalf("the worker is in state %d", state)
+		}
+		a.link.resume()
+		select {
+		case <-changed:
+		case <-time.After(time.Minute):
+			t.Fatal("nobody hears that the worker is back")
+		}
+		if state := c.worker("a").State; state != fleet.WorkerReady {
+			t.Errorf("the worker is in state %d", state)
+		}
+	})
+}
+
 // Everything that a worker does in transfers is a sign of life: its heartbeats may wait behind the bytes of a data
 // set. The worker of this test sends none.
 func TestTransfersAreSignsOfLife(t *testing.T) {

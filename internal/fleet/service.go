@@ -128,7 +128,9 @@ func (f *Fleet) liveSession(id string) (*session, error) {
 	if s == nil {
 		return nil, errOver
 	}
-	s.heard()
+	if s.stream != nil { // without one it must attach again in time, whatever else it does
+		f.seen(s)
+	}
 	return s, nil
 }
 

@@ -234,7 +234,7 @@ func (f *Fleet) checkAlive(s *session) {
 	if now.Sub(s.watchdogDue) > f.cfg.HeartbeatInterval {
 		// The timer is late, so this process was suspended (a sleeping laptop, SIGSTOP). Heartbeats may be waiting to
 		// be read: the worker may not have been silent.
-		s.lastSeen = now
+		f.seen(s)
 	}
 	if left := f.cfg.LostAfter - now.Sub(s.lastSeen); left > 0 {
 		s.watchdogDue = now.Add(left)
@@ -256,12 +256,17 @@ func (f *Fleet) hear(sessionID string) bool {
 	return err == nil
 }
 
-// heard is hear for a session. A worker without a stream must attach again in time, whatever else it does. The caller
-// holds f.mu.
-func (s *session) heard() {
-	if s.stream != nil {
-		s.lastSeen = time.Now()
+// seen records that something has arrived from a worker, which is no longer silent. The caller holds f.mu.
+func (f *Fleet) seen(s *session) {
+	late := f.silent(s)
+	if s.lastSeen = time.Now(); late {
+		f.notifyChanged()
 	}
+}
+
+// silent reports whether the stream of a worker is broken, or its heartbeats are late. The caller holds f.mu.
+func (f *Fleet) silent(s *session) bool {
+	return s.stream == nil || time.Since(s.lastSeen) > 2*f.cfg.HeartbeatInterval
 }
 
 // endSession ends a session for good. Calls that wait for it return errLost. The caller holds f.mu.
@@ -293,7 +298,7 @@ func (f *Fleet) detach(s *session, a *attachment, cause error) {
 	if s.stream != a {
 		return // another stream replaced it, or the session has ended
 	}
-	closed := time.Since(s.lastSeen) <= 2*f.cfg.HeartbeatInterval
+	closed := !f.silent(s)
 	s.stream, s.lastSeen = nil, time.Now()
 	if s.leaving || s.farewellSent {
 		f.cfg.Observe.Session(sessionLeft)
@@ -315,7 +320,7 @@ func (f *Fleet) receive(s *session, a *attachment, m *workerv1.AttachRequest) bo
 	if s.stream != a {
 		return false
 	}
-	s.lastSeen = time.Now()
+	f.seen(s)
 	switch m := m.GetMessage().(type) {
 	case *workerv1.AttachRequest_Heartbeat:
 		f.cfg.Observe.Heartbeat()

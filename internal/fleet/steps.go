@@ -93,7 +93,7 @@ type stepAnswers struct {
 func newStepAnswers(e *KMeansExecutor, queries []vector.Query) *stepAnswers {
 	tiles := len(e.placed.tiles)
 	s := &stepAnswers{
-		KMeansExecutor: e, lanes: queriedLanes(queries),
+		KMeansExecutor: e, lanes: lanesOf(queries, queryLane),
 		byTile: make([][]labeling.Move, tiles), changes: make([]float64, len(e.sums)),
 	}
 	for range queries {

@@ -215,7 +215,7 @@ func (p *packedQueries) free() {
 func (e *KMeansExecutor) Assign(ctx context.Context, queries []vector.Query) ([]labeling.Move, error) {
 	packed := e.pack(queries)
 	defer packed.free()
-	return e.assign(ctx, queriedLanes(queries), packed.ask(func(c *workerv1.Command, g *group, queries *workerv1.VectorQueries) {
+	return e.assign(ctx, lanesOf(queries, queryLane), packed.ask(func(c *workerv1.Command, g *group, queries *workerv1.VectorQueries) {
 		c.Operation = &workerv1.Command_VectorAssign{VectorAssign: &workerv1.VectorAssign{Step: e.step, Queries: queries, Packed: g.session.compact()}}
 	}))
 }
@@ -224,16 +224,19 @@ func (e *KMeansExecutor) Assign(ctx context.Context, queries []vector.Query) ([]
 func (e *KMeansExecutor) Farthest(ctx context.Context, queries []vector.Query) ([]labeling.Candidate, error) {
 	packed := e.pack(queries)
 	defer packed.free()
-	return e.farthest(ctx, queriedLanes(queries), packed.ask(func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
+	return e.farthest(ctx, lanesOf(queries, queryLane), packed.ask(func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
 		c.Operation = &workerv1.Command_VectorFarthest{VectorFarthest: &workerv1.VectorFarthest{Step: e.step, Queries: queries}}
 	}))
 }
 
-// queriedLanes returns the lanes of queries.
-func queriedLanes(queries []vector.Query) []int {
-	lanes := make([]int, len(queries))
-	for at := range queries {
-		lanes[at] = queries[at].Lane
+// queryLane returns the lane of a query.
+func queryLane(q vector.Query) int { return q.Lane }
+
+// lanesOf returns the lanes of statistics or queries.
+func lanesOf[T any](all []T, lane func(T) int) []int {
+	lanes := make([]int, len(all))
+	for at, of := range all {
+		lanes[at] = lane(of)
 	}
 	return lanes
 }
@@ -322,6 +325,7 @@ func (e *KMeansExecutor) Distances(ctx context.Context, queries []vector.Query) 
 		return nil
 	}
 	for at, q := range queries {
+		distances[at] = make([]float64, 0, len(q.Points)*q.Model.Clusters)
 		for left := q.Points; len(left) > 0; {
 			q.Points = left[:min(len(left), room)]
 			left = left[len(q.Points):]

@@ -111,6 +111,22 @@ func NewEnergy(k int, pairs []Pair) *Energy {
 	return &Energy{terms: terms{k: k, pairs: pairs}, limits: defaultLimits()}
 }
 
+// MemoryBytes returns about what an Energy takes while it is solved, in addition to the unary costs. The graph takes
+// 48 bytes for a point and 96 for a pair, as a whole and in components, which have a copy of the costs. Engines other
+// than ICM take the most if all points are in one component: 5.5 copies to reduce it (the costs left, the weights of
+// must-links and cannot-links, the answers of leaves, and the pieces, twice while they are divided), and for every
+// label of a pair messages in both directions, twice for Exact, and for LP the terms of the relaxation while their
+// list grows. The factor of LP, of up to 512 MiB, is not included.
+func MemoryBytes(engine Engine, k, points, pairs int) int64 {
+	costs := 8 * int64(points) * int64(k)
+	bytes := costs + 48*int64(points) + 96*int64(pairs)
+	if engine == ICM {
+		return bytes
+	}
+	perLabel := [...]int64{BP: 16, LP: 16 + 56, Exact: 32}[engine]
+	return bytes + costs/2*11 + perLabel*min(int64(pairs)*int64(k), int64(defaultLimits().messages)/2)
+}
+
 // points returns the number of points.
 func (t *terms) points() int { return len(t.unary) / max(t.k, 1) }
 

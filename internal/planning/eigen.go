@@ -54,8 +54,8 @@ const coordinatorEntryBytes = 2 * 16
 const gcFactor = 2
 
 // CoordinatorBytes returns the peak memory of the coordinator for a job's eigenvectors, the levels of its graph, its
-// landmarks, the sample that starts race on, its neighbor graph, and the results of a range of k. It does not include
-// the data set, and is 0 if the job has none of these.
+// landmarks, the sample that starts race on, the joint assignment of constrained points, its neighbor graph, and the
+// results of a range of k. It does not include the data set, and is 0 if the job has none of these.
 func (w Workload) CoordinatorBytes() int64 {
 	run := addSaturated(w.runBytes(), w.Range.coordinatorBytes(int64(w.Rows())))
 	if w.Search == nil {
@@ -69,7 +69,7 @@ func (w Workload) CoordinatorBytes() int64 {
 func (w Workload) runBytes() int64 {
 	levels := w.Levels.coordinatorBytes()
 	if w.Eigen == nil {
-		return max(levels, w.landmarkBytes(), w.raceBytes())
+		return max(levels, w.landmarkBytes(), w.raceBytes(), w.jointBytes())
 	}
 	n := int64(w.Rows())
 	columns := eigen.SearchColumns(w.Eigen.Pairs, w.Eigen.Generalized) * max(1, w.Eigen.Searches)

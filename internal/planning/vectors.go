@@ -18,6 +18,7 @@ type Vectors struct {
 	Entries       []int64   // entries of each tile of sparse points; nil for dense points
 	Features      *Features // how rows are computed; nil if they are the points themselves
 	RaceRows      int       // rows that starts race on, on the coordinator; 0 if all starts use all rows
+	JointBytes    int64     // what each lane takes on the coordinator to assign constrained points jointly
 }
 
 // TileEntries returns how many entries each tile of sparse points has, or nil for other data.
@@ -191,6 +192,14 @@ func (w Workload) raceBytes() int64 {
 		values = int64(2 * 12 * float64(v.entries()) * float64(rows) / float64(v.Rows))
 	}
 	return gcFactor * (values + vector.MaxLanes*(vector.LaneBytes(v.RaceRows)+rows*rowOperationBytes))
+}
+
+// jointBytes returns the coordinator's memory for assigning constrained points jointly, in all lanes.
+func (w Workload) jointBytes() int64 {
+	if w.Vectors == nil {
+		return 0
+	}
+	return int64(min(levelGarbage*float64(w.lanes())*float64(w.Vectors.JointBytes), Unlimited))
 }
 
 // raceStarts is how many starts race, including the exchanges of the best.

@@ -226,16 +226,17 @@ func (g *stallGuard) Usage(ctx context.Context) (int64, error) {
 }
 
 // Free implements Blobs.
-func (g *stallGuard) Free() (int64, bool) {
-	type space struct {
-		bytes int64
-		known bool
-	}
-	free, err := try(g.ctx, g, "", func(context.Context) (s space, err error) {
-		s.bytes, s.known = g.Blobs.Free()
-		return s, nil
+func (g *stallGuard) Free() (bytes int64, known bool) {
+	free, err := try(g.ctx, g, "", func(context.Context) (*int64, error) {
+		if bytes, known := g.Blobs.Free(); known {
+			return &bytes, nil
+		}
+		return nil, nil
 	})
-	return free.bytes, free.known && err == nil
+	if free == nil || err != nil {
+		return 0, false
+	}
+	return *free, true
 }
 
 // RemoveTemporary implements Blobs.

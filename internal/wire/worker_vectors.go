@@ -125,21 +125,11 @@ func QueriesFromProto(p *workerv1.VectorQueries, columns int, values []float64, 
 			return nil, fmt.Errorf("wire: a model of %d clusters in lane %d", of.GetClusters(), of.GetLane())
 		}
 		m := &vectors.Model{Distortion: distortion, Clusters: int(of.GetClusters())}
-		var absent []int32
 		q := vectors.Query{Lane: int(of.GetLane()), Model: m}
-		if m.Centroids, values, err = take(values, int64(columns)*int64(m.Clusters)); err != nil {
-			return nil, err
-		}
-		if m.Metric, values, err = take(values, int64(of.GetMetric())); err != nil {
-			return nil, err
-		}
-		if absent, integers, err = take(integers, int64(of.GetAbsent())); err != nil {
-			return nil, err
-		}
-		if q.Points, integers, err = take(integers, int64(of.GetPoints())); err != nil {
-			return nil, err
-		}
-		if q.Counts, integers, err = take(integers, int64(of.GetCounts())); err != nil {
+		m.Centroids, m.Metric = take(&values, int64(columns)*int64(m.Clusters), &err), take(&values, int64(of.GetMetric()), &err)
+		absent := take(&integers, int64(of.GetAbsent()), &err)
+		q.Points, q.Counts = take(&integers, int64(of.GetPoints()), &err), take(&integers, int64(of.GetCounts()), &err)
+		if err != nil {
 			return nil, err
 		}
 		if len(absent) > 0 {
@@ -164,13 +154,17 @@ func QueriesFromProto(p *workerv1.VectorQueries, columns int, values []float64, 
 	return queries, nil
 }
 
-// take splits off the first count values of a list. first is nil if count is 0.
-func take[T any](list []T, count int64) (first, rest []T, err error) {
-	if count > int64(len(list)) {
-		return nil, nil, fmt.Errorf("wire: %d of %d values", count, len(list))
+// take splits off the first count values of a list. It returns nil if count is 0, or if the list is too short, which
+// it reports in err.
+func take[T any](list *[]T, count int64, err *error) []T {
+	if count > int64(len(*list)) {
+		*err = fmt.Errorf("wire: %d of %d values", count, len(*list))
+		return nil
 	}
 	if count == 0 {
-		return nil, list, nil
+		return nil
 	}
-	return list[:count:count], list[count:], nil
+	first := (*list)[:count:count]
+	*list = (*list)[count:]
+	return first
 }

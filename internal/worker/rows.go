@@ -80,16 +80,14 @@ func (j *job) buildByRows(tiles []int, stored bool) error {
 	defer j.rowPieces.releaseExcept(nil)
 	j.joinByRows()
 	batches := j.rowPieces.batches(tiles, int(j.need.BuildPieces(j.worker.cfg.Threads)))
-	asked := 1
-	if j.worker.exchange.Keeps() { // there is room for all of them, so they may come in any order
-		asked = len(batches)
-	}
-	for _, b := range batches[:min(asked, len(batches))] {
-		j.want(b.pieces)
+	for at, b := range batches {
+		if at == 0 || j.worker.exchange.Keeps() { // there is room for all of them, so they may come in any order
+			j.want(b.pieces)
+		}
 	}
 	for at, b := range batches {
-		if next := at + 1; next >= asked && next < len(batches) {
-			j.want(batches[next].pieces)
+		if next := at + 1; next < len(batches) {
+			j.want(batches[next].pieces) // again if there turned out to be no room
 		}
 		if err := j.loadPieces(b.pieces); err != nil {
 			return err

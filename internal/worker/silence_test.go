@@ -11,8 +11,8 @@ import (
 func TestTransfersBreakTheSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var arrived atomic.Uint64
-		ended := 0
-		s := newSilence(time.Hour, &arrived, func() { ended++ })
+		var ended atomic.Int32
+		s := newSilence(time.Hour, &arrived, func() { ended.Add(1) })
 		defer s.stop()
 		pass := func() {
 			time.Sleep(time.Hour)
@@ -20,16 +20,16 @@ func TestTransfersBreakTheSilence(t *testing.T) {
 		}
 		arrived.Add(1)
 		pass()
-		if ended > 0 {
+		if ended.Load() > 0 {
 			t.Error("the coordinator counts as silent during a transfer")
 		}
 		pass()
-		if ended != 1 {
+		if ended.Load() != 1 {
 			t.Error("the coordinator does not count as silent after a transfer")
 		}
 		s.reset(time.Hour)
 		pass()
-		if ended != 2 {
+		if ended.Load() != 2 {
 			t.Error("the coordinator does not count as silent after its last message")
 		}
 	})

@@ -87,7 +87,13 @@ func coordinatorHolds(j *jobflags.Job, p *cleavev1.Plan) (what []string) {
 	if j.Spec.GetKRange() != nil {
 		what = append(what, "the results of every k")
 	}
-	if len(what) == 0 {
+	switch family := wire.Algorithm(j.Spec).Family; {
+	case len(what) > 0:
+	case family == catalog.KMeansFamily && j.Spec.GetSupervision().GetConstraints() != nil:
+		what = append(what, "distances of constrained points")
+	case family == catalog.KMeansFamily:
+		what = append(what, "a sample of the rows")
+	default:
 		what = append(what, "graphs of merged vertices")
 	}
 	return what

@@ -2,11 +2,13 @@ package report
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/clitest"
+	"github.com/cleave-project/cleave/internal/cli/jobflags"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -54,6 +56,17 @@ func TestSummaryOfACutWithConstraints(t *testing.T) {
 	}
 	if !strings.Contains(out.String(), "normalized-cut 0.25\n") {
 		t.Error(out.String())
+	}
+}
+
+// A plan of k-means names what k-means keeps on the coordinator.
+func TestWhatTheCoordinatorHolds(t *testing.T) {
+	kmeans := &cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}}
+	linked := &cleavev1.JobSpec{Algorithm: &cleavev1.JobSpec_HmrfKmeans{HmrfKmeans: &cleavev1.HmrfKmeans{}}, Supervision: &cleavev1.Supervision{Constraints: &cleavev1.TableInput{}}}
+	for want, spec := range map[string]*cleavev1.JobSpec{"a sample of the rows": kmeans, "distances of constrained points": linked} {
+		if got := coordinatorHolds(&jobflags.Job{Spec: spec}, &cleavev1.Plan{}); !slices.Equal(got, []string{want}) {
+			t.Errorf("%v instead of %s", got, want)
+		}
 	}
 }
 

@@ -41,18 +41,39 @@ func newHMRF(run state) *hmrf {
 	if run.p.options.Algorithm == MKmeans {
 		return m
 	}
+	m.groups, m.pairs = run.p.linked()
+	m.links = slices.Clone(run.p.links)
 	if run.p.options.Contract {
-		m.groups, m.pairs, m.links = run.p.blocks.groups, run.p.blocks.pairs, run.p.blocks.links()
-		return m
+		m.links = run.p.blocks.links()
 	}
-	m.pairs, m.links = run.p.Constraints.Pairs(), slices.Clone(run.p.links)
+	return m
+}
+
+// linked returns the groups of points that are assigned jointly, and the pairs between them.
+func (p *Problem) linked() (groups, []constraint.Pair) {
+	if p.options.Contract {
+		return p.blocks.groups, p.blocks.pairs
+	}
 	var points []int32
-	for _, pair := range m.pairs {
+	for _, pair := range p.Constraints.Pairs() {
 		points = append(points, pair.I, pair.J)
 	}
 	slices.Sort(points)
-	m.groups = singletons(slices.Compact(points))
-	return m
+	return singletons(slices.Compact(points)), p.Constraints.Pairs()
+}
+
+// JointBytes returns the memory that a restart takes for assigning constrained points jointly: their distances to all
+// clusters, those of groups, and the energy.
+func (p *Problem) JointBytes() int64 {
+	if !p.options.Algorithm.constrained() {
+		return 0
+	}
+	g, pairs := p.linked()
+	values := len(g.points)
+	if !g.single {
+		values += len(g.members)
+	}
+	return 8*int64(values)*int64(p.spec.K) + inference.MemoryBytes(p.options.Inference, p.spec.K, len(g.members), len(pairs))
 }
 
 // convergedDecrease is the relative decrease of J up to which a step without moves ends the run.

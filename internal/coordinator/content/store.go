@@ -253,17 +253,8 @@ func (s *Store[V]) look(ctx context.Context, id string) (*statev1.ContentRecord,
 	if err != nil {
 		return nil, 0, err
 	}
-	record, err := decodeRecord(entry)
+	record, err := records.Decode[statev1.ContentRecord](entry)
 	return record, entry.Revision, err
-}
-
-// decodeRecord returns the record in an entry. Its errors have the reason records.RecordDamaged.
-func decodeRecord(entry store.Entry) (*statev1.ContentRecord, error) {
-	record := &statev1.ContentRecord{}
-	if err := records.Decode(entry, record); err != nil {
-		return nil, err
-	}
-	return record, nil
 }
 
 // List returns the page of values that a request asks for and the token of the next page. Only values of the caller
@@ -271,7 +262,7 @@ func decodeRecord(entry store.Entry) (*statev1.ContentRecord, error) {
 func List[V, P any](ctx context.Context, s *Store[V], request records.PageRequest, of func(*statev1.ContentRecord) P) ([]P, string, error) {
 	caller := identity.FromContext(ctx)
 	return records.PageOf(ctx, s.Writer.State, s.prefix(), records.Ascending, request, func(entry store.Entry) (item P, wanted bool, err error) {
-		record, err := decodeRecord(entry)
+		record, err := records.Decode[statev1.ContentRecord](entry)
 		if err != nil {
 			s.Logger.Error("the record of a "+s.noun+" is damaged; it is not listed", s.word, s.idOf(entry), "error", err)
 			return item, false, nil
@@ -307,19 +298,11 @@ func (s *Store[V]) Load(ctx context.Context, id string) (value V, err error) {
 		return value, err
 	}
 	defer r.Close()
-	value, err = s.decode(r, record)
-	// Read to the end, where the hash is checked: if the bytes are not those of the id, that is why decoding failed.
-	if _, readErr := io.Copy(io.Discard, r); readErr != nil {
-		return value, readErr
+	value, err = records.DecodeObject(s.object(id), r, func(r io.Reader) (V, error) { return s.decode(r, record) })
+	if err == nil {
+		s.cache.Put(id, value, s.Size(value))
 	}
-	if _, damaged := errors.AsType[*fault.Error](err); damaged {
-		return value, s.object(id).Damaged(err)
-	}
-	if err != nil {
-		return value, fmt.Errorf("the bytes of %s %s cannot be read: %w", s.noun, id, err)
-	}
-	s.cache.Put(id, value, s.Size(value))
-	return value, nil
+	return value, err
 }
 
 // open returns a reader of canonical bytes. A length of -1 means to the end. A whole value is checked against its id,
@@ -365,7 +348,7 @@ func (s *Store[V]) Sweep(ctx context.Context, inUse map[string]int, now time.Tim
 	var all []unused
 	err := records.Each(ctx, s.Writer.State, s.prefix(), func(entry store.Entry) error {
 		id := s.idOf(entry)
-		record, err := decodeRecord(entry)
+		record, err := records.Decode[statev1.ContentRecord](entry)
 		if err != nil {
 			s.Logger.Error("the record of a "+s.noun+" is damaged; it is kept", s.word, id, "error", err)
 		} else if inUse[id] == 0 {

@@ -331,8 +331,8 @@ func (i *Importer) record(ctx context.Context, request *cleavev1.ImportTableRequ
 	if err != nil {
 		return stored{}, err
 	}
-	record := &statev1.ImportRecord{}
-	if err := records.Decode(entry, record); err != nil {
+	record, err := records.Decode[statev1.ImportRecord](entry)
+	if err != nil {
 		return stored{}, err
 	}
 	if i.expired(record) {

@@ -85,7 +85,7 @@ func (m *Maker) Make(ctx context.Context, p *cleavev1.JobSpec, limit int64) (*Pr
 		return nil, err
 	}
 	ready := &Problem{Runner: r, Need: r.Need(), Data: data, Table: in.table, dataBytes: in.bytes}
-	if err := m.checkMemory(in.bytes, planning.CoordinatorBytes(ready.Parts())); err != nil {
+	if err := m.fitMemory(ready); err != nil {
 		return nil, err
 	}
 	ready.Need.Storage = wire.Storage(p)
@@ -129,9 +129,14 @@ func (p *Problem) FitLanes(f *fleet.Fleet) {
 		if plan, err := f.Plan(p.Need); err == nil && plan.Stored == best.Stored {
 			return
 		}
-		p.Need.Lanes /= 2
-		p.Runner.LimitLanes(p.Need.Lanes)
+		p.halveLanes()
 	}
+}
+
+// halveLanes halves the number of restarts that run side by side.
+func (p *Problem) halveLanes() {
+	p.Need.Lanes /= 2
+	p.Runner.LimitLanes(p.Need.Lanes)
 }
 
 // Lend makes the data of a job on a table available to workers under the returned id, until end is called. The data of
@@ -175,6 +180,18 @@ func (m *Maker) ReservedBytes(p *Problem) int64 {
 	return p.CoordinatorBytes() + snapshots
 }
 
+// fitMemory halves the number of concurrent restarts for as long as the job needs more than the coordinator's memory. It
+// rejects a job that does not fit with one.
+func (m *Maker) fitMemory(p *Problem) error {
+	for {
+		err := m.checkMemory(p.dataBytes, planning.CoordinatorBytes(p.Parts()))
+		if err == nil || p.Need.Lanes <= 1 {
+			return err
+		}
+		p.halveLanes()
+	}
+}
+
 // checkMemory rejects a job that needs more than the coordinator's memory. Both arguments are in bytes.
 func (m *Maker) checkMemory(data, algorithm int64) error {
 	if m.MemoryBytes == 0 || data <= m.MemoryBytes && algorithm <= m.MemoryBytes-data {
@@ -183,7 +200,7 @@ func (m *Maker) checkMemory(data, algorithm int64) error {
 	needed := data + min(algorithm, planning.Unlimited)
 	remedy := "start the coordinator with more --memory, on a machine that has it"
 	if algorithm > 0 {
-		remedy += ", or ask for fewer clusters, eigenvectors, neighbors or landmarks"
+		remedy += ", or ask for fewer clusters, eigenvectors, neighbors, landmarks or constraints"
 	}
 	return fault.New(fault.ResourceExhausted, "COORDINATOR_TOO_SMALL",
 		"the job does not fit into the coordinator's memory: it needs %s there, %s for the data set and %s for its algorithm, and the coordinator has %s; %s",

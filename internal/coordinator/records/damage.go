@@ -27,12 +27,16 @@ func IsDamaged(err error) bool {
 	return fault.Is(err, RecordDamaged) || fault.Is(err, store.ValueDamaged)
 }
 
-// Decode decodes the value of an entry into a message. Its errors have the reason RecordDamaged.
-func Decode(entry store.Entry, into proto.Message) error {
-	if err := proto.Unmarshal(entry.Value, into); err != nil {
-		return DamagedRecord(entry.Key, err)
+// Decode decodes the value of an entry, a message. Its errors have the reason RecordDamaged.
+func Decode[M any, P interface {
+	*M
+	proto.Message
+}](entry store.Entry) (P, error) {
+	record := P(new(M))
+	if err := proto.Unmarshal(entry.Value, record); err != nil {
+		return nil, DamagedRecord(entry.Key, err)
 	}
-	return nil
+	return record, nil
 }
 
 // Object describes something that is stored, so that errors can name it when it is damaged or missing.
@@ -87,6 +91,19 @@ func (o Object) Reader(r io.ReadCloser) io.ReadCloser { return objectReader{r, o
 // hexadecimal.
 func (o Object) HashedReader(r io.ReadCloser, want string) io.ReadCloser {
 	return &hashedReader{objectReader: objectReader{r, o}, hash: sha256.New(), want: want}
+}
+
+// DecodeObject decodes an object from its reader. What cannot be decoded is damaged, unless r cannot be read to its end,
+// where a hash is checked: decode does not tell one from the other, and r repeats its error.
+func DecodeObject[T any](o Object, r io.Reader, decode func(io.Reader) (T, error)) (T, error) {
+	value, err := decode(r)
+	if _, readErr := io.Copy(io.Discard, r); readErr != nil {
+		return value, readErr
+	}
+	if err != nil {
+		err = o.Damaged(err)
+	}
+	return value, err
 }
 
 type objectReader struct {

@@ -10,8 +10,8 @@ import (
 
 // ReadJob decodes the record of a job. Its errors have the reason RecordDamaged.
 func ReadJob(entry store.Entry) (*statev1.JobRecord, error) {
-	record := &statev1.JobRecord{}
-	if err := Decode(entry, record); err != nil {
+	record, err := Decode[statev1.JobRecord](entry)
+	if err != nil {
 		return nil, err
 	}
 	if id := record.GetJob().GetJobId(); JobKey(id) != entry.Key {

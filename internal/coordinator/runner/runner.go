@@ -175,6 +175,7 @@ func (r *kmeansRunner) Need() planning.Workload {
 		Vectors: &planning.Vectors{
 			Rows: vectors.Rows, Columns: vectors.Columns, Width: vectors.Width(),
 			FullMetric: r.fullMetric, Entries: r.entries, RaceRows: r.problem.RaceRows(),
+			JointBytes: r.problem.JointBytes(),
 		},
 		DatasetBytes: r.bytes,
 		Scaled:       r.problem.Units != nil,

@@ -252,7 +252,7 @@ func (s *Sender) Wait() {
 // Send delivers a stored notification in the background, retrying until the receiver accepts it or three days have
 // passed. Before Start it does nothing: Start finds the notification.
 func (s *Sender) Send(e store.Entry) {
-	record, err := decode(e)
+	record, err := records.Decode[statev1.WebhookRecord](e)
 	if err != nil {
 		s.Logger.Error("a notification is damaged and cannot be sent", "key", e.Key, "error", err)
 		return
@@ -265,11 +265,6 @@ func (s *Sender) Send(e store.Entry) {
 	n := &notification{key: e.Key, to: s.receiverOf(record.GetUrl()), pause: backoff.New(retries)}
 	s.pending[n.key] = n
 	s.enqueue(n)
-}
-
-func decode(e store.Entry) (*statev1.WebhookRecord, error) {
-	record := &statev1.WebhookRecord{}
-	return record, records.Decode(e, record)
 }
 
 // receiverOf returns the receiver at a URL. The caller holds s.mu.
@@ -339,7 +334,7 @@ func (s *Sender) attempt(n *notification) bool {
 	}
 	var record *statev1.WebhookRecord
 	if err == nil {
-		record, err = decode(entry)
+		record, err = records.Decode[statev1.WebhookRecord](entry)
 	}
 	if err != nil {
 		s.Logger.Error("a notification cannot be read", "key", n.key, "error", err)

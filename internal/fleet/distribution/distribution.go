@@ -201,7 +201,7 @@ func (d *Distributor) begin(id string, bytes int64) *set {
 	ctx, cancel := context.WithCancel(context.Background())
 	pieces := wire.PieceCount(bytes)
 	s := &set{
-		id: id, bytes: bytes, cancel: cancel, hashes: d.hashes.get(id),
+		id: id, bytes: bytes, cancel: cancel, hashes: d.hashes.hashes[id],
 		swarm: swarm.New(pieces, swarm.DefaultLimits()), parties: map[string]*party{},
 	}
 	d.sets[id] = s

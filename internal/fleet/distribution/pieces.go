@@ -110,8 +110,6 @@ type pieceHashes struct {
 	recent []string // the last one was distributed last
 }
 
-func (h *pieceHashes) get(id string) [][sha256.Size]byte { return h.hashes[id] }
-
 func (h *pieceHashes) put(id string, hashes [][sha256.Size]byte) {
 	if h.hashes == nil {
 		h.hashes = map[string][][sha256.Size]byte{}

@@ -54,9 +54,8 @@ type Exchange struct {
 	buffers sync.Pool // of *[]byte with room for a piece
 	spare   spare
 	stop    func() // ends the server
-	serves  bool
 
-	listens   net.Addr // if it serves
+	listens   net.Addr // nil if it does not serve
 	advertise string   // where others reach it, if the user says so
 	endOfLife func() string
 
@@ -85,11 +84,11 @@ func New(cfg Config) *Exchange {
 
 // Serve begins to serve pieces of the cache to other workers, which is possible once SetKey was called.
 func (e *Exchange) Serve(listener net.Listener, secured grpc.ServerOption) {
-	e.stop, e.serves, e.listens = e.server.serve(listener, secured), true, listener.Addr()
+	e.stop, e.listens = e.server.serve(listener, secured), listener.Addr()
 }
 
 // Serves reports whether other workers can fetch pieces.
-func (e *Exchange) Serves() bool { return e.serves }
+func (e *Exchange) Serves() bool { return e.listens != nil }
 
 // Keeps reports whether pieces are kept on disk.
 func (e *Exchange) Keeps() bool { return e.cfg.Cache != nil }
@@ -107,8 +106,8 @@ func (e *Exchange) Complete(datasetID string, bytes int64) bool {
 	return len(held) > 0 && len(held) == wire.PieceCount(bytes)
 }
 
-// SetKey sets the key of the coordinator's tickets.
-func (e *Exchange) SetKey(key []byte) { e.server.setKey(key) }
+// SetKey sets the key of the tickets that are accepted from now on.
+func (e *Exchange) SetKey(key []byte) { e.server.key.Store(&key) }
 
 // Close ends everything.
 func (e *Exchange) Close() {
@@ -150,7 +149,7 @@ type Coordinator struct {
 // or ctx, the context of the session, ends. A data set that is fetched for one job is not fetched again for another.
 func (e *Exchange) Join(ctx context.Context, coordinator Coordinator, datasetID string, bytes int64) *Share {
 	s := e.join(ctx, coordinator, datasetID, bytes, false)
-	s.wantAll()
+	s.Want(0, s.pieces) // it may be one that needed only some of them
 	return s
 }
 
@@ -275,7 +274,7 @@ func (e *Exchange) StatusMessage() string {
 // is the one that the worker listens on. If it listens on all addresses, it is the one from which it reaches the
 // coordinator, which is why it can be told only now.
 func (e *Exchange) Address(coordinator string) string {
-	if !e.serves || e.advertise != "" {
+	if !e.Serves() || e.advertise != "" {
 		return e.advertise
 	}
 	tcp, is := e.listens.(*net.TCPAddr)

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -47,19 +48,11 @@ func (s *Share) obtain(ctx context.Context, m *workerv1.DistributeResponse) erro
 		e.peers.drop(peer.GetAddress())
 	}
 	e.cfg.Logger.Warn("a piece of a data set did not arrive; asking for another source", "dataset", s.id, "piece", piece,
-		"from", nameOf(m), "error", message)
+		"from", cmp.Or(m.GetPeer().GetName(), "the object store"), "address", m.GetPeer().GetAddress(), "error", message)
 	s.report(&workerv1.DistributeRequest{Message: &workerv1.DistributeRequest_Failed{Failed: &workerv1.PieceFailed{
 		Piece: m.GetPiece(), Failure: failure, Message: message,
 	}}})
 	return nil
-}
-
-// nameOf returns the name of the source of an assignment, for people.
-func nameOf(m *workerv1.DistributeResponse) string {
-	if peer := m.GetPeer(); peer != nil {
-		return peer.GetName() + " at " + peer.GetAddress()
-	}
-	return "the object store"
 }
 
 // fetch reads a piece into a buffer of its size from wherever the assignment says.

@@ -32,22 +32,16 @@ func (e *Exchange) fromStore(ctx context.Context, source *workerv1.StoreSource, 
 	default:
 		return fmt.Errorf("the object store answers %s", response.Status)
 	}
-	body := io.NopCloser(io.LimitReader(&countingReader{response.Body, arrived}, bytes))
+	body := io.NopCloser(io.LimitReader(io.TeeReader(response.Body, counter(arrived)), bytes))
 	plain := func(_ string, err error) error { return err }
 	_, err = io.ReadFull(seal.NewReader(source.GetSealedName(), body, offset, int64(len(buffer)), plain), buffer)
 	return ranged.WithoutURL(err)
 }
 
-// countingReader reports what it reads.
-type countingReader struct {
-	io.Reader
-	arrived func(int)
-}
+// counter is called with the number of bytes that are written to it.
+type counter func(int)
 
-func (r *countingReader) Read(p []byte) (int, error) {
-	n, err := r.Reader.Read(p)
-	if n > 0 {
-		r.arrived(n)
-	}
-	return n, err
+func (c counter) Write(p []byte) (int, error) {
+	c(len(p))
+	return len(p), nil
 }

@@ -10,12 +10,18 @@ import (
 // This file has the parts of data sets: pieces that are fetched because somebody asked for them, each of which is
 // checked by its hash whenever it is read.
 
-// Want asks for the pieces first <= p < end. They need not be asked for again until they were read.
+// Want asks for the pieces first <= p < end of the data set. Those that were read must be asked for again, and those
+// that are far ahead of the ones that are read may be, in case there is no room for them in the cache.
 func (s *Share) Want(first, end int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.want(first, end)
+}
+
+// want is Want for callers that hold s.mu.
+func (s *Share) want(first, end int) {
 	fresh := false
-	for p := max(0, first); p < min(end, s.pieces); p++ {
+	for p := first; p < min(end, s.pieces); p++ {
 		_, here := s.memory[p]
 		if s.has[p] && !here && !s.kept(p) { // it was read before
 			s.forget(p)
@@ -25,28 +31,10 @@ func (s *Share) Want(first, end int) {
 		}
 	}
 	if fresh {
-		s.queueWanted(first, end-first)
+		s.queue(&workerv1.DistributeRequest{Message: &workerv1.DistributeRequest_Wanted{
+			Wanted: &workerv1.PiecesWanted{First: uint32(first), Count: uint32(end - first)},
+		}})
 	}
-}
-
-// wantAll asks for all pieces of a share that was a part so far.
-func (s *Share) wantAll() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.wanted == nil {
-		return
-	}
-	for p := range s.wanted {
-		s.wanted[p] = true
-	}
-	s.queueWanted(0, s.pieces)
-}
-
-// queueWanted tells the coordinator which pieces are needed. The caller holds s.mu.
-func (s *Share) queueWanted(first, count int) {
-	s.queue(&workerv1.DistributeRequest{Message: &workerv1.DistributeRequest_Wanted{
-		Wanted: &workerv1.PiecesWanted{First: uint32(first), Count: uint32(count)},
-	}})
 }
 
 // kept reports whether a piece is on disk or still in memory.

@@ -3,7 +3,7 @@ package exchange
 import (
 	"crypto/hmac"
 	"net"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -33,23 +33,13 @@ type server struct {
 	workerv1.UnimplementedPeerServiceServer
 	exchange *Exchange
 	slots    chan struct{}
-
-	mu  sync.Mutex
-	key []byte // of tickets; nil before the first welcome
-}
-
-// setKey sets the key of the tickets that are accepted from now on.
-func (s *server) setKey(key []byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.key = key
+	key      atomic.Pointer[[]byte] // of tickets; nil before the first welcome
 }
 
 // allows reports whether a ticket is good. Nothing is allowed before the coordinator has sent a key.
 func (s *server) allows(r *workerv1.FetchPieceRequest) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.key) > 0 && hmac.Equal(r.GetTicket(), wire.PieceTicket(s.key, r.GetDatasetId(), r.GetSessionId()))
+	key := s.key.Load()
+	return key != nil && len(*key) > 0 && hmac.Equal(r.GetTicket(), wire.PieceTicket(*key, r.GetDatasetId(), r.GetSessionId()))
 }
 
 // FetchPiece implements PeerService. A goroutine sends, so that a worker that accepts nothing cannot hold a slot for

@@ -75,8 +75,7 @@ func (s *Share) Over() bool {
 	return s.err != nil
 }
 
-// run takes part in the distribution until ctx ends or the coordinator ends it for good. If the connection breaks, the
-// share joins again and keeps its pieces.
+// run takes part in the distribution, with the pieces that the worker has.
 func (s *Share) run(ctx context.Context) {
 	held := s.exchange.spare.of(s.id)
 	if cache := s.exchange.cfg.Cache; cache != nil {
@@ -92,36 +91,35 @@ func (s *Share) run(ctx context.Context) {
 	}
 	s.notify()
 	s.mu.Unlock()
-	for pause := backoff.New(rejoinPolicy); ; {
-		err := s.attend(ctx)
-		switch {
-		case ctx.Err() != nil:
-			s.end(ctx.Err())
-			return
-		case errors.Is(err, errRejoin):
-			continue
-		case status.Code(err) == codes.Unimplemented:
-			s.end(ErrDirect)
-			return
-		case status.Code(err) != codes.Unavailable:
-			s.end(err)
-			return
-		}
-		if wire.Reason(err) != "" {
-			s.exchange.cfg.Arrived("", 0) // the coordinator waits for its stores; count progress so that it does not think that this worker hangs
-		}
-		if pause.Wait(ctx) != nil {
-			s.end(ctx.Err())
-			return
-		}
-	}
-}
-
-func (s *Share) end(err error) {
+	err := s.attendAlways(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.err = err
 	s.notify()
+}
+
+// attendAlways attends until ctx ends or the coordinator ends the distribution for good, and returns why. If the
+// connection breaks, the share joins again and keeps its pieces.
+func (s *Share) attendAlways(ctx context.Context) error {
+	for pause := backoff.New(rejoinPolicy); ; {
+		err := s.attend(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, errRejoin):
+			continue
+		case status.Code(err) == codes.Unimplemented:
+			return ErrDirect
+		case status.Code(err) != codes.Unavailable:
+			return err
+		}
+		if wire.Reason(err) != "" {
+			s.exchange.cfg.Arrived("", 0) // the coordinator waits for its stores; count progress so that it does not think that this worker hangs
+		}
+		if err := pause.Wait(ctx); err != nil {
+			return err
+		}
+	}
 }
 
 // notify wakes up those that wait for a piece. The caller holds s.mu.
@@ -233,7 +231,8 @@ func (s *Share) takeReports() (reports []*workerv1.DistributeRequest, rejoin boo
 }
 
 // keep stores a piece that has arrived and been checked, and reports it. If it cannot be stored in the cache, the
-// share goes on without: pieces then come in order and stay in memory until they are read.
+// share goes on without: pieces then come in order and stay in memory until they are read. A part gives up what was
+// asked for, because that may be more than there is memory for.
 func (s *Share) keep(piece int, hash [32]byte, data []byte) error {
 	s.mu.Lock()
 	keeps := s.keeps
@@ -257,6 +256,7 @@ func (s *Share) keep(piece int, hash [32]byte, data []byte) error {
 	}
 	if s.keeps {
 		s.keeps = false
+		clear(s.wanted)
 		s.exchange.cfg.Logger.Warn("a data set does not fit into the cache; this worker does not pass it on", "dataset", s.id, "error", failed)
 	}
 	return errRejoin
@@ -303,6 +303,9 @@ func (s *Share) take(ctx context.Context, piece int, check bool) ([]byte, error)
 		data, inMemory := s.memory[piece]
 		delete(s.memory, piece)
 		has, err, changed := s.has[piece], s.err, s.changed
+		if !has {
+			s.want(piece, piece+1) // if keep gave it up
+		}
 		s.mu.Unlock()
 		if inMemory {
 			return data, nil

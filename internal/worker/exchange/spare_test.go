@@ -1,6 +1,9 @@
 package exchange
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -56,5 +59,36 @@ func TestSparePieces(t *testing.T) {
 	}
 	if none := (&spare{}); none.put("a", 0, nil) || none.has("a", 0) || none.get("a", 0) != nil {
 		t.Error("a piece is kept without memory")
+	}
+}
+
+// Pieces that do not fit into the cache stay in memory until they are read, so those that were asked for because there
+// seemed to be room are asked for again when somebody needs them.
+func TestPiecesWithoutRoomInTheCache(t *testing.T) {
+	cfg, id := quiet(), datasetID(1)
+	cfg.Cache = openCache(t, t.TempDir(), 1)
+	_, release := cfg.Cache.Use(id)
+	defer release()
+	s := newShare(New(cfg), Coordinator{}, id, 10*wire.PieceBytes, true, func() {})
+	wanted := func() []byte { return s.join().GetJoin().GetWanted() }
+	s.Want(0, 10)
+	if got := wanted(); !bytes.Equal(got, []byte{0xff, 3}) {
+		t.Fatalf("%b is wanted", got)
+	}
+	if err := s.keep(0, [32]byte{}, make([]byte, wire.PieceBytes)); !errors.Is(err, errRejoin) {
+		t.Fatal(err)
+	}
+	if got := wanted(); !bytes.Equal(got, []byte{0, 0}) {
+		t.Errorf("%b is wanted, and there is no room", got)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for piece, want := range []error{nil, context.Canceled} {
+		if _, err := s.take(ended, piece, true); !errors.Is(err, want) {
+			t.Errorf("piece %d: %v", piece, err)
+		}
+	}
+	if got := wanted(); !bytes.Equal(got, []byte{1 << 1, 0}) {
+		t.Errorf("%b is wanted, and somebody waits for piece 1", got)
 	}
 }
