@@ -84,7 +84,7 @@ var otherNames = map[string][]string{
 
 // warn prints a message to standard error, after the name of the program.
 func (a *app) warn(format string, args ...any) {
-	fmt.Fprintf(a.stderr, "cleave: "+format+"\n", args...)
+	fmt.Fprintln(a.stderr, shell.Hanging(fmt.Sprintf("cleave: "+format, args...), shell.Terminal(a.stderr)))
 }
 
 // notify prints notices to standard error.

@@ -37,7 +37,7 @@ type predictFlags struct {
 	trainedOn, weights string // files of the run, for a model that needs its points
 	server             *string
 	data               *jobflags.NewPointsFlags
-	out                string // a file; "" for standard output
+	out                string // a file; "" or onStdout for standard output
 	join               bool   // write the rows of the table, too
 	format             *jobflags.OptionFlag
 }
@@ -133,7 +133,7 @@ func (a *app) predict(ctx context.Context, flags *predictFlags) error {
 		rows.Distance, rows.Margin, rows.Confidence = restore(scores.Distance), restore(scores.Margin), restore(scores.Confidence)
 	}
 	write := func(w io.Writer) error { return report.WriteLabelRows(w, labels, rows) }
-	if flags.out == "" {
+	if flags.out == "" || flags.out == onStdout {
 		return write(a.stdout)
 	}
 	if err := format.WriteFile(flags.out, write); err != nil {

@@ -67,7 +67,10 @@ type recorded struct {
 // rerun repeats the run in a folder and fails if the result differs in a single bit. A run of this command line is
 // repeated from its files; a job that was submitted is repeated by the coordinator, which has its data.
 func (a *app) rerun(ctx context.Context, dir string, f *rerunFlags) error {
-	if f.out != "" && sameFolder(f.out, dir) {
+	switch {
+	case f.out == onStdout:
+		return shell.Usage("--out - does not apply to rerun, which prints how the results compare; give a folder")
+	case f.out != "" && sameFolder(f.out, dir):
 		return shell.Usage("--out %s is the folder of the run itself; give another one", f.out)
 	}
 	before, err := loadRecorded(dir)

@@ -97,7 +97,7 @@ func (a *app) runJob(ctx context.Context, f *runFlags, summarized bool) (d *deli
 func (a *app) runInto(ctx context.Context, out *report.OutputDir, flags *runFlags, c *client.Client, summarized bool) (d *delivered, err error) {
 	id := ""
 	defer func() { err = flags.detached(ctx, id, err) }()
-	job, err := a.prepare(ctx, flags.job, c)
+	job, err := a.prepare(ctx, flags.job, c, out != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -272,7 +272,7 @@ func (a *app) plan(ctx context.Context, f *planFlags) error {
 		defer c.Close()
 	}
 	f.job.Import = true
-	j, err := a.prepare(ctx, f.job, c)
+	j, err := a.prepare(ctx, f.job, c, false)
 	if err != nil {
 		return err
 	}

@@ -177,7 +177,7 @@ func (s *sweep) prepare(ctx context.Context, c jobflags.Combination, first bool)
 		return row, nil, nil, err
 	}
 	if first { // the others would say the same
-		s.app.notify(j.AllNotices(s.client.Remote())...)
+		s.app.notify(j.AllNotices(s.client.Remote(), false)...)
 	}
 	truth, err := j.LoadTruth(f.truth.file, f.truth.scoreOn)
 	if err != nil {

@@ -248,7 +248,7 @@ func (b *builder) sizeSentence() string {
 	sizes := slices.DeleteFunc(b.sizesOf(), func(size int) bool { return size == 0 })
 	all := b.counted(len(b.Labels))
 	if len(sizes) == 1 {
-		return all + " are one cluster."
+		return text.GroupedCount(len(b.Labels), b.noun()+" is", b.plural()+" are") + " one cluster."
 	}
 	slices.SortFunc(sizes, func(x, y int) int { return y - x })
 	if c := b.Result.GetChoice().GetChosen(); c != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/evaluate"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/render/page"
 	"github.com/cleave-project/cleave/internal/text"
@@ -26,6 +27,7 @@ type part struct {
 	scene          report.Scene
 	k              int               // of the whole result; a sample may miss clusters
 	pairs          []constraint.Pair // of these points, checked, each once
+	trueClass      []int32           // the rank of each point's true class, -1 if it is not scored; nil without a truth
 }
 
 // builder makes a page. Each section is a method, which returns nil if there is nothing to show: a method of builder if
@@ -106,7 +108,29 @@ func newPart(r *report.Report, s report.Scene, k int) (*part, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &part{Report: r, scene: s, k: k, pairs: set.Pairs()}, nil
+	return &part{Report: r, scene: s, k: k, pairs: set.Pairs(), trueClass: trueClasses(s.Truth)}, nil
+}
+
+// trueClasses ranks the true classes of the points that are scored. Other points have -1. It returns nil of nil.
+func trueClasses(t *jobflags.Truth) (ranks []int32) {
+	if t == nil {
+		return nil
+	}
+	var scored []int64
+	for point, is := range t.Scored() {
+		if is {
+			ranks, scored = append(ranks, int32(len(scored))), append(scored, t.Labels[point])
+		} else {
+			ranks = append(ranks, -1)
+		}
+	}
+	rankOf := evaluate.Ranks(scored)
+	for point, at := range ranks {
+		if at >= 0 {
+			ranks[point] = rankOf[at]
+		}
+	}
+	return ranks
 }
 
 // fileRow returns the row of the data file that a point comes from.
@@ -191,8 +215,8 @@ func (p *part) sampled() (*part, error) {
 	}
 	few.RowIDs = choose.At(p.RowIDs, fileRows)
 	s.Constraints = constraint.Among(len(p.Labels), s.Sample, s.Constraints)
-	if t := s.Truth; t != nil {
-		s.Truth = &jobflags.Truth{Labels: choose.At(t.Labels, s.Sample), Classes: t.Classes}
+	if s.Truth != nil {
+		s.Truth = s.Truth.At(s.Sample)
 	}
 	s.Sample = nil
 	sampled, err := newPart(few, s, p.k)

@@ -66,9 +66,10 @@ func (s *sample) describeRows(columns []int) *page.Section {
 	if s.space == nil {
 		return nil
 	}
-	title, note := "Typical "+s.plural(), "Typical rows are nearest to the middle of their cluster, "+s.space.words+"."
+	title := "Typical " + s.plural()
+	note := title + " are nearest to the middle of their cluster, " + s.space.words + "."
 	if s.space.graph {
-		note = "Typical vertices have most of their edges within their cluster."
+		note = title + " have most of their edges within their cluster."
 	}
 	borderline := s.borderline(columns)
 	if borderline != nil {
@@ -282,8 +283,11 @@ type column struct {
 const maxCategories = 50
 
 // findColumns returns the columns of the table that the data comes from, or else those of the points. It returns nil
-// if the points do not match the labels.
+// if there are no labels, or if the points do not match them.
 func (s *sample) findColumns() []column {
+	if len(s.Labels) == 0 {
+		return nil
+	}
 	if s.scene.Table != nil {
 		return s.tableColumns(s.scene.Table)
 	}
