@@ -230,6 +230,12 @@ def test_the_report_and_the_picture(tmp_path, blobs, pairs):
     assert "satisfaction" in described.html and ".svg" not in described.summary  # the files are gone
 
 
+def test_errors_of_the_server_name_parameters():
+    with pytest.raises(InvalidInputError, match="or use categorical x to make") as error:
+        Cleave(2).fit(pd.DataFrame({"x": ["1.5", "2.5", "much", "3.5", "4.5"]}))
+    assert "--" not in error.value.message and error.value.reason == "NOT_A_NUMBER"
+
+
 def test_a_token_is_not_printed():
     text = repr(Cleave(token="cleave_secret", server="localhost:1"))
     assert "secret" not in text and "***" in text
@@ -244,7 +250,6 @@ def test_a_token_is_not_printed():
         (lambda X: Cleave(121).fit(X), "BAD_K", "k is 121 but there are only 120 rows; k must be at most the number of rows"),
         (lambda X: Cleave(0).fit(X), "BAD_K", "k is 0; at least one cluster is needed"),
         (lambda X: Cleave("3").fit(X), "BAD_K", "n_clusters is '3'"),
-        (lambda X: Cleave(2).fit(pd.DataFrame({"x": ["1.5", "2.5", "much", "3.5", "4.5"]})), "NOT_A_NUMBER", "or use categorical x to make"),
         (lambda X: Cleave(3).fit(X, must_link=[(0, 1), (7, 120)]), "INDEX_OUT_OF_RANGE", "point 120 is outside 0..119"),
         (lambda X: Cleave(3).fit(X, cannot_link=[(-1, 4)]), "INDEX_OUT_OF_RANGE", "point -1 is outside 0..119"),
         (lambda X: Cleave(3).fit(X, cannot_link=[(4, 4)]), "SELF_CANNOT_LINK", "point 4 has a cannot-link to itself"),
