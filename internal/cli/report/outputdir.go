@@ -51,6 +51,29 @@ func OpenOutput(path string) (*OutputDir, error) {
 	return d, d.remove(SuccessFile)
 }
 
+// tableName matches the names of the tables that a run may write.
+var tableName = regexp.MustCompile(`^(labels(-k[0-9]+)?|joined|centroids|metric|units|mixture|landmarks|projection|forest|embedding|suspects)\.[a-z]+$`)
+
+// Spare refuses an input file that the run may overwrite: one in the folder, unless an earlier run wrote it.
+func (d *OutputDir) Spare(inputs []string) error {
+	before, err := d.readManifest()
+	if err != nil {
+		return err
+	}
+	folder, err := os.Stat(d.Path)
+	if err != nil {
+		return err
+	}
+	for _, path := range inputs {
+		name := filepath.Base(path)
+		within, err := os.Stat(filepath.Dir(path))
+		if err == nil && os.SameFile(within, folder) && tableName.MatchString(name) && !slices.Contains(before.Files, name) {
+			return fault.Invalid("BAD_OUTPUT", "%s would be overwritten by the %s of the result; choose another folder with --out", path, name)
+		}
+	}
+	return nil
+}
+
 // openFolder makes sure that a folder exists, and reports whether it made the folder.
 func openFolder(path string) (made bool, _ error) {
 	switch info, err := os.Stat(path); {

@@ -152,3 +152,28 @@ func TestForeignManifests(t *testing.T) {
 		}
 	}
 }
+
+// An input is never overwritten, unless an earlier run wrote it.
+func TestInputsAreSpared(t *testing.T) {
+	folder := t.TempDir()
+	out, err := OpenOutput(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		input   string
+		refused bool
+	}{
+		{"labels.csv", true}, {"labels-k3.csv", true}, {"joined.parquet", true}, {"data.csv", false}, {"../labels.csv", false}, {"labels", false},
+	} {
+		if err := out.Spare([]string{filepath.Join(folder, c.input)}); (err != nil) != c.refused {
+			t.Errorf("%s: %v", c.input, err)
+		}
+	}
+	if err := out.Write(t.Context(), []File{{"labels.csv", func(io.Writer) error { return nil }}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Spare([]string{filepath.Join(folder, "labels.csv")}); err != nil {
+		t.Errorf("the labels of an earlier run: %v", err)
+	}
+}

@@ -377,7 +377,7 @@ func (c ClustersPlot) addClusters(figure *Figure, frame frame, points []int32) {
 			middle[c.Labels[i]], least[c.Labels[i]] = i, d
 		}
 	}
-	names := namer{frame: frame, members: make([][]point, c.K), beside: len(c.Centers) > 0}
+	names := namer{frame: frame, members: make([][]point, c.K), beside: len(c.Centers) > 0, brief: c.K > maxClasses}
 	for _, i := range points {
 		names.members[c.Labels[i]] = append(names.members[c.Labels[i]], frame.at(c.XY[i][0], c.XY[i][1]))
 	}
