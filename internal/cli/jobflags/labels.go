@@ -379,7 +379,8 @@ func LoadTruth(in format.Input, scoreOn string, rows int, naming table.Naming) (
 }
 
 // LoadTruth returns the true labels of the job's points, from a file or the label column, or nil if there are none.
-// scoreOn is "" without a file of truths. Before the rows of a streamed table are sent, it only checks the files and returns nil.
+// scoreOn is "" without a file of truths. Before the rows of a streamed table are sent, it only checks the files and
+// returns nil.
 func (j *Job) LoadTruth(path, scoreOn string) (*Truth, error) {
 	if j.Stream() != nil && j.Rows == 0 {
 		if path == StandardInput {
