@@ -70,7 +70,7 @@ func (a *app) rerun(ctx context.Context, dir string, f *rerunFlags) error {
 	switch {
 	case f.out == onStdout:
 		return shell.Usage("--out - does not apply to rerun, which prints how the results compare; give a folder")
-	case f.out != "" && sameFolder(f.out, dir):
+	case f.out != "" && report.SameFolder(f.out, dir):
 		return shell.Usage("--out %s is the folder of the run itself; give another one", f.out)
 	}
 	before, err := loadRecorded(dir)
@@ -92,16 +92,6 @@ func (a *app) rerun(ctx context.Context, dir string, f *rerunFlags) error {
 		return err
 	}
 	return before.compare(a.stdout, again)
-}
-
-// sameFolder reports whether two paths lead to the same folder, which exists.
-func sameFolder(a, b string) bool {
-	first, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	second, err := os.Stat(b)
-	return err == nil && os.SameFile(first, second)
 }
 
 // loadRecorded reads what a run recorded about itself.

@@ -97,10 +97,8 @@ func (a *app) runJob(ctx context.Context, f *runFlags, summarized bool) (d *deli
 func (a *app) runInto(ctx context.Context, out *report.OutputDir, flags *runFlags, c *client.Client, summarized bool) (d *delivered, err error) {
 	id := ""
 	defer func() { err = flags.detached(ctx, id, err) }()
-	if out != nil {
-		if err := out.Spare(flags.job.InputPaths(a.command.directory)); err != nil {
-			return nil, err
-		}
+	if err := out.Spare(flags.job.NamedFiles(a.command.directory), a.command.directory); err != nil {
+		return nil, err
 	}
 	job, err := a.prepare(ctx, flags.job, c, out != nil)
 	if err != nil {

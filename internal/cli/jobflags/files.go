@@ -40,14 +40,6 @@ func (f *DataFlags) NamedFiles(directory string) []NamedFile {
 	return files
 }
 
-// InputPaths returns the paths of NamedFiles, within directory.
-func (f *DataFlags) InputPaths(directory string) (paths []string) {
-	for _, file := range f.NamedFiles(directory) {
-		paths = append(paths, ResolvePath(directory, file.Path))
-	}
-	return paths
-}
-
 // ResolveFiles replaces relative paths of input files in flags by paths within directory.
 func (f *DataFlags) ResolveFiles(directory string) {
 	visitPaths(f.set, func(_, path string) string { return ResolvePath(directory, path) })

@@ -154,17 +154,13 @@ func (s *sample) asCompared(points *dataset.Points) (rows, centers *dataset.Poin
 		return points, centers, nil
 	}
 	scaled, units, _, err := clustering.InUnits(points, wire.ScaleOf(s.Result))
-	if err != nil {
-		return nil, nil, err
-	}
-	if centers == nil {
-		return scaled.(*dataset.Points), nil, nil
+	if err != nil || centers == nil {
+		rows, _ = scaled.(*dataset.Points)
+		return rows, nil, err
 	}
 	scaledCenters, err := units.Apply(centers)
-	if err != nil {
-		return nil, nil, err
-	}
-	return scaled.(*dataset.Points), scaledCenters.(*dataset.Points), nil
+	centers, _ = scaledCenters.(*dataset.Points)
+	return scaled.(*dataset.Points), centers, err
 }
 
 // centroids returns the centroids of the model if they can be drawn among the points, else nil. All distortions but
@@ -264,14 +260,8 @@ func (s *sample) silhouette() *page.Section {
 		}
 	}
 	clusters = slices.DeleteFunc(clusters, func(c picture.ClusterSilhouette) bool { return len(c.Values) == 0 })
-	nearer := fmt.Sprintf("%s of %s are nearer to another cluster than to their own", text.Grouped(below), s.counted(len(s.space.rows)))
-	switch below {
-	case 0:
-		nearer = fmt.Sprintf("No %s is nearer to another cluster than to its own", s.noun())
-	case 1:
-		nearer = fmt.Sprintf("1 of %s is nearer to another cluster than to its own", s.counted(len(s.space.rows)))
-	}
-	words := fmt.Sprintf("The mean silhouette is %s: the clusters %s. %s, %s.", page.Fixed(mean, 2), separationWords(mean), nearer, s.space.words)
+	words := fmt.Sprintf("The mean silhouette is %s: the clusters %s. Of %s, %s nearer to another cluster than to their own, %s.", page.Fixed(mean, 2), separationWords(mean),
+		s.counted(len(s.space.rows)), text.GroupedCount(below, "is", "are"), s.space.words)
 	c := &page.Chart{Figure: picture.SilhouettePlot{Label: words, Mean: mean, Clusters: clusters}.Figure()}
 	if len(s.space.rows) < len(s.all.Labels) {
 		c.Note = fmt.Sprintf("Silhouettes of %s of %s, an even sample of each cluster, among each other.", text.Grouped(len(s.space.rows)), s.counted(len(s.all.Labels)))

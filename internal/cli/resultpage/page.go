@@ -111,23 +111,15 @@ func newPart(r *report.Report, s report.Scene, k int) (*part, error) {
 	return &part{Report: r, scene: s, k: k, pairs: set.Pairs(), trueClass: trueClasses(s.Truth)}, nil
 }
 
-// trueClasses ranks the true classes of the points that are scored. Other points have -1. It returns nil of nil.
-func trueClasses(t *jobflags.Truth) (ranks []int32) {
+// trueClasses ranks the true classes. Points that are not scored have -1. It returns nil of nil.
+func trueClasses(t *jobflags.Truth) []int32 {
 	if t == nil {
 		return nil
 	}
-	var scored []int64
-	for point, is := range t.Scored() {
-		if is {
-			ranks, scored = append(ranks, int32(len(scored))), append(scored, t.Labels[point])
-		} else {
-			ranks = append(ranks, -1)
-		}
-	}
-	rankOf := evaluate.Ranks(scored)
-	for point, at := range ranks {
-		if at >= 0 {
-			ranks[point] = rankOf[at]
+	ranks := evaluate.Ranks(t.Labels)
+	for point, scored := range t.Scored() {
+		if !scored {
+			ranks[point] = -1
 		}
 	}
 	return ranks

@@ -278,7 +278,7 @@ func TestPageWords(t *testing.T) {
 	r, _ = example(6, 1, 2)
 	r.Embedding = &clustering.Embedding{Rows: 6, Columns: 2, Values: []float64{0, 0, 5, 5, 0, 1, 5, 6, 1, 0, 6, 5}}
 	page := pageOf(t, r, report.Scene{Data: graph})
-	for _, want := range []string{"Typical vertices are nearest", "No vertex is nearer"} {
+	for _, want := range []string{"Typical vertices are nearest", "Of 6 vertices, 0 are nearer"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not have %q", want)
 		}

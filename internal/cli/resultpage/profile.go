@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -318,17 +317,24 @@ func (s *sample) tableColumns(t *table.Table) (list []column) {
 		if s.isID(c) || c.Name == s.scene.LabelColumn {
 			continue
 		}
-		empty := func(row int) bool { return c.Empty != nil && c.Empty[row] }
-		switch c.Type {
-		case table.Integer:
-			list = append(list, s.numbers(c.Name, empty, func(row int) float64 { return float64(c.Integers[row]) },
-				func(row int) string { return strconv.FormatInt(c.Integers[row], 10) }))
-		case table.Number:
-			list = append(list, s.numbers(c.Name, empty, func(row int) float64 { return c.Numbers[row] },
-				func(row int) string { return page.Number(c.Numbers[row]) }))
-		default:
-			list = append(list, column{name: c.Name, text: func(point int32) string { return c.Texts[s.fileRow(point)] }})
+		read := column{name: c.Name, text: func(point int32) string { return c.CellText(s.fileRow(point)) }}
+		if c.Type != table.Text {
+			read.number = func(point int32) float64 {
+				if row := s.fileRow(point); !c.IsEmpty(row) {
+					return c.Number(row)
+				}
+				return math.NaN()
+			}
 		}
+		if c.Type == table.Number {
+			read.text = func(point int32) string {
+				if row := s.fileRow(point); !c.IsEmpty(row) {
+					return page.Number(c.Numbers[row])
+				}
+				return ""
+			}
+		}
+		list = append(list, read)
 	}
 	return list
 }
@@ -349,26 +355,11 @@ func (s *sample) isID(c *table.Column) bool {
 		return false
 	}
 	for _, row := range []int{0, c.Len() / 2, c.Len() - 1} {
-		if strconv.FormatInt(c.Integers[row], 10) != s.RowIDs[row] {
+		if c.CellText(row) != s.RowIDs[row] {
 			return false
 		}
 	}
 	return true
-}
-
-// numbers returns a column of numbers, whose functions take rows of the file; the column takes points.
-func (s *sample) numbers(name string, empty func(row int) bool, value func(row int) float64, written func(row int) string) column {
-	return column{name, func(point int32) float64 {
-		if row := s.fileRow(point); !empty(row) {
-			return value(row)
-		}
-		return math.NaN()
-	}, func(point int32) string {
-		if row := s.fileRow(point); !empty(row) {
-			return written(row)
-		}
-		return ""
-	}}
 }
 
 // profiled returns the columns of the given points, and their labels.

@@ -76,7 +76,8 @@ func (b *builder) costText() string {
 	return ""
 }
 
-// countClasses counts the true classes of the scored points of each cluster; classes are in ascending order.
+// countClasses counts the true classes of the scored points of each cluster; classes are in ascending order, and may
+// have none of these points.
 func (b *builder) countClasses() (classes []string, counts [][]int) {
 	classes = make([]string, slices.Max(b.trueClass)+1)
 	counts = make([][]int, b.k)
@@ -109,19 +110,19 @@ func (b *builder) truth() *page.Section {
 		return section
 	}
 	classes, counts := b.countClasses()
-	order := choose.All[int](len(classes))
+	total := func(class int) (n int) {
+		for _, row := range counts {
+			n += row[class]
+		}
+		return n
+	}
+	order := slices.DeleteFunc(choose.All[int](len(classes)), func(class int) bool { return total(class) == 0 })
 	t := page.NewTable(upperFirst(b.plural())+" of each cluster (down) by their true class (across)", "cluster")
 	t.Wide = true
 	if len(order) > maxShownClasses {
-		total := func(class int) (n int) {
-			for _, row := range counts {
-				n += row[class]
-			}
-			return n
-		}
 		slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(total(y), total(x)) })
+		t.Note = fmt.Sprintf("Shown: the %d largest of %s classes.", maxShownClasses, text.Grouped(len(order)))
 		order = order[:maxShownClasses]
-		t.Note = fmt.Sprintf("Shown: the %d largest of %s classes.", maxShownClasses, text.Grouped(len(classes)))
 	}
 	for _, class := range order {
 		t.Numbers(page.Short(classes[class], 60))

@@ -2,6 +2,7 @@ package page
 
 import (
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -38,6 +39,18 @@ func (t *Table) Numbers(names ...string) *Table {
 
 // Add adds a row, with a cell for each column.
 func (t *Table) Add(cells ...Cell) { t.Rows = append(t.Rows, cells) }
+
+// Drop removes columns, given their names.
+func (t *Table) Drop(names ...string) {
+	for at := len(t.Columns) - 1; at >= 0; at-- {
+		if slices.Contains(names, t.Columns[at].Name) {
+			t.Columns = slices.Delete(t.Columns, at, at+1)
+			for row := range t.Rows {
+				t.Rows[row] = slices.Delete(t.Rows[row], at, at+1)
+			}
+		}
+	}
+}
 
 // Column describes a column.
 type Column struct {
