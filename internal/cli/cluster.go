@@ -66,9 +66,8 @@ func (a *app) printLimits(response *cleavev1.GetLimitsResponse) error {
 
 // limitValue formats a limit.
 func limitValue(limits protoreflect.Message, field protoreflect.FieldDescriptor) string {
-	const none = "none"
 	if !limits.Has(field) {
-		return none
+		return "none"
 	}
 	value := limits.Get(field)
 	if field.Kind() == protoreflect.MessageKind {

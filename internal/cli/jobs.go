@@ -282,10 +282,8 @@ func (a *app) submit(ctx context.Context, flags *submitFlags) error {
 		return err
 	}
 	progress := report.NewProgress(a.stderr, flags.quiet).Localized(prepared.Localize, false)
-	defer func() {
-		progress.End()
-		progress.Failed()
-	}()
+	defer progress.End()
+	defer progress.Failed()
 	spec, data, err := a.inputOf(ctx, c, prepared, progress)
 	if err != nil {
 		return err

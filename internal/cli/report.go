@@ -80,10 +80,7 @@ func (a *app) reportFolder(ctx context.Context, folder string, f *reportFlags) e
 	if err := r.Score(scene.Truth); err != nil {
 		return err
 	}
-	if f.out == "" {
-		f.out = filepath.Join(folder, resultpage.PageFile)
-	}
-	return a.writePage(r, scene, f.out)
+	return a.writePage(r, scene, cmp.Or(f.out, filepath.Join(folder, resultpage.PageFile)))
 }
 
 // scene returns the scene of the data that flags name.
@@ -171,10 +168,7 @@ func (a *app) reportJob(ctx context.Context, c *client.Client, jobID string, f *
 	if err != nil {
 		return err
 	}
-	if f.out == "" {
-		f.out = resultpage.PageFile
-	}
-	return a.writePage(r, s, f.out)
+	return a.writePage(r, s, cmp.Or(f.out, resultpage.PageFile))
 }
 
 // writePage writes the page to a file and prints its path, or to standard output.

@@ -83,16 +83,18 @@ func (p *Progress) UnprintedNotices(all []*cleavev1.Notice) []*cleavev1.Notice {
 
 // Uploading shows on a terminal that data is being sent to the coordinator.
 func (p *Progress) Uploading(rows int, bytes uint64) {
-	if p.width > 0 && !p.quiet {
-		p.draw(fmt.Sprintf("load  sending %s, %s", text.Plural(rows, "row"), text.Bytes(bytes)))
-	}
+	p.loading("sending %s, %s", text.Plural(rows, "row"), text.Bytes(bytes))
 }
 
 // Importing shows on a terminal how far workers are with reading objects.
 func (p *Progress) Importing(now *cleavev1.ImportProgress) {
+	p.loading("%d of %s read by %s, %s", now.GetObjectsRead(), text.Plural(int(now.GetObjects()), "object"),
+		text.Plural(int(now.GetWorkers()), "worker"), text.Plural(int(now.GetRows()), "row"))
+}
+
+func (p *Progress) loading(format string, args ...any) {
 	if p.width > 0 && !p.quiet {
-		p.draw(fmt.Sprintf("load  %d of %s read by %s, %s", now.GetObjectsRead(),
-			text.Plural(int(now.GetObjects()), "object"), text.Plural(int(now.GetWorkers()), "worker"), text.Plural(int(now.GetRows()), "row")))
+		p.draw("load  " + fmt.Sprintf(format, args...))
 	}
 }
 

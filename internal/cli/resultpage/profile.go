@@ -328,8 +328,8 @@ func (s *sample) tableColumns(t *table.Table) (list []column) {
 		}
 		if c.Type == table.Number {
 			read.text = func(point int32) string {
-				if row := s.fileRow(point); !c.IsEmpty(row) {
-					return page.Number(c.Numbers[row])
+				if v := read.number(point); !math.IsNaN(v) {
+					return page.Number(v)
 				}
 				return ""
 			}
@@ -364,10 +364,7 @@ func (s *sample) isID(c *table.Column) bool {
 
 // profiled returns the columns of the given points, and their labels.
 func (s *sample) profiled(points []int32) ([]profile.Column, []int32) {
-	columns, labels := make([]profile.Column, len(s.columns)), make([]int32, len(points))
-	for at, i := range points {
-		labels[at] = s.Labels[i]
-	}
+	columns := make([]profile.Column, len(s.columns))
 	for at, c := range s.columns {
 		columns[at].Name = c.name
 		for _, i := range points {
@@ -378,7 +375,7 @@ func (s *sample) profiled(points []int32) ([]profile.Column, []int32) {
 			}
 		}
 	}
-	return columns, labels
+	return columns, choose.At(s.Labels, points)
 }
 
 // maxMeanValues limits the values in the means of all clusters. Above it, sparse rows are not compared with the means.

@@ -22,17 +22,14 @@ func NewTable(caption string, columns ...string) *Table {
 }
 
 // Words adds columns of text, and returns the table.
-func (t *Table) Words(names ...string) *Table {
-	for _, name := range names {
-		t.Columns = append(t.Columns, Column{Name: name})
-	}
-	return t
-}
+func (t *Table) Words(names ...string) *Table { return t.head(names, false) }
 
 // Numbers adds columns of numbers, and returns the table.
-func (t *Table) Numbers(names ...string) *Table {
+func (t *Table) Numbers(names ...string) *Table { return t.head(names, true) }
+
+func (t *Table) head(names []string, numbers bool) *Table {
 	for _, name := range names {
-		t.Columns = append(t.Columns, Column{Name: name, Numbers: true})
+		t.Columns = append(t.Columns, Column{Name: name, Numbers: numbers})
 	}
 	return t
 }
