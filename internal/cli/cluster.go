@@ -285,6 +285,7 @@ func (a *app) backup(ctx context.Context, c *client.Client, path string) error {
 		path, head.Revision, text.Plural(head.Blobs, "blob"), text.Bytes(head.Bytes), path)
 }
 
+// wouldOverwrite returns the error for a backup whose file exists: it may be the only other copy of the state.
 func wouldOverwrite(path string) error {
 	return fault.Invalid("WOULD_OVERWRITE", "%s already exists and is not overwritten; choose another --out", path)
 }

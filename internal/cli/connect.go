@@ -303,7 +303,8 @@ func oneArgument(args []string, what string) (string, error) {
 	return args[0], nil
 }
 
-// candidate is something that a shortened id may stand for.
+// candidate is something that a shortened id may stand for. about is printed: what other users chose is escaped in it,
+// by text.OneLine.
 type candidate struct {
 	id, about string
 	names     []string // other names for it
@@ -401,7 +402,7 @@ func workerID(ctx context.Context, c *client.Client, given string) (string, erro
 		if w.GetName() == given {
 			return given, nil // the coordinator reports if several workers have the name
 		}
-		all = append(all, candidate{w.GetWorkerId(), w.GetName(), []string{w.GetName()}})
+		all = append(all, candidate{w.GetWorkerId(), text.OneLine(w.GetName()), []string{w.GetName()}})
 	}
 	return pick("worker", given, all)
 }

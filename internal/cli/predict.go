@@ -414,6 +414,7 @@ func neighborPredictor(f *predictFlags, result *cleavev1.Result, run *report.Rep
 	return &predictor{clusters: int(result.GetK()), columns: jobflags.ColumnsOf(points), header: trained.Header, assign: assign}, nil
 }
 
+// kernelMatrixError returns the error for a run on a kernel matrix, which says nothing about other points.
 func kernelMatrixError(f *predictFlags) error {
 	return fault.Invalid("NO_MODEL", "%s: a kernel matrix cannot assign new points; cluster old and new ones together", f.model)
 }

@@ -56,7 +56,8 @@ func (a *app) rerunCommand() *cobra.Command {
 	return cmd
 }
 
-// recorded is a run that was read from its output folder.
+// recorded is a run that was read from its output folder. It is compared with another by its labels and its objective;
+// scores, pictures and times are not part of the promise.
 type recorded struct {
 	dir    string
 	result *cleavev1.Result

@@ -114,7 +114,8 @@ func (a *app) checkSweep(f *sweepFlags) ([]jobflags.Combination, error) {
 	return combinations, nil
 }
 
-// sweep is a running sweep. Its jobs run concurrently; mu guards results, except for Known.
+// sweep is a running sweep. Its jobs run concurrently; mu guards results, except for Known. The options of a
+// job have the values of one combination at a time, so that only the goroutine that prepares jobs reads them.
 type sweep struct {
 	app    *app
 	flags  *sweepFlags

@@ -154,6 +154,7 @@ func (s *sample) profile(cluster, size int, traits []profile.Trait) page.Profile
 	return page.Profile{Cluster: cluster, Class: s.clusterClass(cluster), Size: s.counted(size), Summary: summary, Table: t}
 }
 
+// upperFirst begins a text with a capital letter, in any script.
 func upperFirst(words string) string {
 	_, size := utf8.DecodeRuneInString(words)
 	return strings.ToUpper(words[:size]) + words[size:]
@@ -271,7 +272,8 @@ func (s *sample) addRow(t *page.Table, point int32, columns []int, more ...page.
 	t.Add(cells...)
 }
 
-// column gives access to the values of one data column by point.
+// column gives access to the values of one data column by point of the sample. It keeps the table of the sample alive,
+// and copies nothing.
 type column struct {
 	name   string                    // as in the file, in any script
 	number func(point int32) float64 // NaN if missing; nil for a column of texts

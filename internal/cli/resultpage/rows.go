@@ -20,7 +20,8 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// space tells where rows lie among the clusters, as the run compared them.
+// space tells where rows lie among the clusters, as the run compared them. Rows are points of the sample. rows and
+// silhouettes have the same length, 0 for a graph; places may be of other rows, since they are cheaper.
 type space struct {
 	words       string          // "by distances in the columns"
 	graph       bool            // distances are shares of edges; there are no silhouettes
@@ -180,6 +181,7 @@ func (p *part) hasConfidence() bool {
 	return p.Rows != nil && len(p.Rows.Confidence) == len(p.Labels) && len(p.Labels) > 0 && p.k > 1
 }
 
+// confidenceText writes a confidence with two decimals.
 func confidenceText(confidence float64) string {
 	if math.IsNaN(confidence) {
 		return "unknown"
