@@ -46,10 +46,10 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	return code
 }
 
-// isUnknownCommand reports whether the arguments begin with an unknown command. Names that begin with "__" belong to
-// cobra.
+// isUnknownCommand reports whether the arguments begin with an unknown command. The command help, and names that begin
+// with "__", belong to cobra.
 func isUnknownCommand(program *cobra.Command, args []string) bool {
-	if len(args) == 0 || strings.HasPrefix(args[0], "-") || strings.HasPrefix(args[0], "__") {
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") || strings.HasPrefix(args[0], "__") || args[0] == "help" {
 		return false
 	}
 	found, _, err := program.Find(args)
@@ -82,9 +82,13 @@ var otherNames = map[string][]string{
 	"run": {"cluster", "fit", "train", "start"}, "list": {"jobs", "ls", "ps"}, "get": {"job", "status", "show"}, "evaluate": {"score", "test"}, "predict": {"assign", "label"},
 }
 
-// warn prints a message to standard error, after the name of the program.
+// warn prints a message to standard error, after the name of the program. On a terminal it replaces a line of progress.
 func (a *app) warn(format string, args ...any) {
-	fmt.Fprintf(a.stderr, "cleave: "+format+"\n", args...)
+	message, width := fmt.Sprintf("cleave: "+format, args...), shell.Terminal(a.stderr)
+	if width > 0 {
+		message = "\r\x1b[K" + shell.Hanging(message, width)
+	}
+	fmt.Fprintln(a.stderr, message)
 }
 
 // notify prints notices to standard error.

@@ -66,9 +66,8 @@ func (a *app) printLimits(response *cleavev1.GetLimitsResponse) error {
 
 // limitValue formats a limit.
 func limitValue(limits protoreflect.Message, field protoreflect.FieldDescriptor) string {
-	const none = "none"
 	if !limits.Has(field) {
-		return none
+		return "none"
 	}
 	value := limits.Get(field)
 	if field.Kind() == protoreflect.MessageKind {
@@ -194,20 +193,22 @@ func (a *app) storedCommand(s stored) *cobra.Command {
 	return cmd
 }
 
-func datasetCandidates(ctx context.Context, c *client.Client) (all []candidate, err error) {
+func datasetCandidates(ctx context.Context, c *client.Client) ([]candidate, error) {
 	listed, err := c.ListDatasets(ctx)
-	for _, d := range listed {
-		all = append(all, candidate{id: d.GetDatasetId(), about: text.OneLine(d.GetDisplayName())})
-	}
-	return all, err
+	return candidates(listed, (*cleavev1.Dataset).GetDatasetId), err
 }
 
-func tableCandidates(ctx context.Context, c *client.Client) (all []candidate, err error) {
+func tableCandidates(ctx context.Context, c *client.Client) ([]candidate, error) {
 	listed, err := c.ListTables(ctx)
-	for _, t := range listed {
-		all = append(all, candidate{id: t.GetTableId(), about: text.OneLine(t.GetDisplayName())})
+	return candidates(listed, (*cleavev1.Table).GetTableId), err
+}
+
+// candidates returns what ids of stored data may stand for.
+func candidates[T interface{ GetDisplayName() string }](listed []T, id func(T) string) (all []candidate) {
+	for _, item := range listed {
+		all = append(all, candidate{id: id(item), about: text.OneLine(item.GetDisplayName())})
 	}
-	return all, err
+	return all
 }
 
 func (a *app) listDatasets(ctx context.Context, c *client.Client, asJSON bool) error {
@@ -284,6 +285,7 @@ func (a *app) backup(ctx context.Context, c *client.Client, path string) error {
 		path, head.Revision, text.Plural(head.Blobs, "blob"), text.Bytes(head.Bytes), path)
 }
 
+// wouldOverwrite returns the error for a backup whose file exists: it may be the only other copy of the state.
 func wouldOverwrite(path string) error {
 	return fault.Invalid("WOULD_OVERWRITE", "%s already exists and is not overwritten; choose another --out", path)
 }

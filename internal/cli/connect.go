@@ -197,8 +197,9 @@ func noDataArgument(cmd *cobra.Command, args []string) error {
 	return shell.FlagsOnly(cmd, args)
 }
 
-// prepare makes a job of the flags and prints its notices. c is nil if there is no coordinator yet.
-func (a *app) prepare(ctx context.Context, f *jobflags.Flags, c *client.Client) (*jobflags.Job, error) {
+// prepare makes a job of the flags and prints its notices. c is nil if there is no coordinator yet. If a report will
+// list the notices, a terminal shows only the first, so that the output of a run fits on a screen.
+func (a *app) prepare(ctx context.Context, f *jobflags.Flags, c *client.Client, reported bool) (*jobflags.Job, error) {
 	var describe func(ctx context.Context, datasetID string) (*cleavev1.Dataset, error)
 	if c != nil {
 		describe = c.DescribeDataset
@@ -207,7 +208,7 @@ func (a *app) prepare(ctx context.Context, f *jobflags.Flags, c *client.Client) 
 	if err != nil {
 		return nil, err
 	}
-	a.notify(j.AllNotices(c != nil)...)
+	a.notify(j.AllNotices(c != nil, reported && shell.Terminal(a.stderr) > 0)...)
 	return j, nil
 }
 
@@ -302,7 +303,8 @@ func oneArgument(args []string, what string) (string, error) {
 	return args[0], nil
 }
 
-// candidate is something that a shortened id may stand for.
+// candidate is something that a shortened id may stand for. about is printed: what other users chose is escaped in it,
+// by text.OneLine.
 type candidate struct {
 	id, about string
 	names     []string // other names for it
@@ -400,7 +402,7 @@ func workerID(ctx context.Context, c *client.Client, given string) (string, erro
 		if w.GetName() == given {
 			return given, nil // the coordinator reports if several workers have the name
 		}
-		all = append(all, candidate{w.GetWorkerId(), w.GetName(), []string{w.GetName()}})
+		all = append(all, candidate{w.GetWorkerId(), text.OneLine(w.GetName()), []string{w.GetName()}})
 	}
 	return pick("worker", given, all)
 }

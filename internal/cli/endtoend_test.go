@@ -304,8 +304,8 @@ func TestAServerGivesTheSameAsAnEmbeddedRun(t *testing.T) {
 	if out := succeed(t, "watch "+at); !strings.HasSuffix(out, "SUCCEEDED: CONVERGED\n") || !strings.HasPrefix(out, "iteration 0: ") {
 		t.Errorf("watch: %s", out)
 	}
-	if r := invoke(t, "result --quiet --out fetched --truth g/truth.csv "+at); r.code != 0 || !strings.Contains(r.stderr, "clusters.svg was not drawn") {
-		t.Errorf("result: exit code %d, %s", r.code, r.stderr)
+	if r := invoke(t, "result --quiet --out fetched --truth g/truth.csv "+at); r.code != 0 || !strings.Contains(r.stderr, "clusters.svg was not drawn") || r.stdout != "" {
+		t.Errorf("result: exit code %d, %s%s", r.code, r.stdout, r.stderr)
 	}
 	succeed(t, "result --quiet --out fetched --truth g/truth.csv --data g/data.csv "+at)
 	for _, name := range []string{"labels.csv", "objective.svg", "clusters.svg"} {

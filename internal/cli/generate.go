@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -269,7 +270,7 @@ func (a *app) generateAffinity(ctx context.Context, path string, f *affinityFlag
 	edges := 0
 	err = report.WriteFolder(ctx, f.out, []report.File{
 		{Name: "edges.csv", Write: func(w io.Writer) error {
-			return format.WriteEdgesOf(interruptible{ctx, w}, counted(affinity.Edges(p), &edges))
+			return cmp.Or(format.WriteEdgesOf(w, counted(ctx, affinity.Edges(p), &edges)), ctx.Err())
 		}},
 		{Name: "constraints.csv", Write: func(w io.Writer) error { return format.WriteConstraints(w, constraints) }},
 		{Name: "picture.csv", Write: func(w io.Writer) error {
@@ -317,26 +318,14 @@ func (f *affinityFlags) constraints(p *segment.Picture) ([]constraint.Constraint
 	return constraints, fault.Wrap(err, "%s", f.boxes)
 }
 
-// counted counts the values of a sequence as they are used.
-func counted[T any](sequence iter.Seq[T], count *int) iter.Seq[T] {
+// counted counts the values of a sequence as they are used. The sequence ends early when ctx ends: writing the edges of
+// a large picture takes long.
+func counted[T any](ctx context.Context, sequence iter.Seq[T], count *int) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for v := range sequence {
-			if *count++; !yield(v) {
+			if *count++; ctx.Err() != nil || !yield(v) {
 				return
 			}
 		}
 	}
-}
-
-// interruptible is a writer that fails when its context ends. Writing the edges of a large picture takes long.
-type interruptible struct {
-	ctx context.Context
-	w   io.Writer
-}
-
-func (i interruptible) Write(p []byte) (int, error) {
-	if err := i.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return i.w.Write(p)
 }

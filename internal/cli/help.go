@@ -198,10 +198,7 @@ func orFiles(complete proposals) proposals {
 func (a *app) proposed(list func(ctx context.Context, c *client.Client) ([]candidate, error)) proposals {
 	return func(cmd *cobra.Command, _ []string, _ string) (found []string, _ cobra.ShellCompDirective) {
 		const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
-		server, err := cmd.Flags().GetString("server")
-		if err != nil {
-			return nil, directive
-		}
+		server, _ := cmd.Flags().GetString("server") // every command with ids has it
 		c, err := a.remote(server)
 		if err != nil {
 			return nil, directive
@@ -210,10 +207,7 @@ func (a *app) proposed(list func(ctx context.Context, c *client.Client) ([]candi
 		c.Warn = nil // a warning would appear within the command line
 		ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
 		defer cancel()
-		all, err := list(ctx, c)
-		if err != nil {
-			return nil, directive
-		}
+		all, _ := list(ctx, c)
 		for _, candidate := range all {
 			found = append(found, candidate.id+"\t"+candidate.about)
 		}

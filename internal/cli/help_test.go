@@ -142,6 +142,12 @@ func TestDidYouMean(t *testing.T) {
 	}
 }
 
+func TestHelpCommand(t *testing.T) {
+	if asked, flag := succeed(t, "help run"), succeed(t, "run --help"); asked != flag {
+		t.Errorf("cleave help run prints\n%s", asked)
+	}
+}
+
 func TestVersionOfTheProgram(t *testing.T) {
 	for _, args := range []string{"--version", "version"} {
 		if out := succeed(t, args); !strings.HasPrefix(out, "cleave ") || !strings.Contains(out, "commit ") || !strings.Contains(out, "go1.") {

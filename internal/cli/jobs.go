@@ -277,12 +277,13 @@ func (a *app) submit(ctx context.Context, flags *submitFlags) error {
 	}
 	defer c.Close()
 	flags.job.Stream, flags.job.Import = true, true
-	prepared, err := a.prepare(ctx, flags.job, c)
+	prepared, err := a.prepare(ctx, flags.job, c, false)
 	if err != nil {
 		return err
 	}
-	progress := report.NewProgress(a.stderr, flags.quiet)
+	progress := report.NewProgress(a.stderr, flags.quiet).Localized(prepared.Localize, false)
 	defer progress.End()
+	defer progress.Failed()
 	spec, data, err := a.inputOf(ctx, c, prepared, progress)
 	if err != nil {
 		return err

@@ -28,6 +28,7 @@ func (f *truthFlags) add(set *pflag.FlagSet) {
 	set.StringVar(&f.scoreOn, "score-on", "", "score only the points listed in this `FILE` (index)")
 }
 
+// check refuses --score-on without a truth. It reads no file.
 func (f *truthFlags) check() error {
 	if f.scoreOn != "" && f.file == "" {
 		return shell.Usage("--score-on requires --truth")
@@ -133,7 +134,8 @@ func intoFolder(path string, do func(out *report.OutputDir) error) error {
 	return out.Succeed()
 }
 
-// delivered is a result whose labels and files are written. What is printed about it comes after that.
+// delivered is a result whose labels and files are written. What is printed about it comes after that, so that
+// output that cannot be printed costs no file.
 type delivered struct {
 	report  *report.Report
 	notices []*cleavev1.Notice // those that were not printed during the run

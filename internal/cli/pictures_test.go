@@ -2,11 +2,11 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"image"
 	"image/png"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,16 +70,26 @@ func TestPicturesOfTheGuide(t *testing.T) {
 	openImage(t, "halves/segments.png")
 }
 
-func TestAWriterEndsWithItsContext(t *testing.T) {
+// Edges are counted, and end with the context: the file is then not written.
+func TestEdgesEndWithTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	var written strings.Builder
-	w := interruptible{ctx, &written}
-	if _, err := w.Write([]byte("a")); err != nil {
-		t.Error(err)
+	defer cancel()
+	count, used := 0, 0
+	for range counted(ctx, slices.Values([]int{1, 2, 3}), &count) {
+		if used++; used == 2 {
+			cancel()
+		}
 	}
-	cancel()
-	if _, err := w.Write([]byte("b")); !errors.Is(err, context.Canceled) || written.String() != "a" {
-		t.Errorf("%q was written, %v", written.String(), err)
+	if used != 2 {
+		t.Errorf("%d values were used after the second ended the context", used)
+	}
+	t.Chdir(t.TempDir())
+	succeed(t, "generate picture --out p")
+	if r := invokeIn(ctx, "generate image-affinity p/picture.png --out g", func(string) string { return "" }); r.code != 130 {
+		t.Errorf("exit code %d: %s", r.code, r.stderr)
+	}
+	if _, err := os.Stat("g/edges.csv"); !os.IsNotExist(err) {
+		t.Errorf("a part of the edges is there: %v", err)
 	}
 }
 

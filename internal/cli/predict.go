@@ -37,7 +37,7 @@ type predictFlags struct {
 	trainedOn, weights string // files of the run, for a model that needs its points
 	server             *string
 	data               *jobflags.NewPointsFlags
-	out                string // a file; "" for standard output
+	out                string // a file; "" or onStdout for standard output
 	join               bool   // write the rows of the table, too
 	format             *jobflags.OptionFlag
 }
@@ -133,7 +133,7 @@ func (a *app) predict(ctx context.Context, flags *predictFlags) error {
 		rows.Distance, rows.Margin, rows.Confidence = restore(scores.Distance), restore(scores.Margin), restore(scores.Confidence)
 	}
 	write := func(w io.Writer) error { return report.WriteLabelRows(w, labels, rows) }
-	if flags.out == "" {
+	if flags.out == "" || flags.out == onStdout {
 		return write(a.stdout)
 	}
 	if err := format.WriteFile(flags.out, write); err != nil {
@@ -414,6 +414,7 @@ func neighborPredictor(f *predictFlags, result *cleavev1.Result, run *report.Rep
 	return &predictor{clusters: int(result.GetK()), columns: jobflags.ColumnsOf(points), header: trained.Header, assign: assign}, nil
 }
 
+// kernelMatrixError returns the error for a run on a kernel matrix, which says nothing about other points.
 func kernelMatrixError(f *predictFlags) error {
 	return fault.Invalid("NO_MODEL", "%s: a kernel matrix cannot assign new points; cluster old and new ones together", f.model)
 }

@@ -39,7 +39,7 @@ func (a *app) reportCommand() *cobra.Command {
 	f.data.Stdin = a.stdin
 	set.StringVar(&f.constraints, "constraints", "", "the constraints of the run in this `FILE`, for a folder")
 	f.truth.add(set)
-	set.StringVar(&f.out, "out", "", "write the page to this `FILE`; default: report.html in DIR, or here")
+	set.StringVar(&f.out, "out", "", "write the page to this `FILE`, - for standard output; default: report.html in DIR, or here")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := f.truth.check(); err != nil {
 			return err
@@ -80,10 +80,7 @@ func (a *app) reportFolder(ctx context.Context, folder string, f *reportFlags) e
 	if err := r.Score(scene.Truth); err != nil {
 		return err
 	}
-	if f.out == "" {
-		f.out = filepath.Join(folder, resultpage.PageFile)
-	}
-	return a.writePage(r, scene, f.out)
+	return a.writePage(r, scene, cmp.Or(f.out, filepath.Join(folder, resultpage.PageFile)))
 }
 
 // scene returns the scene of the data that flags name.
@@ -171,16 +168,16 @@ func (a *app) reportJob(ctx context.Context, c *client.Client, jobID string, f *
 	if err != nil {
 		return err
 	}
-	if f.out == "" {
-		f.out = resultpage.PageFile
-	}
-	return a.writePage(r, s, f.out)
+	return a.writePage(r, s, cmp.Or(f.out, resultpage.PageFile))
 }
 
-// writePage writes the page and prints its path.
+// writePage writes the page to a file and prints its path, or to standard output.
 func (a *app) writePage(r *report.Report, s report.Scene, path string) error {
 	if s.Data == nil {
 		a.warn("without the data (--data, --graph or --kernel-matrix) the page has no picture of the clusters and does not describe how they differ")
+	}
+	if path == onStdout {
+		return resultpage.Write(a.stdout, r, s)
 	}
 	if err := format.WriteFile(path, func(w io.Writer) error { return resultpage.Write(w, r, s) }); err != nil {
 		return err

@@ -56,7 +56,8 @@ func (a *app) rerunCommand() *cobra.Command {
 	return cmd
 }
 
-// recorded is a run that was read from its output folder.
+// recorded is a run that was read from its output folder. It is compared with another by its labels and its objective;
+// scores, pictures and times are not part of the promise.
 type recorded struct {
 	dir    string
 	result *cleavev1.Result
@@ -67,7 +68,10 @@ type recorded struct {
 // rerun repeats the run in a folder and fails if the result differs in a single bit. A run of this command line is
 // repeated from its files; a job that was submitted is repeated by the coordinator, which has its data.
 func (a *app) rerun(ctx context.Context, dir string, f *rerunFlags) error {
-	if f.out != "" && sameFolder(f.out, dir) {
+	switch {
+	case f.out == onStdout:
+		return shell.Usage("--out - does not apply to rerun, which prints how the results compare; give a folder")
+	case f.out != "" && report.SameFolder(f.out, dir):
 		return shell.Usage("--out %s is the folder of the run itself; give another one", f.out)
 	}
 	before, err := loadRecorded(dir)
@@ -89,16 +93,6 @@ func (a *app) rerun(ctx context.Context, dir string, f *rerunFlags) error {
 		return err
 	}
 	return before.compare(a.stdout, again)
-}
-
-// sameFolder reports whether two paths lead to the same folder, which exists.
-func sameFolder(a, b string) bool {
-	first, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	second, err := os.Stat(b)
-	return err == nil && os.SameFile(first, second)
 }
 
 // loadRecorded reads what a run recorded about itself.

@@ -58,8 +58,10 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 	if err != nil {
 		return err
 	}
-	if !f.output.summarizes() { // a summary includes them
-		for _, warning := range r.Result.GetWarnings() {
+	silent := f.output.quiet && f.output.out != ""
+	if silent || !f.output.summarizes() { // a summary includes them; whoever created the job was told how its table is read
+		answer, _ := wire.SplitNotices(r.Result.GetWarnings())
+		for _, warning := range answer {
 			fmt.Fprintf(a.stderr, "warning: %s\n", warning.GetMessage())
 		}
 	}
@@ -71,7 +73,7 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 		}
 		return errors.Join(a.deliver(ctx, d, s, out, &f.output, f.output.labels(s.Table)), a.saveNeighborGraph(ctx, c, jobID, f.output.saveGraph))
 	})
-	if err != nil {
+	if err != nil || silent && !f.output.json {
 		return err
 	}
 	return a.printResult(d, &f.output)

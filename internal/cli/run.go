@@ -39,10 +39,12 @@ const (
 	cancelOnTerm = "cancel"
 )
 
+// addRequestIDFlag declares --request-id. Given but empty, it is refused by errEmptyRequestID.
 func addRequestIDFlag(set *pflag.FlagSet, id *string) {
 	set.StringVar(id, "request-id", "", "a `TEXT` that identifies this job on its coordinator: the same command again continues with the same job")
 }
 
+// addWorkersFlag declares --workers, which asks for an embedded cluster even where a login names a coordinator.
 func addWorkersFlag(set *pflag.FlagSet) *jobflags.OptionFlag {
 	return jobflags.NewWhole(embeddedWorkers, 1, 1024).Declare(set, "workers", "number of workers on this machine")
 }
@@ -61,6 +63,8 @@ func (a *app) runCommand() (cmd *cobra.Command, f *runFlags) {
 	return cmd, f
 }
 
+// run runs a job and prints its result. An error that concerns a part of the result, such as a time limit or a truth
+// of another length, is returned after the rest was written and printed.
 func (a *app) run(ctx context.Context, f *runFlags) error {
 	if err := cmp.Or(f.truth.check(), f.output.check(&f.job.DataFlags), f.checkRequestID()); err != nil {
 		return err
@@ -94,10 +98,17 @@ func (a *app) runJob(ctx context.Context, f *runFlags, summarized bool) (d *deli
 }
 
 // runInto is runJob with an output folder, which may be nil, and a coordinator. It starts an embedded one if c is nil.
+//
+// Files are read, and mistakes in them reported, before anything is uploaded. From the moment that the job has ended,
+// its result must reach the user: whatever fails after that is kept in late and does not stop the rest, except for
+// fetching the result and writing the folder themselves. The progress ends before anything else is printed.
 func (a *app) runInto(ctx context.Context, out *report.OutputDir, flags *runFlags, c *client.Client, summarized bool) (d *delivered, err error) {
 	id := ""
 	defer func() { err = flags.detached(ctx, id, err) }()
-	job, err := a.prepare(ctx, flags.job, c)
+	if err := out.Spare(flags.job.NamedFiles(a.command.directory), a.command.directory); err != nil {
+		return nil, err
+	}
+	job, err := a.prepare(ctx, flags.job, c, out != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -272,7 +283,7 @@ func (a *app) plan(ctx context.Context, f *planFlags) error {
 		defer c.Close()
 	}
 	f.job.Import = true
-	j, err := a.prepare(ctx, f.job, c)
+	j, err := a.prepare(ctx, f.job, c, false)
 	if err != nil {
 		return err
 	}

@@ -129,7 +129,11 @@ func TestARunByAClassifier(t *testing.T) {
 	}
 	labels := labelsByID(clitest.Read(t, "o/labels.csv"))
 	address := startServe(t, "--workers 2 --data-dir state")
-	id := strings.TrimSpace(succeed(t, "submit --wait "+job+" --server "+address))
+	submitted := invoke(t, "submit --wait "+job+" --server "+address)
+	if !strings.Contains(submitted.stderr, fmt.Sprintf("p%d, ", wrong)) {
+		t.Errorf("the suspect is not named by its id: %s", submitted.stderr)
+	}
+	id := strings.TrimSpace(submitted.stdout)
 	for _, how := range []string{"--model o", "--job " + id + " --server " + address} {
 		predicted, same := labelsByID(succeed(t, "predict --data d.csv "+how)), 0
 		for row, label := range predicted {

@@ -114,7 +114,8 @@ func (a *app) checkSweep(f *sweepFlags) ([]jobflags.Combination, error) {
 	return combinations, nil
 }
 
-// sweep is a running sweep. Its jobs run concurrently; mu guards results, except for Known.
+// sweep is a running sweep. Its jobs run concurrently; mu guards results, except for Known. The options of a
+// job have the values of one combination at a time, so that only the goroutine that prepares jobs reads them.
 type sweep struct {
 	app    *app
 	flags  *sweepFlags
@@ -177,7 +178,7 @@ func (s *sweep) prepare(ctx context.Context, c jobflags.Combination, first bool)
 		return row, nil, nil, err
 	}
 	if first { // the others would say the same
-		s.app.notify(j.AllNotices(s.client.Remote())...)
+		s.app.notify(j.AllNotices(s.client.Remote(), false)...)
 	}
 	truth, err := j.LoadTruth(f.truth.file, f.truth.scoreOn)
 	if err != nil {

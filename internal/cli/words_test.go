@@ -189,3 +189,12 @@ func TestPredictWords(t *testing.T) {
 		}
 	}
 }
+
+// Rows without a class are not compared with the truth: they have no ring in the map, and are no class.
+func TestRowsWithoutAClassHaveNoTruth(t *testing.T) {
+	clitest.Folder(t, map[string]string{"d.csv": "x,y,kind\n0,0,a\n0,1,a\n1,0,\n1,1,a\n9,9,b\n9,8,b\n8,9,\n8,8,b\n"})
+	out := succeed(t, "run --data d.csv --k 2 --algorithm kmeans --label-column kind --label-as truth --out o")
+	if page := clitest.Read(t, "o/report.html"); !strings.Contains(out, "ARI         1.0000") || strings.Contains(page, "true class differs") || !strings.Contains(page, "on 6 rows") {
+		t.Errorf("rows without a class are compared with the truth:\n%s", out)
+	}
+}

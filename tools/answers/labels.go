@@ -145,7 +145,7 @@ func (p Page) writeLabels(b *strings.Builder, now time.Time) {
 			if len(in) == 0 {
 				continue
 			}
-			line := []string{fmt.Sprintf("%d %%", percent), fmt.Sprint(len(in)), group}
+			line := []string{fmt.Sprintf("%d%%", percent), fmt.Sprint(len(in)), group}
 			for _, method := range methods {
 				line = append(line, x.meanOver(in, method, fmt.Sprint(percent)))
 			}
@@ -168,7 +168,7 @@ func (p Page) writeLabels(b *strings.Builder, now time.Time) {
 	b.WriteString("\nSet by set, the farthest behind first:\n")
 	measure.Head(b, append(append([]string{"set", "data", "labels"}, methods...), "seeds kept", "method")...)
 	for _, c := range byBehind(cells) {
-		line := []string{c.set, c.kind, fmt.Sprintf("%d %%", c.m), c.text()}
+		line := []string{c.set, c.kind, fmt.Sprintf("%d%%", c.m), c.text()}
 		for _, method := range methods[1:] {
 			line = append(line, optional(x.mean(c.place, method, nil)))
 		}

@@ -226,7 +226,14 @@ def test_the_report_and_the_picture(tmp_path, blobs, pairs):
     assert report._repr_html_().startswith("<iframe srcdoc=")
     assert "Cleave(n_clusters=4)" in Cleave(4)._repr_mimebundle_()["text/html"]
     frame = pd.read_csv(CUSTOMERS, sep=";", decimal=",")
-    assert "satisfaction" in Cleave(3).fit(frame).report().html
+    described = Cleave(3).fit(frame).report()
+    assert "satisfaction" in described.html and ".svg" not in described.summary  # the files are gone
+
+
+def test_errors_of_the_server_name_parameters():
+    with pytest.raises(InvalidInputError, match="or use categorical x to make") as error:
+        Cleave(2).fit(pd.DataFrame({"x": ["1.5", "2.5", "much", "3.5", "4.5"]}))
+    assert "--" not in error.value.message and error.value.reason == "NOT_A_NUMBER"
 
 
 def test_a_token_is_not_printed():

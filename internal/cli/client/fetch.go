@@ -147,25 +147,20 @@ func (c *Client) fetchLabels(ctx context.Context, request *cleavev1.GetLabelsReq
 	return err
 }
 
-func appendLabels(labels []int32, first uint32, more []uint32) ([]int32, error) {
-	if int(first) != len(labels) {
-		return nil, fmt.Errorf("the coordinator sent labels from row %d, expected row %d", first, len(labels))
-	}
-	for _, label := range more {
-		labels = append(labels, int32(label))
-	}
-	return labels, nil
-}
-
 // joinPrediction joins the parts of a prediction, which may include distances and margins, and confidences by a
 // mixture.
 func joinPrediction(next func() (*cleavev1.PredictJobResponse, error)) (*clustering.Prediction, error) {
 	p, scores := &clustering.Prediction{}, &clustering.RowScores{Measure: clustering.MeasureDistortion}
-	err := wire.Receive(next, func(part *cleavev1.PredictJobResponse) (err error) {
-		p.Labels, err = appendLabels(p.Labels, part.GetFirstIndex(), part.GetLabels())
+	err := wire.Receive(next, func(part *cleavev1.PredictJobResponse) error {
+		if first := int(part.GetFirstIndex()); first != len(p.Labels) {
+			return fmt.Errorf("the coordinator sent labels from row %d, expected row %d", first, len(p.Labels))
+		}
+		for _, label := range part.GetLabels() {
+			p.Labels = append(p.Labels, int32(label))
+		}
 		scores.Distance, scores.Margin = append(scores.Distance, part.GetDistances()...), append(scores.Margin, part.GetMargins()...)
 		scores.Confidence = append(scores.Confidence, part.GetConfidences()...)
-		return err
+		return nil
 	})
 	if err != nil {
 		return nil, err

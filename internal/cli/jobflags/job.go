@@ -109,14 +109,19 @@ func (j *Job) Request(spec *cleavev1.JobSpec, requestID string) *cleavev1.Create
 }
 
 // AllNotices returns what to tell the user before the job begins. A remote coordinator reports how columns became
-// features, so that part is left out if remote is set.
-func (j *Job) AllNotices(remote bool) []string {
+// features, so that part is left out if remote is set. If brief is set, the report will list the notices about the
+// table, and of many only the first are returned.
+func (j *Job) AllNotices(remote, brief bool) []string {
+	const few = 4
 	var all []string
 	if j.Table != nil {
 		all = append(all, j.Table.Notices...)
 		if !remote {
 			all = append(all, j.Table.Fitted...)
 		}
+	}
+	if more := len(all) - few; brief && more > 1 {
+		all = append(all[:few:few], fmt.Sprintf("and %d more guesses about the table; report.html has all of them", more))
 	}
 	all = append(all, j.Notices...)
 	if j.Chosen != "" {

@@ -331,6 +331,30 @@ type Truth struct {
 	ScoreOn []int32  // the points to score; nil means all
 }
 
+// Scored returns for each point whether it is scored.
+func (t *Truth) Scored() []bool {
+	scored := slices.Repeat([]bool{t.ScoreOn == nil}, len(t.Labels))
+	for _, point := range t.ScoreOn {
+		scored[point] = true
+	}
+	return scored
+}
+
+// At returns the truth about some points, numbered by their places in the list. It may score none of them.
+func (t *Truth) At(points []int32) *Truth {
+	some := &Truth{Labels: choose.At(t.Labels, points), Classes: t.Classes}
+	if t.ScoreOn == nil {
+		return some
+	}
+	some.ScoreOn = []int32{}
+	for at, scored := range choose.At(t.Scored(), points) {
+		if scored {
+			some.ScoreOn = append(some.ScoreOn, int32(at))
+		}
+	}
+	return some
+}
+
 // LoadTruth reads true labels and the points to score. It returns nil if the path is "".
 func LoadTruth(in format.Input, scoreOn string, rows int, naming table.Naming) (*Truth, error) {
 	if in.Path == "" {
@@ -344,22 +368,19 @@ func LoadTruth(in format.Input, scoreOn string, rows int, naming table.Naming) (
 		return nil, err
 	}
 	t := &Truth{Labels: labels, Classes: naming.Classes.Names}
-	return t, t.loadScoreOn(scoreOn, naming.IDs)
-}
-
-// loadScoreOn reads the points to score, unless path is "".
-func (t *Truth) loadScoreOn(path string, ids *table.IDs) (err error) {
-	if path == "" {
-		return nil
+	if scoreOn == "" {
+		return t, nil
 	}
-	if _, t.ScoreOn, err = format.LoadNamed(format.Input{Path: path}, table.Indices, len(t.Labels), table.Naming{IDs: ids}); err == nil && len(t.ScoreOn) == 0 {
-		err = fault.Invalid("NOTHING_TO_SCORE", "%s: the file names no point to score", path)
+	_, t.ScoreOn, err = format.LoadNamed(format.Input{Path: scoreOn}, table.Indices, len(labels), table.Naming{IDs: naming.IDs})
+	if err == nil && len(t.ScoreOn) == 0 {
+		err = fault.Invalid("NOTHING_TO_SCORE", "%s: the file names no point to score", scoreOn)
 	}
-	return err
+	return t, err
 }
 
 // LoadTruth returns the true labels of the job's points, from a file or the label column, or nil if there are none.
-// Before the rows of a streamed table are sent, it only checks the files and returns nil.
+// scoreOn is "" without a file of truths. Before the rows of a streamed table are sent, it only checks the files and
+// returns nil.
 func (j *Job) LoadTruth(path, scoreOn string) (*Truth, error) {
 	if j.Stream() != nil && j.Rows == 0 {
 		if path == StandardInput {
@@ -369,16 +390,10 @@ func (j *Job) LoadTruth(path, scoreOn string) (*Truth, error) {
 		return nil, err
 	}
 	t, err := LoadTruth(format.Input{Path: path, Stdin: j.stdin}, scoreOn, j.Filter.FileRows(j.Rows), j.naming())
-	if err == nil && t == nil && j.columnTruth != nil {
-		t = j.columnTruth
-		if scoreOn != "" {
-			err = t.loadScoreOn(scoreOn, j.naming().IDs)
-		}
-	}
 	if err != nil {
 		return nil, err
 	}
-	return j.Filter.Truth(t)
+	return j.Filter.Truth(cmp.Or(t, j.columnTruth))
 }
 
 // LoadRunLabels reads the labels that a run wrote, and how a truth about the same points may name them: by ids, if the

@@ -11,7 +11,6 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -197,13 +196,8 @@ func (f *RowFilter) Truth(t *Truth) (*Truth, error) {
 	if len(t.Labels) != len(f.position) {
 		return nil, fault.Invalid("SIZE_MISMATCH", "true labels: %s for %s", text.Plural(len(t.Labels), "value"), text.Plural(len(f.position), "row"))
 	}
-	kept := &Truth{Labels: choose.At(t.Labels, f.Kept), Classes: t.Classes}
-	for _, row := range t.ScoreOn {
-		if f.keeps(int(row)) {
-			kept.ScoreOn = append(kept.ScoreOn, f.position[row])
-		}
-	}
-	if len(t.ScoreOn) > 0 && len(kept.ScoreOn) == 0 {
+	kept := t.At(f.Kept)
+	if kept.ScoreOn != nil && len(kept.ScoreOn) == 0 {
 		return nil, fault.Invalid("NOTHING_TO_SCORE", "all points that --score-on names were left out")
 	}
 	return kept, nil

@@ -59,23 +59,18 @@ func (f *severalFlag) expand(item string) ([]string, error) {
 		return []string{item}, nil
 	}
 	first, err := strconv.ParseUint(begin, 10, 64)
-	if err != nil {
+	last, err2 := strconv.ParseUint(end, 10, 64)
+	switch {
+	case err != nil || err2 != nil || last < first:
 		return nil, fmt.Errorf("%q is not a range such as 0..9", item)
-	}
-	last, err := strconv.ParseUint(end, 10, 64)
-	if err != nil || last < first {
-		return nil, fmt.Errorf("%q is not a range such as 0..9", item)
-	}
-	if last-first >= maxCombinations {
+	case last-first >= maxCombinations:
 		return nil, fmt.Errorf("it has more than %d values", maxCombinations)
 	}
-	var values []string
-	for number := first; ; number++ {
-		values = append(values, strconv.FormatUint(number, 10))
-		if number == last {
-			return values, nil
-		}
+	values := make([]string, last-first+1)
+	for at := range values {
+		values[at] = strconv.FormatUint(first+uint64(at), 10)
 	}
+	return values, nil
 }
 
 // Setting is the value of one option in one job of a sweep, as the user wrote it.

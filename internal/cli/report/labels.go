@@ -19,20 +19,16 @@ type Labels struct {
 	Join func(yield func(*table.Table) error) error
 }
 
-// name returns the name of the file in an output folder.
-func (l Labels) name() string {
-	if l.Join != nil {
-		return fmt.Sprintf(joinedFile, l.Format)
-	}
-	return fmt.Sprintf(formattedFile, l.Format)
-}
-
 // LabelFiles returns what --labels-format and --join add to an output folder.
 func (r *Report) LabelFiles(l Labels) []File {
-	if l.Join == nil && l.Format == "csv" {
-		return nil // there is labels.csv anyway
+	name := joinedFile
+	if l.Join == nil {
+		name = formattedFile
 	}
-	return []File{{l.name(), func(w io.Writer) error { return r.WriteLabels(w, l) }}}
+	if name = fmt.Sprintf(name, l.Format); name == LabelsFile {
+		return nil // it is written anyway
+	}
+	return []File{{name, func(w io.Writer) error { return r.WriteLabels(w, l) }}}
 }
 
 // WriteLabels writes the labels, or the rows of the data file with them.

@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
@@ -49,6 +50,32 @@ func OpenOutput(path string) (*OutputDir, error) {
 		return nil, err
 	}
 	return d, d.remove(SuccessFile)
+}
+
+// tableName matches the names of the tables that a run may write.
+var tableName = regexp.MustCompile(`^(labels(-k[0-9]+)?|joined|centroids|metric|units|mixture|landmarks|projection|forest|embedding|suspects)\.[a-z]+$`)
+
+// Spare refuses an input file that the run may overwrite: one in the folder, unless an earlier run wrote it. Relative
+// paths start from directory. A nil folder spares everything.
+func (d *OutputDir) Spare(inputs []jobflags.NamedFile, directory string) error {
+	if d == nil {
+		return nil
+	}
+	before, err := d.readManifest()
+	for _, file := range inputs {
+		path := jobflags.ResolvePath(directory, file.Path)
+		if name := filepath.Base(path); tableName.MatchString(name) && !slices.Contains(before.Files, name) && SameFolder(filepath.Dir(path), d.Path) {
+			return fault.Invalid("BAD_OUTPUT", "%s would be overwritten by the %s of the result; choose another folder with --out", path, name)
+		}
+	}
+	return err
+}
+
+// SameFolder reports whether two paths lead to the same folder, which exists.
+func SameFolder(a, b string) bool {
+	first, err := os.Stat(a)
+	second, err2 := os.Stat(b)
+	return err == nil && err2 == nil && os.SameFile(first, second)
 }
 
 // openFolder makes sure that a folder exists, and reports whether it made the folder.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/cli/clitest"
+	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/fault"
 )
@@ -150,5 +151,30 @@ func TestForeignManifests(t *testing.T) {
 		if _, err := OpenOutput(dir); !fault.Is(err, "BAD_OUTPUT") || !strings.Contains(err.Error(), fmt.Sprintf("%s is not a list", filepath.Join(dir, ManifestFile))) {
 			t.Errorf("%s: %v", text, err)
 		}
+	}
+}
+
+// An input is never overwritten, unless an earlier run wrote it.
+func TestInputsAreSpared(t *testing.T) {
+	folder := t.TempDir()
+	out, err := OpenOutput(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		input   string
+		refused bool
+	}{
+		{"labels.csv", true}, {"labels-k3.csv", true}, {"joined.parquet", true}, {"data.csv", false}, {"../labels.csv", false}, {"labels", false},
+	} {
+		if err := out.Spare([]jobflags.NamedFile{{Path: c.input}}, folder); (err != nil) != c.refused {
+			t.Errorf("%s: %v", c.input, err)
+		}
+	}
+	if err := out.Write(t.Context(), []File{{"labels.csv", func(io.Writer) error { return nil }}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Spare([]jobflags.NamedFile{{Path: "labels.csv"}}, folder); err != nil {
+		t.Errorf("the labels of an earlier run: %v", err)
 	}
 }

@@ -45,12 +45,12 @@ type noticeLog struct {
 
 // NewProgress shows the progress of a job on w; if it is quiet, the warnings only.
 func NewProgress(w io.Writer, quiet bool) *Progress {
-	return &Progress{screen: screen{w: w, width: shell.Width(w, noEnvironment), now: time.Now, last: time.Now()}, quiet: quiet}
+	return &Progress{screen: screen{w: w, width: shell.Terminal(w), now: time.Now, last: time.Now()}, quiet: quiet}
 }
 
 // NewFullProgress shows every iteration of a job, however many there are.
 func NewFullProgress(w io.Writer) *Progress {
-	return &Progress{screen: screen{w: w, width: shell.Width(w, noEnvironment), now: time.Now, all: true}}
+	return &Progress{screen: screen{w: w, width: shell.Terminal(w), now: time.Now, all: true}}
 }
 
 // Localized makes a progress write notices by localize, which knows the names of rows and columns, or returns "" for a
@@ -61,14 +61,11 @@ func (p *Progress) Localized(localize func(*cleavev1.Notice) string, summaryList
 	return p
 }
 
-// noEnvironment keeps $COLUMNS from making lines of a log redraw themselves.
-func noEnvironment(string) string { return "" }
-
 // Warn writes a line, also when the progress is quiet.
 func (p *Progress) Warn(format string, args ...any) { p.line(format, args...) }
 
-// Failed writes the notices that wait for names of rows, which a run without a result does not learn. They may explain
-// why it failed.
+// Failed writes the notices that wait for names of rows, with what is known: those names come with a result, and there
+// is none. The notices may explain why the job failed.
 func (p *Progress) Failed() {
 	for _, notice := range p.notices.waiting {
 		p.notice(notice, cmp.Or(p.notices.localize(notice), notice.GetMessage()))
@@ -86,16 +83,18 @@ func (p *Progress) UnprintedNotices(all []*cleavev1.Notice) []*cleavev1.Notice {
 
 // Uploading shows on a terminal that data is being sent to the coordinator.
 func (p *Progress) Uploading(rows int, bytes uint64) {
-	if p.width > 0 && !p.quiet {
-		p.draw(fmt.Sprintf("load  sending %s, %s", text.Plural(rows, "row"), text.Bytes(bytes)))
-	}
+	p.loading("sending %s, %s", text.Plural(rows, "row"), text.Bytes(bytes))
 }
 
 // Importing shows on a terminal how far workers are with reading objects.
 func (p *Progress) Importing(now *cleavev1.ImportProgress) {
+	p.loading("%d of %s read by %s, %s", now.GetObjectsRead(), text.Plural(int(now.GetObjects()), "object"),
+		text.Plural(int(now.GetWorkers()), "worker"), text.Plural(int(now.GetRows()), "row"))
+}
+
+func (p *Progress) loading(format string, args ...any) {
 	if p.width > 0 && !p.quiet {
-		p.draw(fmt.Sprintf("load  %d of %s read by %s, %s", now.GetObjectsRead(),
-			text.Plural(int(now.GetObjects()), "object"), text.Plural(int(now.GetWorkers()), "worker"), text.Plural(int(now.GetRows()), "row")))
+		p.draw("load  " + fmt.Sprintf(format, args...))
 	}
 }
 
@@ -172,10 +171,10 @@ type screen struct {
 	lastLine string
 }
 
-// line writes a line that stays.
+// line writes a line that stays. A terminal gets it as several, if it is too long.
 func (s *screen) line(format string, args ...any) {
 	s.End()
-	fmt.Fprintf(s.w, format+"\n", args...)
+	fmt.Fprintln(s.w, shell.Hanging(fmt.Sprintf(format, args...), s.width))
 }
 
 // End clears the line that would be redrawn.
@@ -278,6 +277,9 @@ var phases = map[cleavev1.Phase]string{
 
 // liveLine describes a job at this moment: its phase, then what is known, from the particular to the general.
 func (p *Progress) liveLine(live *cleavev1.Progress) string {
+	if live.GetPhase() == cleavev1.Phase_PHASE_WAITING && live.GetMessage() != "" {
+		return live.GetMessage() // "waiting for a worker: none is attached"
+	}
 	parts := []string{phases[live.GetPhase()]}
 	if k := live.GetK(); k != nil {
 		parts = append(parts, kText(k))

@@ -65,7 +65,7 @@ func TestPlainProgress(t *testing.T) {
 	for _, item := range story() {
 		p.Item(item)
 	}
-	want := `wait  waiting for a worker
+	want := `waiting for a worker
 build  1 of 4 tiles  1 worker
 warning: 0-1 conflict
 iteration 0: objective 12.5
@@ -104,7 +104,7 @@ func TestPlainProgressHasALineInEachInterval(t *testing.T) {
 	for _, item := range story() {
 		p.Item(item)
 	}
-	if want := "wait  waiting for a worker\nwarning: 0-1 conflict\nsigma is now 0.5: the objective rose\n"; out.String() != want {
+	if want := "waiting for a worker\nwarning: 0-1 conflict\nsigma is now 0.5: the objective rose\n"; out.String() != want {
 		t.Errorf("a short run wrote %q, want %q", out.String(), want)
 	}
 	out.Reset()

@@ -122,14 +122,7 @@ func (r *Report) Summarize(w io.Writer, warnings []*cleavev1.Notice, files []str
 	} else if result.GetIterations() > 0 || result.GetStopReason() != cleavev1.StopReason_STOP_REASON_CONVERGED {
 		line("iterations", "%d (%s)", result.GetIterations(), wire.EnumWord(result.GetStopReason()))
 	}
-	var sizes []string
-	for cluster, size := range result.GetClusterSizes() {
-		sizes = append(sizes, fmt.Sprint(size))
-		if cluster < len(r.Classes) && r.Classes[cluster] != "" {
-			sizes[cluster] += " " + text.OneLine(r.Classes[cluster])
-		}
-	}
-	line("clusters", "%d of %s: %s", result.GetK(), text.Plural(int(result.GetRows()), "point"), text.First(sizes, 20))
+	line("clusters", "%d of %s: %s", result.GetK(), text.Plural(int(result.GetRows()), "point"), r.sizesText())
 	if g := result.GetNeighborGraph(); g != nil {
 		line("graph", "%s; each point is connected to its %s", text.Plural(int(g.GetEdges()), "edge"), nearest(g))
 	}
@@ -172,6 +165,22 @@ func (r *Report) Summarize(w io.Writer, warnings []*cleavev1.Notice, files []str
 		line("files", "%s", listFiles(files))
 	}
 	return lines.Flush()
+}
+
+// sizesText lists the sizes of the first clusters with their classes: at most 20, and as many as fit on a few lines.
+func (r *Report) sizesText() string {
+	var sizes []string
+	room, shown := 160, 0
+	for cluster, size := range r.Result.GetClusterSizes() {
+		sizes = append(sizes, fmt.Sprint(size))
+		if cluster < len(r.Classes) && r.Classes[cluster] != "" {
+			sizes[cluster] += " " + text.OneLine(r.Classes[cluster])
+		}
+		if room -= len(sizes[cluster]); room >= 0 && shown < 20 {
+			shown++
+		}
+	}
+	return text.First(sizes, max(shown, 1))
 }
 
 // listFiles lists files by their names after the folder that they are in, or by their paths if there are several

@@ -9,7 +9,6 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/data/evaluate"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/render/explain"
@@ -30,12 +29,9 @@ func (s *sample) clusterMap() (*page.Section, error) {
 		return nil, nil
 	}
 	plot := picture.ClustersPlot{
-		Labels: s.Labels, K: s.k, Pairs: s.pairs, Classes: s.Classes, Sizes: s.all.sizesOf(), Noun: s.plural(), Describe: s.describeRow,
+		Labels: s.Labels, K: s.k, Pairs: s.pairs, Classes: s.Classes, Truth: s.trueClass, Sizes: s.all.sizesOf(), Noun: s.plural(), Describe: s.describeRow,
 		Title:    titled(s.scene.Title, text.Plural(s.k, "cluster")+" of "+s.counted(len(s.all.Labels))),
 		Subtitle: s.subtitle(),
-	}
-	if s.scene.Truth != nil {
-		plot.Truth = evaluate.Ranks(s.scene.Truth.Labels)
 	}
 	if s.hasConfidence() {
 		plot.Fade = func(i int) int { return confidenceLevel(s.Rows.Confidence[i]) }
@@ -117,7 +113,7 @@ func (s *sample) discMap(graph *dataset.Graph, plot picture.ClustersPlot) (*page
 // describeRow returns the tooltip of a row in the map.
 func (s *sample) describeRow(i int) string {
 	says := fmt.Sprintf("%s, %s", s.inSentence(int32(i)), s.clusterWords(int(s.Labels[i])))
-	if s.scene.Truth != nil {
+	if s.trueClass != nil && s.trueClass[i] >= 0 {
 		says += ", true class " + page.Isolated(page.Short(className(s.scene.Truth, i), maxName))
 	}
 	if s.hasConfidence() {
@@ -158,17 +154,13 @@ func (s *sample) asCompared(points *dataset.Points) (rows, centers *dataset.Poin
 		return points, centers, nil
 	}
 	scaled, units, _, err := clustering.InUnits(points, wire.ScaleOf(s.Result))
-	if err != nil {
-		return nil, nil, err
-	}
-	if centers == nil {
-		return scaled.(*dataset.Points), nil, nil
+	if err != nil || centers == nil {
+		rows, _ = scaled.(*dataset.Points)
+		return rows, nil, err
 	}
 	scaledCenters, err := units.Apply(centers)
-	if err != nil {
-		return nil, nil, err
-	}
-	return scaled.(*dataset.Points), scaledCenters.(*dataset.Points), nil
+	centers, _ = scaledCenters.(*dataset.Points)
+	return scaled.(*dataset.Points), centers, err
 }
 
 // centroids returns the centroids of the model if they can be drawn among the points, else nil. All distortions but
@@ -268,14 +260,8 @@ func (s *sample) silhouette() *page.Section {
 		}
 	}
 	clusters = slices.DeleteFunc(clusters, func(c picture.ClusterSilhouette) bool { return len(c.Values) == 0 })
-	nearer := fmt.Sprintf("%s of %s rows are nearer to another cluster than to their own", text.Grouped(below), text.Grouped(len(s.space.rows)))
-	switch below {
-	case 0:
-		nearer = "No row is nearer to another cluster than to its own"
-	case 1:
-		nearer = fmt.Sprintf("1 of %s rows is nearer to another cluster than to its own", text.Grouped(len(s.space.rows)))
-	}
-	words := fmt.Sprintf("The mean silhouette is %s: the clusters %s. %s, %s.", page.Fixed(mean, 2), separationWords(mean), nearer, s.space.words)
+	words := fmt.Sprintf("The mean silhouette is %s: the clusters %s. Of %s, %s nearer to another cluster than to their own, %s.", page.Fixed(mean, 2), separationWords(mean),
+		s.counted(len(s.space.rows)), text.GroupedCount(below, "is", "are"), s.space.words)
 	c := &page.Chart{Figure: picture.SilhouettePlot{Label: words, Mean: mean, Clusters: clusters}.Figure()}
 	if len(s.space.rows) < len(s.all.Labels) {
 		c.Note = fmt.Sprintf("Silhouettes of %s of %s, an even sample of each cluster, among each other.", text.Grouped(len(s.space.rows)), s.counted(len(s.all.Labels)))

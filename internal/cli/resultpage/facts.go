@@ -15,6 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/render/explain"
 	"github.com/cleave-project/cleave/internal/render/page"
 	"github.com/cleave-project/cleave/internal/text"
@@ -248,14 +249,13 @@ func (b *builder) sizeSentence() string {
 	sizes := slices.DeleteFunc(b.sizesOf(), func(size int) bool { return size == 0 })
 	all := b.counted(len(b.Labels))
 	if len(sizes) == 1 {
-		return all + " are one cluster."
+		return text.GroupedCount(len(b.Labels), b.noun()+" is", b.plural()+" are") + " one cluster."
 	}
-	slices.SortFunc(sizes, func(x, y int) int { return y - x })
 	if c := b.Result.GetChoice().GetChosen(); c != nil {
 		all += ", compared by " + b.comparedBy(c.GetSpace()) + ","
 	}
 	const listed = 6
-	switch largest, smallest := sizes[0], sizes[len(sizes)-1]; {
+	switch largest, smallest := slices.Max(sizes), slices.Min(sizes); {
 	case largest == smallest:
 		return fmt.Sprintf("%s fall into %d clusters of %s each.", all, len(sizes), b.counted(largest))
 	case len(sizes) > listed:
@@ -343,12 +343,7 @@ func (p *part) clusterWords(cluster int) string {
 // sizeWords lists the sizes of the clusters that are not empty, with their classes, the largest first.
 func (b *builder) sizeWords() (words []string) {
 	sizes := b.sizesOf()
-	order := make([]int, 0, b.k)
-	for cluster, size := range sizes {
-		if size > 0 {
-			order = append(order, cluster)
-		}
-	}
+	order := slices.DeleteFunc(choose.All[int](b.k), func(cluster int) bool { return sizes[cluster] == 0 })
 	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(sizes[y], sizes[x]) })
 	for _, cluster := range order {
 		word := text.Grouped(sizes[cluster])

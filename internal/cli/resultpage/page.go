@@ -1,6 +1,12 @@
 // Package resultpage makes report.html, the page about a result for people, and the pictures beside it. It decides what
 // they say and show. How a page looks is in render/page, how charts are drawn in render/picture, and what sets clusters
-// apart is computed in render/profile.
+// apart is computed in render/profile. The same report and scene give the same bytes.
+//
+// Things are numbered in three ways. A point is a row that was clustered: labels, scores, constraints, truths and
+// suspects go by points. A row of the data file is a row of the table and of the ids, which include dropped rows:
+// part.fileRow leads there. If the data is too large, the points of a sample are numbered from 0 again, and so are
+// the rows of its table and its ids; part.fileRows leads back to the file. Methods of sample take points of the
+// sample, those of builder points of the job.
 package resultpage
 
 import (
@@ -14,18 +20,21 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/evaluate"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/render/page"
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// part is the points that a part of the page is about, with the words for them.
+// part is the points that a part of the page is about, with the words for them. All its lists about points are as long
+// as Labels or nil, except for the truth, whose length nobody has checked if it could not be scored.
 type part struct {
 	*report.Report         // on these points
 	fileRows       []int32 // rows of the data file that the points of a sample are; nil if it is not a sample
 	scene          report.Scene
 	k              int               // of the whole result; a sample may miss clusters
 	pairs          []constraint.Pair // of these points, checked, each once
+	trueClass      []int32           // the rank of each point's true class, -1 if it is not scored; nil without a truth
 }
 
 // builder makes a page. Each section is a method, which returns nil if there is nothing to show: a method of builder if
@@ -79,7 +88,7 @@ func (b *builder) write(w io.Writer, clusters *page.Section) error {
 }
 
 // newBuilder prepares the page about a report. It computes what several sections need: the columns, and where rows lie
-// among the clusters.
+// among the clusters. Labels are from 0 to k-1; a cluster may be empty, and there may be no labels at all.
 func newBuilder(r *report.Report, s report.Scene) (*builder, error) {
 	k := int(r.Result.GetK())
 	for _, label := range r.Labels { // a run that was stopped early may say nothing about k
@@ -106,7 +115,21 @@ func newPart(r *report.Report, s report.Scene, k int) (*part, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &part{Report: r, scene: s, k: k, pairs: set.Pairs()}, nil
+	return &part{Report: r, scene: s, k: k, pairs: set.Pairs(), trueClass: trueClasses(s.Truth)}, nil
+}
+
+// trueClasses ranks the true classes. Points that are not scored have -1. It returns nil of nil.
+func trueClasses(t *jobflags.Truth) []int32 {
+	if t == nil {
+		return nil
+	}
+	ranks := evaluate.Ranks(t.Labels)
+	for point, scored := range t.Scored() {
+		if !scored {
+			ranks[point] = -1
+		}
+	}
+	return ranks
 }
 
 // fileRow returns the row of the data file that a point comes from.
@@ -143,6 +166,7 @@ func (p *part) noun() string {
 	return "row"
 }
 
+// plural returns the noun in the plural.
 func (p *part) plural() string {
 	if p.noun() == "vertex" {
 		return "vertices"
@@ -191,8 +215,8 @@ func (p *part) sampled() (*part, error) {
 	}
 	few.RowIDs = choose.At(p.RowIDs, fileRows)
 	s.Constraints = constraint.Among(len(p.Labels), s.Sample, s.Constraints)
-	if t := s.Truth; t != nil {
-		s.Truth = &jobflags.Truth{Labels: choose.At(t.Labels, s.Sample), Classes: t.Classes}
+	if s.Truth != nil {
+		s.Truth = s.Truth.At(s.Sample)
 	}
 	s.Sample = nil
 	sampled, err := newPart(few, s, p.k)

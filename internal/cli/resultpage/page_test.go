@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -228,5 +229,77 @@ func TestUpperFirst(t *testing.T) {
 		if got := upperFirst(text); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
 		}
+	}
+}
+
+// Points outside --score-on have no true class: they are neither ringed nor counted.
+func TestPageComparesOnlyScoredPoints(t *testing.T) {
+	r, points := example(40, 2, 2)
+	truth := &jobflags.Truth{Labels: make([]int64, 40), Classes: []string{"a", "b", ""}}
+	for i, label := range r.Labels {
+		truth.Labels[i] = int64(label)
+		if i < 10 {
+			truth.Labels[i] = 2
+		} else {
+			truth.ScoreOn = append(truth.ScoreOn, int32(i))
+		}
+	}
+	if err := r.Score(truth); err != nil {
+		t.Fatal(err)
+	}
+	for _, sample := range [][]int32{nil, {0, 1, 2, 3, 10, 11, 12, 13}} {
+		s := report.Scene{Data: points, Truth: truth, Sample: sample}
+		if sample != nil {
+			s.Data = &dataset.Points{N: len(sample), D: 2, Values: slices.Concat(points.Values[:8], points.Values[20:28])}
+		}
+		page := pageOf(t, r, s)
+		if strings.Contains(page, "true class differs") || strings.Contains(page, "true class \u2068\u2069") {
+			t.Errorf("sample %v: points that are not scored are compared with the truth", sample)
+		}
+		if !strings.Contains(page, "row 13, cluster 1, true class \u2068b\u2069") {
+			t.Errorf("sample %v: a scored point has no true class", sample)
+		}
+		if strings.Contains(page, `<th scope="col" class="number">a</th><th scope="col" class="number">b</th><th scope="col" class="number"></th>`) {
+			t.Error("unscored points are a class")
+		}
+	}
+}
+
+// A sentence about vertices or about one row says so.
+func TestPageWords(t *testing.T) {
+	r, points := example(1, 1, 1)
+	if page := pageOf(t, r, report.Scene{Data: points}); !strings.Contains(page, "1 row is one cluster.") {
+		t.Error("one row is not one cluster")
+	}
+	graph, err := dataset.NewGraph(6, []dataset.Edge{{Source: 0, Target: 1, Weight: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, _ = example(6, 1, 2)
+	r.Embedding = &clustering.Embedding{Rows: 6, Columns: 2, Values: []float64{0, 0, 5, 5, 0, 1, 5, 6, 1, 0, 6, 5}}
+	page := pageOf(t, r, report.Scene{Data: graph})
+	for _, want := range []string{"Typical vertices are nearest", "Of 6 vertices, 0 are nearer"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not have %q", want)
+		}
+	}
+}
+
+// A run that ended before it had labels has a page, also if rows of its table were dropped.
+func TestPageWithoutLabels(t *testing.T) {
+	rows, err := table.New([]table.Column{{Name: "x", Type: table.Number, Numbers: []float64{1, 2, 3}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := report.New(&client.Outcome{Result: &cleavev1.Result{}}, jobflags.FilterOf([]int32{0, 2}, 3))
+	if page := pageOf(t, r, report.Scene{Table: rows}); !strings.Contains(page, "before it had labels") {
+		t.Error("a run without labels does not say so")
+	}
+}
+
+// The title of a picture keeps what it shows, however long the name of the data is.
+func TestTitleOfLongName(t *testing.T) {
+	if got, want := titled(strings.Repeat("name", 20), "4 clusters"), strings.Repeat("name", 9)+"nam\u2026: 4 clusters"; got != want {
+		t.Errorf("the title is %q, want %q", got, want)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/render/explain"
+	"github.com/cleave-project/cleave/internal/render/page"
 	"github.com/cleave-project/cleave/internal/render/picture"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -66,12 +67,15 @@ func Files(r *report.Report, s report.Scene, warn func(format string, args ...an
 	return files
 }
 
+// maxTitleName limits the name of the data in the title of a picture, so that there is room for what the picture shows.
+const maxTitleName = 40
+
 // titled returns the title of a picture: the name of the data, if there is one, and what the picture shows.
 func titled(name, shows string) string {
 	if name == "" {
 		return upperFirst(shows)
 	}
-	return name + ": " + shows
+	return page.Short(name, maxTitleName) + ": " + shows
 }
 
 // objectivePlot returns the objective, or the residuals of an eigensolver where there are no iterations. A residual of
@@ -115,7 +119,7 @@ func drawMethods(w io.Writer, choice *cleavev1.Choice, title string) error {
 // drawKSelection draws the scores over the numbers of clusters.
 func drawKSelection(w io.Writer, h *cleavev1.KSelection, title string) error {
 	plot := picture.CurvesPlot{
-		Title: "How many clusters: " + title, Subtitle: fmt.Sprintf("dashed: k = %d is proposed (%s)", h.GetProposed(), report.ConfidenceOfK(h)),
+		Title: titled(title, "how many clusters"), Subtitle: fmt.Sprintf("dashed: k = %d is proposed (%s)", h.GetProposed(), report.ConfidenceOfK(h)),
 		X: "number of clusters k", Y: "score, 1 at best", WholeX: true,
 	}
 	panel := picture.CurvesPanel{Title: h.GetReason(), Mark: float64(h.GetProposed())}

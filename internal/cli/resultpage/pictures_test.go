@@ -43,7 +43,7 @@ func TestPictureOfARange(t *testing.T) {
 	result := clitest.ExampleResult()
 	result.KSelection = clitest.ExampleKSelection()
 	text := drawn(t, result, kFile)
-	for _, says := range []string{"How many clusters: iris", "k = 3 is proposed (unsure: 2, 3 or 4)", "silhouette (rows)", "silhouette (standardized-neighbors)", "stability"} {
+	for _, says := range []string{"iris: how many clusters", "k = 3 is proposed (unsure: 2, 3 or 4)", "silhouette (rows)", "silhouette (standardized-neighbors)", "stability"} {
 		if !strings.Contains(text, says) {
 			t.Errorf("the picture does not say %q", says)
 		}

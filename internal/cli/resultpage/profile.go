@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -66,9 +65,10 @@ func (s *sample) describeRows(columns []int) *page.Section {
 	if s.space == nil {
 		return nil
 	}
-	title, note := "Typical "+s.plural(), "Typical rows are nearest to the middle of their cluster, "+s.space.words+"."
+	title := "Typical " + s.plural()
+	note := title + " are nearest to the middle of their cluster, " + s.space.words + "."
 	if s.space.graph {
-		note = "Typical vertices have most of their edges within their cluster."
+		note = title + " have most of their edges within their cluster."
 	}
 	borderline := s.borderline(columns)
 	if borderline != nil {
@@ -154,6 +154,7 @@ func (s *sample) profile(cluster, size int, traits []profile.Trait) page.Profile
 	return page.Profile{Cluster: cluster, Class: s.clusterClass(cluster), Size: s.counted(size), Summary: summary, Table: t}
 }
 
+// upperFirst begins a text with a capital letter, in any script.
 func upperFirst(words string) string {
 	_, size := utf8.DecodeRuneInString(words)
 	return strings.ToUpper(words[:size]) + words[size:]
@@ -271,7 +272,8 @@ func (s *sample) addRow(t *page.Table, point int32, columns []int, more ...page.
 	t.Add(cells...)
 }
 
-// column gives access to the values of one data column by point.
+// column gives access to the values of one data column by point of the sample. It keeps the table of the sample alive,
+// and copies nothing.
 type column struct {
 	name   string                    // as in the file, in any script
 	number func(point int32) float64 // NaN if missing; nil for a column of texts
@@ -282,8 +284,11 @@ type column struct {
 const maxCategories = 50
 
 // findColumns returns the columns of the table that the data comes from, or else those of the points. It returns nil
-// if the points do not match the labels.
+// if there are no labels, or if the points do not match them.
 func (s *sample) findColumns() []column {
+	if len(s.Labels) == 0 {
+		return nil
+	}
 	if s.scene.Table != nil {
 		return s.tableColumns(s.scene.Table)
 	}
@@ -314,17 +319,24 @@ func (s *sample) tableColumns(t *table.Table) (list []column) {
 		if s.isID(c) || c.Name == s.scene.LabelColumn {
 			continue
 		}
-		empty := func(row int) bool { return c.Empty != nil && c.Empty[row] }
-		switch c.Type {
-		case table.Integer:
-			list = append(list, s.numbers(c.Name, empty, func(row int) float64 { return float64(c.Integers[row]) },
-				func(row int) string { return strconv.FormatInt(c.Integers[row], 10) }))
-		case table.Number:
-			list = append(list, s.numbers(c.Name, empty, func(row int) float64 { return c.Numbers[row] },
-				func(row int) string { return page.Number(c.Numbers[row]) }))
-		default:
-			list = append(list, column{name: c.Name, text: func(point int32) string { return c.Texts[s.fileRow(point)] }})
+		read := column{name: c.Name, text: func(point int32) string { return c.CellText(s.fileRow(point)) }}
+		if c.Type != table.Text {
+			read.number = func(point int32) float64 {
+				if row := s.fileRow(point); !c.IsEmpty(row) {
+					return c.Number(row)
+				}
+				return math.NaN()
+			}
 		}
+		if c.Type == table.Number {
+			read.text = func(point int32) string {
+				if v := read.number(point); !math.IsNaN(v) {
+					return page.Number(v)
+				}
+				return ""
+			}
+		}
+		list = append(list, read)
 	}
 	return list
 }
@@ -345,34 +357,16 @@ func (s *sample) isID(c *table.Column) bool {
 		return false
 	}
 	for _, row := range []int{0, c.Len() / 2, c.Len() - 1} {
-		if strconv.FormatInt(c.Integers[row], 10) != s.RowIDs[row] {
+		if c.CellText(row) != s.RowIDs[row] {
 			return false
 		}
 	}
 	return true
 }
 
-// numbers returns a column of numbers, whose functions take rows of the file; the column takes points.
-func (s *sample) numbers(name string, empty func(row int) bool, value func(row int) float64, written func(row int) string) column {
-	return column{name, func(point int32) float64 {
-		if row := s.fileRow(point); !empty(row) {
-			return value(row)
-		}
-		return math.NaN()
-	}, func(point int32) string {
-		if row := s.fileRow(point); !empty(row) {
-			return written(row)
-		}
-		return ""
-	}}
-}
-
 // profiled returns the columns of the given points, and their labels.
 func (s *sample) profiled(points []int32) ([]profile.Column, []int32) {
-	columns, labels := make([]profile.Column, len(s.columns)), make([]int32, len(points))
-	for at, i := range points {
-		labels[at] = s.Labels[i]
-	}
+	columns := make([]profile.Column, len(s.columns))
 	for at, c := range s.columns {
 		columns[at].Name = c.name
 		for _, i := range points {
@@ -383,7 +377,7 @@ func (s *sample) profiled(points []int32) ([]profile.Column, []int32) {
 			}
 		}
 	}
-	return columns, labels
+	return columns, choose.At(s.Labels, points)
 }
 
 // maxMeanValues limits the values in the means of all clusters. Above it, sparse rows are not compared with the means.

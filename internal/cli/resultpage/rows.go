@@ -10,6 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/render/page"
 	"github.com/cleave-project/cleave/internal/render/profile"
@@ -19,7 +20,8 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// space tells where rows lie among the clusters, as the run compared them.
+// space tells where rows lie among the clusters, as the run compared them. Rows are points of the sample. rows and
+// silhouettes have the same length, 0 for a graph; places may be of other rows, since they are cheaper.
 type space struct {
 	words       string          // "by distances in the columns"
 	graph       bool            // distances are shares of edges; there are no silhouettes
@@ -55,10 +57,7 @@ func (s *sample) compare() *space {
 			return nil
 		}
 		if k := s.Result.GetKernel(); k != nil && k.GetFunction() != cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR {
-			found, err := s.underKernel(points)
-			if err != nil {
-				return nil
-			}
+			found, _ := s.underKernel(points)
 			return found
 		}
 		return s.amongPoints(points, words)
@@ -90,10 +89,9 @@ func (s *sample) amongPoints(points *dataset.Points, words string) *space {
 // underKernel compares a sample of points by the kernel of the run.
 func (s *sample) underKernel(points *dataset.Points) (*space, error) {
 	rows := profile.Sample(s.Labels, s.k, maxKernelRows)
-	few, labels := &dataset.Points{N: len(rows), D: points.D}, make([]int32, len(rows))
-	for at, i := range rows {
+	few, labels := &dataset.Points{N: len(rows), D: points.D}, choose.At(s.Labels, rows)
+	for _, i := range rows {
 		few.Values = append(few.Values, points.Row(int(i))...)
-		labels[at] = s.Labels[i]
 	}
 	of := s.Result.GetKernel()
 	spec := kernel.MatrixSpec{
@@ -183,6 +181,7 @@ func (p *part) hasConfidence() bool {
 	return p.Rows != nil && len(p.Rows.Confidence) == len(p.Labels) && len(p.Labels) > 0 && p.k > 1
 }
 
+// confidenceText writes a confidence with two decimals.
 func confidenceText(confidence float64) string {
 	if math.IsNaN(confidence) {
 		return "unknown"
@@ -214,19 +213,14 @@ func (s *sample) confidence(columns []int) *page.Section {
 	if !s.hasConfidence() {
 		return nil
 	}
-	sure := 1.0
+	sure, words, unsure := 1.0, s.agreement, 0
 	if s.Rows.Posterior {
-		sure = confidenceLevels[0].from
+		sure, words = confidenceLevels[0].from, s.posterior
 	}
-	unsure := 0
 	for _, c := range s.all.Rows.Confidence {
 		if c < sure {
 			unsure++
 		}
-	}
-	words := s.agreement
-	if s.Rows.Posterior {
-		words = s.posterior
 	}
 	section := &page.Section{ID: "confidence", Title: "Confidence", Text: []string{words(unsure)}}
 	if unsure > 0 {
@@ -266,13 +260,14 @@ func (s *sample) confidenceTable() *page.Table {
 	for _, level := range confidenceLevels {
 		t.Numbers(level.name)
 	}
-	sums, counts := make([]float64, s.k), make([][]int, s.k)
+	sums, sizes, counts := make([]float64, s.k), make([]int, s.k), make([][]int, s.k)
 	for cluster := range counts {
 		counts[cluster] = make([]int, len(confidenceLevels))
 	}
 	for i, label := range s.all.Labels {
 		if c := s.all.Rows.Confidence[i]; !math.IsNaN(c) {
 			sums[label] += c
+			sizes[label]++
 			counts[label][confidenceLevel(c)]++
 		}
 	}
@@ -281,13 +276,10 @@ func (s *sample) confidenceTable() *page.Table {
 			t.Note = fmt.Sprintf("Shown: the first %d of %s clusters.", cluster, text.Grouped(s.k))
 			break
 		}
-		size := 0
+		size := float64(max(1, sizes[cluster]))
+		row := []page.Cell{s.ofCluster(cluster), page.Text(meanText(sums[cluster] / size))}
 		for _, count := range list {
-			size += count
-		}
-		row := []page.Cell{s.ofCluster(cluster), page.Text(meanText(sums[cluster] / float64(max(1, size))))}
-		for _, count := range list {
-			row = append(row, page.Text(text.Grouped(count)).Shaded(float64(count)/float64(max(1, size))))
+			row = append(row, page.Text(text.Grouped(count)).Shaded(float64(count)/size))
 		}
 		t.Add(row...)
 	}
@@ -297,20 +289,17 @@ func (s *sample) confidenceTable() *page.Table {
 // leastConfident lists the rows of the smallest confidence, of equal ones those of the smallest margin.
 func (s *sample) leastConfident(columns []int) *page.Table {
 	confidence, margins := s.Rows.Confidence, s.Rows.Margin
+	if len(margins) == 0 {
+		margins = make([]float64, len(confidence))
+	}
 	var rows []int32
 	for i, c := range confidence {
 		if c < 1 {
 			rows = append(rows, int32(i))
 		}
 	}
-	margin := func(i int32) float64 {
-		if int(i) < len(margins) {
-			return margins[i]
-		}
-		return 0
-	}
 	slices.SortStableFunc(rows, func(x, y int32) int {
-		return cmp.Or(cmp.Compare(confidence[x], confidence[y]), cmp.Compare(margin(x), margin(y)))
+		return cmp.Or(cmp.Compare(confidence[x], confidence[y]), cmp.Compare(margins[x], margins[y]))
 	})
 	t := page.NewTable(upperFirst(s.plural())+" of the least confidence", s.idHeading(), "cluster", "confidence")
 	if len(s.Labels) < len(s.all.Labels) {

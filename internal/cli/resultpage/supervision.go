@@ -8,7 +8,6 @@ import (
 
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/data/constraint"
-	"github.com/cleave-project/cleave/internal/data/evaluate"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/render/explain"
 	"github.com/cleave-project/cleave/internal/render/page"
@@ -77,15 +76,18 @@ func (b *builder) costText() string {
 	return ""
 }
 
-// countClasses counts the true classes of each cluster; classes are in ascending order.
+// countClasses counts the true classes of the scored points of each cluster; classes are in ascending order, and may
+// have none of these points.
 func (b *builder) countClasses() (classes []string, counts [][]int) {
-	ranks := evaluate.Ranks(b.scene.Truth.Labels)
-	classes = make([]string, slices.Max(ranks)+1)
+	classes = make([]string, slices.Max(b.trueClass)+1)
 	counts = make([][]int, b.k)
 	for cluster := range counts {
 		counts[cluster] = make([]int, len(classes))
 	}
-	for i, rank := range ranks {
+	for i, rank := range b.trueClass {
+		if rank < 0 {
+			continue
+		}
 		classes[rank] = className(b.scene.Truth, i)
 		counts[b.Labels[i]][rank]++
 	}
@@ -104,23 +106,23 @@ func (b *builder) truth() *page.Section {
 		{Name: "pairwise F", Value: fmt.Sprintf("%.4f: precision %.4f, recall %.4f", evaluation.GetPairwiseF(), evaluation.GetPairwisePrecision(), evaluation.GetPairwiseRecall())},
 		{Name: "purity", Value: fmt.Sprintf("%.4f: the share of %s in the most frequent class of their cluster", evaluation.GetPurity(), b.plural())},
 	}}
-	if b.scene.Truth == nil || len(b.Labels) == 0 {
+	if len(b.trueClass) == 0 {
 		return section
 	}
 	classes, counts := b.countClasses()
-	order := choose.All[int](len(classes))
+	total := func(class int) (n int) {
+		for _, row := range counts {
+			n += row[class]
+		}
+		return n
+	}
+	order := slices.DeleteFunc(choose.All[int](len(classes)), func(class int) bool { return total(class) == 0 })
 	t := page.NewTable(upperFirst(b.plural())+" of each cluster (down) by their true class (across)", "cluster")
 	t.Wide = true
 	if len(order) > maxShownClasses {
-		total := func(class int) (n int) {
-			for _, row := range counts {
-				n += row[class]
-			}
-			return n
-		}
 		slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(total(y), total(x)) })
+		t.Note = fmt.Sprintf("Shown: the %d largest of %s classes.", maxShownClasses, text.Grouped(len(order)))
 		order = order[:maxShownClasses]
-		t.Note = fmt.Sprintf("Shown: the %d largest of %s classes.", maxShownClasses, text.Grouped(len(classes)))
 	}
 	for _, class := range order {
 		t.Numbers(page.Short(classes[class], 60))

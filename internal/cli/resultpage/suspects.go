@@ -29,23 +29,16 @@ func (b *builder) suspects() *page.Section {
 		b.suspectsHeld(),
 		"Remove or correct what is wrong. " + b.enforcement(),
 	}}
-	t := &page.Table{Caption: upperFirst(what) + " that the data contradicts, the clearest first", Tall: len(suspects) > fewSuspects}
-	pairs := slices.ContainsFunc(suspects, func(suspect *cleavev1.Suspect) bool { return suspect.Other != nil })
-	seeds := slices.ContainsFunc(suspects, func(suspect *cleavev1.Suspect) bool { return suspect.Other == nil })
-	column := func(when bool, name string) {
-		if when {
-			t.Words(name)
-		}
-	}
-	column(true, b.idHeading())
-	column(pairs, "other")
-	column(pairs, "kind")
-	column(seeds, "given label")
-	column(true, "cluster")
-	column(pairs, "cluster of the other")
-	column(true, "strength")
+	t := page.NewTable(upperFirst(what)+" that the data contradicts, the clearest first", b.idHeading(), "other", "kind", "given label", "cluster", "cluster of the other", "strength")
+	t.Tall = len(suspects) > fewSuspects
 	for _, suspect := range suspects[:min(len(suspects), maxSuspects)] {
-		t.Add(b.suspectRow(suspect, pairs, seeds)...)
+		t.Add(b.suspectRow(suspect)...)
+	}
+	if !slices.ContainsFunc(suspects, func(s *cleavev1.Suspect) bool { return s.Other == nil }) {
+		t.Drop("given label")
+	}
+	if !slices.ContainsFunc(suspects, func(s *cleavev1.Suspect) bool { return s.Other != nil }) {
+		t.Drop("other", "kind", "cluster of the other")
 	}
 	if len(suspects) > maxSuspects {
 		t.Note = fmt.Sprintf("Shown: the clearest %s of %s; %s has all.", text.Grouped(maxSuspects), text.Grouped(len(suspects)), report.SuspectsFile)
@@ -54,28 +47,18 @@ func (b *builder) suspects() *page.Section {
 	return section
 }
 
-// suspectRow describes a suspect in the columns of the table: those of pairs and those of seeds are there only if any
-// suspect is one.
-func (b *builder) suspectRow(s *cleavev1.Suspect, pairs, seeds bool) []page.Cell {
-	row, other, none := int32(s.GetRow()), int32(s.GetOther()), page.Named("")
-	cells := []page.Cell{page.Named(b.name(row))}
-	if pairs && s.Other != nil {
-		cells = append(cells, page.Named(b.name(other)), page.Text(explain.SuspectKind(s)+"-link"))
-	} else if pairs {
-		cells = append(cells, none, page.Text(explain.SuspectKind(s)))
+// suspectRow describes a suspect: a seed, which has no other row, or a pair, which has no label.
+func (b *builder) suspectRow(s *cleavev1.Suspect) []page.Cell {
+	row, kind, other, label, otherCluster := int32(s.GetRow()), explain.SuspectKind(s), page.Named(""), page.Named(""), page.Named("")
+	if s.Other != nil {
+		other, kind, otherCluster = page.Named(b.name(int32(s.GetOther()))), kind+"-link", b.clusterOf(int32(s.GetOther()))
 	}
-	if seeds && s.Label != nil {
-		cells = append(cells, b.ofCluster(int(s.GetLabel())))
-	} else if seeds {
-		cells = append(cells, none)
+	if s.Label != nil {
+		label = b.ofCluster(int(s.GetLabel()))
 	}
-	cells = append(cells, b.clusterOf(row))
-	if pairs && s.Other != nil {
-		cells = append(cells, b.clusterOf(other))
-	} else if pairs {
-		cells = append(cells, none)
+	return []page.Cell{
+		page.Named(b.name(row)), other, page.Text(kind), label, b.clusterOf(row), otherCluster, page.ShareBar(fmt.Sprintf("%.2f", s.GetStrength()), s.GetStrength()),
 	}
-	return append(cells, page.ShareBar(fmt.Sprintf("%.2f", s.GetStrength()), s.GetStrength()))
 }
 
 // clusterOf returns a cell that names the cluster of a point.

@@ -21,6 +21,12 @@ func Width(w io.Writer, env func(string) string) int {
 	if columns, err := strconv.Atoi(env("COLUMNS")); err == nil && columns > 0 {
 		return max(columns, 20)
 	}
+	return Terminal(w)
+}
+
+// Terminal returns the width of the terminal that w is, at least 20, or 0 if w is none. Logs use it rather than Width,
+// so that $COLUMNS does not change them.
+func Terminal(w io.Writer) int {
 	if guarded, is := w.(*Guarded); is {
 		w = guarded.W
 	}
@@ -88,6 +94,15 @@ func (f *folded) fold(line string) string {
 		return line
 	}
 	return line[:indent] + strings.Join(text.Wrap(line[indent:], f.width-indent), "\n"+strings.Repeat(" ", indent))
+}
+
+// Hanging breaks a message at words into lines of a width, and indents all but the first. A width of 0 means no limit.
+func Hanging(message string, width int) string {
+	const indent = "  "
+	if utf8.RuneCountInString(message) <= width || width == 0 {
+		return message
+	}
+	return strings.Join(text.Wrap(message, width-len(indent)), "\n"+indent)
 }
 
 // valueAt returns where the value of a line begins: after its indentation, or after the first gap of two spaces or

@@ -24,3 +24,12 @@ func TestFolded(t *testing.T) {
 		}
 	}
 }
+
+func TestHanging(t *testing.T) {
+	const message = "cleave: column \"x\" is left out"
+	for width, want := range map[int]string{0: message, 31: message, 20: "cleave: column \"x\"\n  is left out"} {
+		if got := Hanging(message, width); got != want {
+			t.Errorf("in %d columns: %q", width, got)
+		}
+	}
+}

@@ -70,25 +70,24 @@ func stillMoving(r *cleavev1.Result) string {
 }
 
 // Objective says in a sentence what the objective is and, if the run has several iterations, how it changed, in percent
-// where that makes sense. The number function writes its values.
+// if that is less than 100. The number function writes its values.
 func Objective(r *cleavev1.Result, number func(float64) string) string {
 	objective, history := fmt.Sprintf("The objective (%s)", r.GetObjectiveName()), r.GetHistory()
 	if len(history) < 2 {
 		return fmt.Sprintf("%s is %s.", objective, number(r.GetObjective()))
 	}
 	first, last := history[0].GetObjective(), history[len(history)-1].GetObjective()
-	if first == 0 || (first < 0) != (last < 0) {
-		return fmt.Sprintf("%s went from %s to %s.", objective, number(first), number(last))
-	}
-	share := 100 * math.Abs(last-first) / math.Abs(first)
-	if share < 0.05 {
-		return fmt.Sprintf("%s is %s; it hardly changed, so the start was good already.", objective, number(last))
-	}
-	change := "fell"
+	by, change := math.Abs(last-first), "fell"
 	if last > first {
 		change = "rose"
 	}
-	return fmt.Sprintf("%s %s by %s%%, from %s to %s.", objective, change, strconv.FormatFloat(share, 'g', 2, 64), number(first), number(last))
+	switch {
+	case by <= 0.0005*math.Abs(first):
+		return fmt.Sprintf("%s is %s; it hardly changed, so the start was good already.", objective, number(last))
+	case by < math.Abs(first):
+		return fmt.Sprintf("%s %s by %.2g%%, from %s to %s.", objective, change, 100*by/math.Abs(first), number(first), number(last))
+	}
+	return fmt.Sprintf("%s %s from %s to %s.", objective, change, number(first), number(last))
 }
 
 // Phase is something that a run spent time on: "trying 20 methods".

@@ -148,6 +148,8 @@ func TestWhatIsSaid(t *testing.T) {
 			"so the points themselves may be wrong: a (4 of its 5).", "Check the points", "cop-kmeans"}, nil},
 		{"truth", func(f *Facts) { f.Run = &cleavev1.RunRecord{Evaluation: &cleavev1.Evaluation{Ari: 0.5, Nmi: 0.4}} }, []string{"somewhat like the true classes: the adjusted Rand index is 0.50"}, nil},
 		{"warnings", func(f *Facts) { f.Result.Warnings = []*cleavev1.Notice{{Message: "column 3 decides alone"}} }, []string{"Warnings\nColumn 3 decides alone.\n"}, nil},
+		{"a likelihood", func(f *Facts) { f.Result.History[0].Objective, f.Result.History[1].Objective = -0.1, -0.3 }, []string{"The objective (kmeans) fell from -0.1 to -0.3."}, nil},
+		{"a doubled objective", func(f *Facts) { f.Result.History[1].Objective = 350 }, []string{"The objective (kmeans) rose from 100 to 350."}, nil},
 		{"a good start", func(f *Facts) { f.Result.History[1].Objective = 99.99 }, []string{"The objective (kmeans) is 99.99; it hardly changed, so the start was good already."}, nil},
 	} {
 		f := Facts{Result: proto.CloneOf(ordinary())}

@@ -70,14 +70,14 @@ func superscript(power int) string {
 
 // Signed formats a difference with its sign, or "0" if it rounds to zero.
 func Signed(v float64, decimals int) string {
-	text := strconv.FormatFloat(math.Abs(v), 'f', decimals, 64)
+	text := Fixed(v, decimals)
 	switch {
 	case strings.Trim(text, "0.") == "":
 		return "0"
-	case v < 0:
-		return minus + text
+	case v > 0:
+		return "+" + text
 	}
-	return "+" + text
+	return text
 }
 
 // Fixed formats a number with the given number of decimals.

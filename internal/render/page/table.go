@@ -2,6 +2,7 @@ package page
 
 import (
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -21,23 +22,32 @@ func NewTable(caption string, columns ...string) *Table {
 }
 
 // Words adds columns of text, and returns the table.
-func (t *Table) Words(names ...string) *Table {
-	for _, name := range names {
-		t.Columns = append(t.Columns, Column{Name: name})
-	}
-	return t
-}
+func (t *Table) Words(names ...string) *Table { return t.head(names, false) }
 
 // Numbers adds columns of numbers, and returns the table.
-func (t *Table) Numbers(names ...string) *Table {
+func (t *Table) Numbers(names ...string) *Table { return t.head(names, true) }
+
+func (t *Table) head(names []string, numbers bool) *Table {
 	for _, name := range names {
-		t.Columns = append(t.Columns, Column{Name: name, Numbers: true})
+		t.Columns = append(t.Columns, Column{Name: name, Numbers: numbers})
 	}
 	return t
 }
 
 // Add adds a row, with a cell for each column.
 func (t *Table) Add(cells ...Cell) { t.Rows = append(t.Rows, cells) }
+
+// Drop removes columns, given their names.
+func (t *Table) Drop(names ...string) {
+	for at := len(t.Columns) - 1; at >= 0; at-- {
+		if slices.Contains(names, t.Columns[at].Name) {
+			t.Columns = slices.Delete(t.Columns, at, at+1)
+			for row := range t.Rows {
+				t.Rows[row] = slices.Delete(t.Rows[row], at, at+1)
+			}
+		}
+	}
+}
 
 // Column describes a column.
 type Column struct {

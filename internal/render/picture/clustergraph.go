@@ -57,7 +57,7 @@ func (c ClusterGraphPlot) Figure() (*Figure, error) {
 		width := int(math.Ceil(widest * l.weight / shown[0].weight))
 		figure.data.line(fmt.Sprintf("link edge w%d", width), places[l.a].center, places[l.b].center)
 	}
-	names := namer{frame: area, members: make([][]point, c.K)}
+	names := namer{frame: area, members: make([][]point, c.K), brief: c.K > maxClasses}
 	for _, cluster := range discs {
 		title := fmt.Sprintf("cluster %d: %s", cluster, text.Count(figure.Clusters[cluster].Size, "vertex", "vertices"))
 		figure.data.mark(cluster, "", places[cluster].center, places[cluster].radius, title)

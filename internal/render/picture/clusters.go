@@ -25,7 +25,7 @@ type ClustersPlot struct {
 	Classes []string
 	Pairs   []constraint.Pair
 	Graph   *dataset.Graph // its edges are drawn; nil for points
-	Truth   []int32        // optional: the true classes, any numbers
+	Truth   []int32        // optional: the true classes, from 0; -1 for a point that is not compared
 	// Centers has the centers of the K clusters; it is empty for methods without centers.
 	Centers [][2]float64
 
@@ -377,7 +377,7 @@ func (c ClustersPlot) addClusters(figure *Figure, frame frame, points []int32) {
 			middle[c.Labels[i]], least[c.Labels[i]] = i, d
 		}
 	}
-	names := namer{frame: frame, members: make([][]point, c.K), beside: len(c.Centers) > 0}
+	names := namer{frame: frame, members: make([][]point, c.K), beside: len(c.Centers) > 0, brief: c.K > maxClasses}
 	for _, i := range points {
 		names.members[c.Labels[i]] = append(names.members[c.Labels[i]], frame.at(c.XY[i][0], c.XY[i][1]))
 	}
@@ -437,12 +437,15 @@ func pairClass(p constraint.Pair, violated bool) string {
 
 // mismatches marks the points whose true class is not the most frequent one of their cluster, the errors that purity
 // counts, and returns their number; of equally frequent classes the smaller number counts. If that is more than half of
-// the points it returns nil and 0, because rings around most points say nothing about any of them.
+// the compared points it returns nil and 0, because rings around most points say nothing about any of them.
 func (c ClustersPlot) mismatches() (differs []bool, count int) {
 	type cell struct{ label, class int32 }
-	counts := make(map[cell]int)
+	counts, compared := make(map[cell]int), 0
 	for i, class := range c.Truth {
-		counts[cell{c.Labels[i], class}]++
+		if class >= 0 {
+			counts[cell{c.Labels[i], class}]++
+			compared++
+		}
 	}
 	most, common := make([]int, max(0, c.K)), make([]int32, max(0, c.K))
 	for at, number := range counts {
@@ -452,12 +455,12 @@ func (c ClustersPlot) mismatches() (differs []bool, count int) {
 	}
 	differs = make([]bool, len(c.Labels))
 	for i, class := range c.Truth {
-		if class != common[c.Labels[i]] {
+		if class >= 0 && class != common[c.Labels[i]] {
 			differs[i] = true
 			count++
 		}
 	}
-	if 2*count > len(c.Truth) {
+	if 2*count > compared {
 		return nil, 0
 	}
 	return differs, count

@@ -313,3 +313,25 @@ func TestWriteErrorsAreReturned(t *testing.T) {
 		}
 	}
 }
+
+// The names of many clusters in a map are numbers, because their classes would cover it; the legend has the classes.
+func TestManyClassesAreInTheLegendOnly(t *testing.T) {
+	for _, k := range []int{3, 20} {
+		plot := ClustersPlot{K: k, Axes: [2]string{"x0", "x1"}}
+		for cluster := range k {
+			plot.XY, plot.Labels = append(plot.XY, [2]float64{float64(cluster), 0}), append(plot.Labels, int32(cluster))
+			plot.Classes = append(plot.Classes, fmt.Sprintf("class%d", cluster))
+		}
+		figure, err := plot.Figure()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if inMap := strings.Contains(figure.data.String(), "class2"); inMap != (k == 3) {
+			t.Errorf("%d clusters: the map has classes: %v", k, inMap)
+		}
+		var legend canvas
+		if figure.drawLegend(&legend); !strings.Contains(legend.String(), fmt.Sprintf(">%d class%d<", k-1, k-1)) {
+			t.Errorf("%d clusters: the legend has no classes:\n%s", k, legend.String())
+		}
+	}
+}

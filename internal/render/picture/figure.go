@@ -15,6 +15,7 @@ import (
 	"image/color"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -356,7 +357,7 @@ var white = color.NRGBA{R: 255, G: 255, B: 255, A: 255}
 const (
 	legendWidth = 210.0
 	legendLine  = 18.0
-	inOneColumn = 18 // more clusters are listed in two columns
+	inOneColumn = 18 // more clusters are listed in two columns, unless they have classes, which need room
 	maxInLegend = 36 // as many clusters as look different
 )
 
@@ -377,7 +378,7 @@ func (g *Figure) drawLegend(c *canvas) (height float64) {
 		if shown > maxInLegend {
 			shown = maxInLegend - 2 // the last line says how many more there are
 		}
-		if shown > inOneColumn {
+		if shown > inOneColumn && !slices.ContainsFunc(g.Clusters, func(e ClusterEntry) bool { return e.Class != "" }) {
 			columns, noun = 2, ""
 		}
 		top, lines := y, (shown+columns-1)/columns

@@ -11,6 +11,7 @@ type namer struct {
 	frame   frame
 	members [][]point // the markers of each cluster; discs have room for a name and are not among them
 	beside  bool      // names stand above or below a center
+	brief   bool      // names are numbers without classes, which would cover the map; the legend has the classes
 	taken   []name    // those written so far
 }
 
@@ -25,12 +26,13 @@ const (
 	nameSize     = 15.0
 	maxNameWidth = 150.0 // of a class
 	fewMembers   = 10    // so few that each of them must be seen
+	maxClasses   = 12    // more clusters have brief names
 )
 
 // add writes the name of a cluster at a place within the frame, or above or below what is in its way.
 func (n *namer) add(figure *Figure, entry ClusterEntry, place point) {
 	label := strconv.Itoa(entry.Cluster)
-	if entry.Class != "" {
+	if entry.Class != "" && !n.brief {
 		label += " \u2068" + fit(entry.Class, nameSize, maxNameWidth) + "\u2069" // isolated, as it may be written from right to left
 	}
 	half := textWidth(label, nameSize) / 2

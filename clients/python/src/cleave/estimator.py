@@ -484,10 +484,18 @@ class _Server:
 
     @contextlib.contextmanager
     def connect(self) -> Iterator[Client]:
-        """Returns a client. It is closed afterwards, so that no connection is open when the process forks."""
+        """Returns a client. It is closed afterwards, so that no connection is open when the process forks.
+
+        Errors of the server name parameters of the estimator, as its notices do.
+        """
         own = self.embedded()
         with own.client() if own is not None else Client(self.address, token=self.token, tls=self.tls, ca_file=self.ca_file) as client:
-            yield client
+            try:
+                yield client
+            except CleaveError as error:
+                error.message = with_parameters(error.message)
+                error.args = (error.message,)
+                raise
 
 
 class _Job:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import csv
 import html
+import itertools
 import os
 import pathlib
 import subprocess
@@ -70,8 +71,8 @@ def make_report(address: str, credentials: Credentials, job_id: str, data: Optio
             raise CleaveError(f"the report of job {job_id} could not be made: {done.stderr.strip()}", reason="NO_REPORT", job_id=job_id)
         result = pathlib.Path(out)
         picture = result / "clusters.svg"
-        # The last line names the files, which are gone when this returns.
-        lines = [line for line in done.stdout.splitlines() if not line.startswith("files ") and out not in line]
+        # The last lines name the files, which are gone when this returns.
+        lines = itertools.takewhile(lambda line: not line.startswith("files "), done.stdout.splitlines())
         return Report(
             "\n".join(lines),
             (result / "report.html").read_text(encoding="utf-8"),
