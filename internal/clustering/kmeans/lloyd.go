@@ -15,7 +15,8 @@ type lloyd struct {
 	held  []int32 // points that never move, ascending
 	// Moves points; nil if all but the held ones move to their nearest centroids.
 	assign func(ctx context.Context) (moved int, err error)
-	repair func() error // fills emptied clusters after the means are taken; nil if they stay empty
+	// Fills empty clusters after the means are taken, each with one point; nil if they stay empty.
+	repair func() (filled int, err error)
 }
 
 // Value implements clustering.Stepper.
@@ -66,6 +67,11 @@ func (m *lloyd) step(ctx context.Context) (clustering.Report, error) {
 	if err != nil {
 		return clustering.Report{}, err
 	}
+	if moved == 0 && m.repair != nil { // labels that a user gives may leave clusters empty
+		if moved, err = m.repair(); err != nil {
+			return clustering.Report{}, err
+		}
+	}
 	if moved == 0 {
 		if m.iteration == 0 { // the start is the result
 			m.value = assigned
@@ -74,7 +80,7 @@ func (m *lloyd) step(ctx context.Context) (clustering.Report, error) {
 	}
 	m.takeMeans()
 	if m.repair != nil {
-		if err := m.repair(); err != nil {
+		if _, err := m.repair(); err != nil {
 			return clustering.Report{}, err
 		}
 	}
