@@ -64,6 +64,21 @@ func TestCopLeavesADeadEnd(t *testing.T) {
 	}
 }
 
+// The directions of must-linked rows may cancel out, so that their mean has none. Their cosines count all the same.
+func TestCopStartsFromRowsThatCancelOut(t *testing.T) {
+	for seed := range uint64(5) {
+		result := solve(t, line(t, 1, -1, 1, 1, -1), clustering.Spec{
+			K: 2, Seed: seed, MaxIterations: 10, Constraints: []constraint.Constraint{
+				clusteringtest.MustLink(0, 1), clusteringtest.MustLink(2, 3), clusteringtest.MustLink(3, 4), clusteringtest.CannotLink(0, 2),
+			},
+			Algorithm: &Options{Algorithm: CopKmeans, Distortion: metric.Cosine},
+		})
+		if first := *result.History[0].AssignmentObjective; result.Objective != 1 || first != 1 {
+			t.Errorf("seed %d: the cosines add up to %v, at first %v, want 1", seed, result.Objective, first)
+		}
+	}
+}
+
 // Given labels may leave a cluster empty, and no row moves where each is at the centroid of its cluster. The cluster is
 // filled all the same.
 func TestClustersThatGivenLabelsLeaveEmptyAreFilled(t *testing.T) {
