@@ -71,7 +71,7 @@ var packages = []packageRule{
 	{"clustering/embedding", pure, "clustering clustering/kmeans data/dataset numeric/eigen partition"},
 	{"clustering/heldout", pure, "clustering data/constraint numeric/choose"},
 	{"clustering/enforce", pure, "data/constraint"},
-	{"clustering/discriminant", pure, "data/dataset kernel numeric/choose numeric/eigen"},
+	{"clustering/discriminant", pure, "data/dataset kernel numeric/choose numeric/eigen numeric/metric"},
 	{"clustering/span", pure, "clustering clustering/embedding clustering/kmeans data/constraint data/dataset inference numeric/choose numeric/eigen numeric/elementary numeric/parallel"},
 	{"clustering/kernelkmeans", pure, "clustering clustering/catalog clustering/component clustering/embedding clustering/multilevel data/constraint data/dataset data/labeling fault kernel numeric/choose numeric/eigen numeric/metric partition snapshot text"},
 	{"clustering/landmark", pure, "clustering clustering/kernelkmeans clustering/kmeans data/dataset data/evaluate fault kernel numeric/choose numeric/eigen numeric/metric numeric/vector partition snapshot"},

@@ -20,6 +20,7 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
 // Known holds the rows whose class is known, ascending.
@@ -241,12 +242,7 @@ func medianSquaredDistance(p *dataset.Points) float64 {
 	var all []float64
 	for i := range p.N {
 		for j := range i {
-			sum := 0.0
-			for f, v := range p.Row(i) {
-				d := v - p.Row(j)[f]
-				sum += float64(d * d)
-			}
-			all = append(all, sum)
+			all = append(all, metric.SquaredDistance(p.Row(i), p.Row(j)))
 		}
 	}
 	slices.Sort(all)

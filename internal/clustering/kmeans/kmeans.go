@@ -80,20 +80,21 @@ func (m *kmeans) assignAmbiguous() ([]labeling.Move, error) {
 // fillEmpty moves the point farthest from its own mean to each empty cluster, in the order of the clusters. Held seeds
 // stay. The sum of distortions does not rise: that of the point becomes 0, and the cluster that it leaves fits its new
 // mean at least as well.
-func (m *kmeans) fillEmpty() error {
+func (m *kmeans) fillEmpty() (filled int, err error) {
 	for c, count := range m.counts {
 		if count > 0 {
 			continue
 		}
 		far, err := m.x.Farthest(m.model(), m.held, m.counts)
 		if err != nil || !far.Found {
-			return err
+			return filled, err
 		}
 		move := labeling.Move{Point: far.Point, From: m.labels[far.Point], To: int32(c)}
 		if _, err := m.apply([]labeling.Move{move}, nil); err != nil {
-			return err
+			return filled, err
 		}
+		filled++
 		m.takeMeans()
 	}
-	return nil
+	return filled, nil
 }

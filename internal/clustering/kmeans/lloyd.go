@@ -1,6 +1,7 @@
 package kmeans
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/cleave-project/cleave/internal/clustering"
@@ -15,7 +16,8 @@ type lloyd struct {
 	held  []int32 // points that never move, ascending
 	// Moves points; nil if all but the held ones move to their nearest centroids.
 	assign func(ctx context.Context) (moved int, err error)
-	repair func() error // fills emptied clusters after the means are taken; nil if they stay empty
+	// Fills empty clusters after the means are taken, each with one point; nil if they stay empty.
+	repair func() (filled int, err error)
 }
 
 // Value implements clustering.Stepper.
@@ -59,24 +61,28 @@ func (m *lloyd) Step(ctx context.Context) (clustering.Report, error) {
 	return m.try(func() (clustering.Report, error) { return m.step(ctx) })
 }
 
-// step is one iteration: assignment, then means. It stops if no point moves, or the objective falls too little.
+// step is one iteration: assignment, then means. It stops if no point moves, or the objective falls too little. Given
+// labels may leave a cluster empty although no point moves; it is filled then too.
 func (m *lloyd) step(ctx context.Context) (clustering.Report, error) {
 	previous := m.value
 	moved, assigned, err := m.move(ctx)
 	if err != nil {
 		return clustering.Report{}, err
 	}
-	if moved == 0 {
+	if moved > 0 {
+		m.takeMeans()
+	}
+	filled := 0
+	if m.repair != nil {
+		if filled, err = m.repair(); err != nil {
+			return clustering.Report{}, err
+		}
+	}
+	if moved+filled == 0 {
 		if m.iteration == 0 { // the start is the result
 			m.value = assigned
 		}
 		return clustering.Report{Stop: clustering.StopConverged}, nil
-	}
-	m.takeMeans()
-	if m.repair != nil {
-		if err := m.repair(); err != nil {
-			return clustering.Report{}, err
-		}
 	}
 	if m.value, err = m.measure(); err != nil {
 		return clustering.Report{}, err
@@ -84,7 +90,7 @@ func (m *lloyd) step(ctx context.Context) (clustering.Report, error) {
 	m.iteration++
 	assignmentObjective := m.reported(assigned)
 	report := clustering.Report{Entry: &clustering.HistoryEntry{
-		Iteration: m.iteration, Objective: m.reported(m.value), Moved: moved, AssignmentObjective: &assignmentObjective,
+		Iteration: m.iteration, Objective: m.reported(m.value), Moved: cmp.Or(moved, filled), AssignmentObjective: &assignmentObjective,
 	}}
 	if m.iteration > 1 && m.p.withinTolerance(previous, m.value) {
 		report.Stop = clustering.StopTolerance

@@ -64,6 +64,44 @@ func TestCopLeavesADeadEnd(t *testing.T) {
 	}
 }
 
+// The directions of must-linked rows may cancel out, so that their mean has none. Their cosines count all the same.
+func TestCopStartsFromRowsThatCancelOut(t *testing.T) {
+	for seed := range uint64(5) {
+		result := solve(t, line(t, 1, -1, 1, 1, -1), clustering.Spec{
+			K: 2, Seed: seed, MaxIterations: 10, Constraints: []constraint.Constraint{
+				clusteringtest.MustLink(0, 1), clusteringtest.MustLink(2, 3), clusteringtest.MustLink(3, 4), clusteringtest.CannotLink(0, 2),
+			},
+			Algorithm: &Options{Algorithm: CopKmeans, Distortion: metric.Cosine},
+		})
+		if first := *result.History[0].AssignmentObjective; result.Objective != 1 || first != 1 {
+			t.Errorf("seed %d: the cosines add up to %v, at first %v, want 1", seed, result.Objective, first)
+		}
+	}
+}
+
+// Given labels may leave a cluster empty, and no row moves where each is at the centroid of its cluster. The cluster is
+// filled all the same.
+func TestClustersThatGivenLabelsLeaveEmptyAreFilled(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 300 {
+		n := 2 + rng.IntN(7)
+		k, labels, values := 2+rng.IntN(n-1), make([]int32, n), make([]float64, n)
+		for i := range labels {
+			labels[i], values[i] = int32(rng.IntN(k)), float64(1+rng.IntN(3))
+		}
+		for _, distortion := range []metric.Distortion{metric.SquaredEuclidean, metric.Cosine} {
+			result := solve(t, line(t, values...), clustering.Spec{
+				K: k, MaxIterations: 100, Start: clustering.StartLabels, InitialLabels: labels, Algorithm: &Options{Algorithm: Kmeans, Distortion: distortion},
+			})
+			for c := range int32(k) {
+				if !slices.Contains(result.Labels, c) {
+					t.Fatalf("%v: values %v, start %v, end %v: cluster %d is empty", distortion, values, labels, result.Labels, c)
+				}
+			}
+		}
+	}
+}
+
 // The largest values that are accepted are clustered, although centering and rounding make larger ones of them.
 func TestTheLargestValues(t *testing.T) {
 	sparse, err := dataset.NewSparsePoints(1, 1, []int64{0, 1}, []int32{0}, []float64{1e90})

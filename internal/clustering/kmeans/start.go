@@ -218,18 +218,24 @@ func (s *state) globalMoments() (mean, deviation []float64, err error) {
 	return mean, scatter, nil
 }
 
-// randomComponents uses the means of k randomly drawn must-link components.
+// randomComponents uses the means of k randomly drawn must-link components, or the first point of one whose mean has no
+// direction.
 func (s *state) randomComponents() error {
 	components := s.p.Constraints.Components()
 	order := choose.All[int32](components.Count())
 	for c := range s.p.spec.K {
 		at := c + s.rng.IntN(len(order)-c)
 		order[c], order[at] = order[at], order[c]
-		center, err := s.meanOf(components.Members(order[c]))
+		members := components.Members(order[c])
+		center, err := s.meanOf(members)
 		if err != nil {
 			return err
 		}
-		s.setCentroid(c, center)
+		if s.setCentroid(c, center); s.absent[c] {
+			if err := s.setPoint(c, members[0]); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -105,7 +105,10 @@ func decideByStability(h *clustering.KSelection, part string) {
 				h.Plausible = append(h.Plausible, s.K)
 			}
 		}
-		h.Reason = fmt.Sprintf("no number of clusters reappears in %s; the best is %d, whose worst cluster keeps %.2f of its pairs (%.1f is good)", part, top.K, max(0, stabilityOf(top)), stable)
+		h.Reason = fmt.Sprintf("no number of clusters reappears in %s; the best is %d, whose worst cluster keeps %.2f of its pairs (%.1f is good)", part, top.K, stabilityOf(top), stable)
+		if top.Stability == nil {
+			h.Reason = fmt.Sprintf("it is unknown how stable the clusters are, because %s could not be clustered", part)
+		}
 		return
 	}
 	taken := candidates[0]

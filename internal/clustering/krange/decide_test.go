@@ -47,6 +47,17 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
+// A stability that was not measured is not reported as a stability of 0.
+func TestUnknownStability(t *testing.T) {
+	h := scored(0, 0.3, 0, 0.2)
+	h.Scores[0].Stability, h.Scores[1].Stability = nil, nil
+	decide(h, 0, "half of the data")
+	if h.Proposed != 2 || h.Confidence != clustering.Unsure || !slices.Equal(h.Plausible, []int{2, 3}) ||
+		h.Reason != "it is unknown how stable the clusters are, because half of the data could not be clustered" {
+		t.Errorf("%d, %v, %v: %s", h.Proposed, h.Confidence, h.Plausible, h.Reason)
+	}
+}
+
 // Silhouettes of different spaces are not compared.
 func TestSilhouettesOfDifferentSpaces(t *testing.T) {
 	h := scored(0.85, 1, 0.95, 0.3, 0.2, 0.2)

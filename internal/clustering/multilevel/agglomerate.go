@@ -107,41 +107,21 @@ func (a *agglomeration) merge(c, d int32) {
 }
 
 // mergeLightest merges the lightest cluster into the next one, the given number of times. Of equals the first is
-// lighter.
+// lighter. The queue, which is empty, orders the clusters by mass.
 func (a *agglomeration) mergeLightest(times int) {
-	left := &lightest{mass: a.mass}
 	for c := range int32(len(a.into)) {
 		if a.into[c] == c {
-			left.clusters = append(left.clusters, c)
+			a.queue = append(a.queue, merger{loss: a.mass[c], a: c})
 		}
 	}
-	heap.Init(left)
+	heap.Init(&a.queue)
 	for range times {
-		first := heap.Pop(left).(int32)
-		second := left.clusters[0]
-		a.into[first] = second
-		a.mass[second] += a.mass[first]
-		heap.Fix(left, 0)
+		lightest := heap.Pop(&a.queue).(merger)
+		next := &a.queue[0]
+		a.into[lightest.a] = next.a
+		next.loss += lightest.loss
+		heap.Fix(&a.queue, 0)
 	}
-}
-
-// lightest is a heap of clusters by mass, then by number.
-type lightest struct {
-	mass     []float64
-	clusters []int32
-}
-
-func (l *lightest) Len() int { return len(l.clusters) }
-func (l *lightest) Less(i, j int) bool {
-	a, b := l.clusters[i], l.clusters[j]
-	return l.mass[a] < l.mass[b] || l.mass[a] == l.mass[b] && a < b
-}
-func (l *lightest) Swap(i, j int) { l.clusters[i], l.clusters[j] = l.clusters[j], l.clusters[i] }
-func (l *lightest) Push(c any)    { l.clusters = append(l.clusters, c.(int32)) }
-func (l *lightest) Pop() any {
-	last := l.clusters[len(l.clusters)-1]
-	l.clusters = l.clusters[:len(l.clusters)-1]
-	return last
 }
 
 // labels numbers the clusters in the order of their lowest vertices. It shortens the paths in into.

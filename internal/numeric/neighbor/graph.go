@@ -14,17 +14,23 @@ func Graph(n, count int, neighbors []int32) (*dataset.Graph, error) {
 	if n < 1 || count < 0 || len(neighbors) != n*count {
 		return nil, fmt.Errorf("neighbor: %d neighbors of %d rows, %d for each", len(neighbors), n, count)
 	}
+	neighbors = slices.Clone(neighbors)
 	neighborsOf := func(i int32) []int32 { return neighbors[int(i)*count : (int(i)+1)*count] }
+	for i := range int32(n) { // sorted, because there may be nearly n of them
+		slices.Sort(neighborsOf(i))
+	}
 	edges := make([]dataset.Edge, 0, len(neighbors))
 	for i := range int32(n) {
 		for at, j := range neighborsOf(i) {
-			switch {
-			case j == None:
-			case j < 0 || int(j) >= n || j == i || slices.Contains(neighborsOf(i)[:at], j):
+			if j == None {
+				continue
+			}
+			if j < 0 || int(j) >= n || j == i || at > 0 && j == neighborsOf(i)[at-1] {
 				return nil, fmt.Errorf("neighbor: row %d of %d cannot have the neighbors %v", i, n, neighborsOf(i))
-			case !slices.Contains(neighborsOf(j), i):
+			}
+			if _, mutual := slices.BinarySearch(neighborsOf(j), i); !mutual {
 				edges = append(edges, dataset.Edge{Source: i, Target: j, Weight: 0.5})
-			case i < j:
+			} else if i < j {
 				edges = append(edges, dataset.Edge{Source: i, Target: j, Weight: 1})
 			}
 		}

@@ -15,7 +15,7 @@ import (
 
 func TestTheGraphIsTheMeanOfBothDirections(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n, count := rapid.IntRange(1, 120).Draw(t, "n"), rapid.IntRange(1, 12).Draw(t, "count")
+		n, count := rapid.IntRange(1, 120).Draw(t, "n"), rapid.IntRange(1, 120).Draw(t, "count")
 		var data dataset.Dataset = drawPoints(t, n, rapid.IntRange(1, 4).Draw(t, "d"))
 		if rapid.Bool().Draw(t, "sparse") {
 			data, _ = drawSparse(t, n, 3)
