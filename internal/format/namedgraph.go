@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format/graph"
 	"github.com/cleave-project/cleave/internal/format/scan"
-	"github.com/cleave-project/cleave/internal/text"
 )
 
 // GraphOptions controls how LoadNamedGraph reads vertices.
@@ -261,7 +261,7 @@ func (g *namedEdges) find(l *scan.Lines, cell []byte) (int32, error) {
 	case len(cell) == 0:
 		return 0, l.Invalid("EMPTY_CELL", "an edge needs the names of two vertices")
 	case g.fixed:
-		return 0, l.Invalid("UNKNOWN_ID", "there is no vertex %s; did you mean %.40q?", scan.Quote(cell), text.Nearest(string(cell), g.names))
+		return 0, l.Invalid("UNKNOWN_ID", "there is no vertex %s; %s", scan.Quote(cell), table.DidYouMean(string(cell), g.names))
 	}
 	return g.vertex(string(cell)), nil
 }

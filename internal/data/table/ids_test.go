@@ -21,6 +21,9 @@ func TestNamesInTables(t *testing.T) {
 	if err := naming.Resolve(made(t, textColumn("i", "ann"), textColumn("j", "bop"))); !fault.Is(err, "UNKNOWN_ID") || !strings.Contains(err.Error(), `row 0, column "j": the data has no row with the id "bop"; did you mean "bob"?`) {
 		t.Error(err)
 	}
+	if err := naming.Resolve(made(t, textColumn("i", "ann"), textColumn("j", "customer 17"))); !fault.Is(err, "UNKNOWN_ID") || !strings.Contains(err.Error(), `no row with the id "customer 17"; the first is "ann"`) {
+		t.Error(err)
+	}
 	// Labels that are integers are no names.
 	numbers := made(t, textColumn("label", "7", "-1", "2.0"))
 	if err := naming.Resolve(numbers); err != nil || !slices.Equal(numbers.Columns[0].Integers, []int64{7, -1, 2}) || len(naming.Classes.Names) != 2 {

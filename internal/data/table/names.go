@@ -11,13 +11,21 @@ import (
 // Unnamed returns the name of a column that has none in its file, by its position from 0.
 func Unnamed(at int) string { return "column " + strconv.Itoa(at+1) }
 
-// Typed returns what to type in a shell for a column, as one of a list that is separated by commas: its name, or its
-// number if it has none or the list could not contain it.
+// TypedInList returns what to type in a shell for a column, as one of a list that is separated by commas.
+func TypedInList(name string, at int) string {
+	if strings.ContainsAny(name, `,"`) {
+		name = `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+	}
+	return Typed(name, at)
+}
+
+// Typed returns what to type in a shell for a column: its name, because a number could also be the name of another
+// column. Only a column whose name would break the line of a message is given by its number.
 func Typed(name string, at int) string {
-	if name == Unnamed(at) || strings.ContainsAny(name, ",\"\n\r") {
+	if strings.ContainsAny(name, "\n\r") {
 		return strconv.Itoa(at + 1)
 	}
-	if strings.ContainsAny(name, " \t'$&|;()<>[]{}*?`\\!#~") {
+	if strings.ContainsAny(name, " \t'\"$&|;()<>[]{}*?`\\!#~") {
 		return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
 	}
 	return name

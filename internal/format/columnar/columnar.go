@@ -118,7 +118,7 @@ func corrupt(kind, format string, args ...any) *fault.Error {
 }
 
 func unsupported(column string, at int, refusal string) *fault.Error {
-	return fault.Invalid("UNSUPPORTED_COLUMN", "column %q %s, which Cleave does not support; skip it with --ignore %s", column, refusal, table.Typed(column, at)).With("column", column)
+	return fault.Invalid("UNSUPPORTED_COLUMN", "column %q %s, which Cleave does not support; skip it with --ignore %s", column, refusal, table.TypedInList(column, at)).With("column", column)
 }
 
 func tooLarge(column string, v uint64) *fault.Error {

@@ -195,9 +195,16 @@ func nameColumns(header [][]byte, width int) (columns []csvColumn, notices []str
 	return columns, notices
 }
 
-// shortName shortens a name and puts it on one line.
+// shortName shortens a name and puts it on one line. It looks no further than it must: the name of the first column may
+// be a whole file.
 func shortName(name string) string {
-	name = strings.Join(strings.Fields(name), " ")
+	var words []string
+	for word := range strings.FieldsSeq(name) {
+		if words = append(words, word[:min(len(word), table.MaxNameBytes)]); len(words) > table.MaxNameBytes {
+			break
+		}
+	}
+	name = strings.Join(words, " ")
 	for cut := table.MaxNameBytes - 10; len(name) > table.MaxNameBytes-10; cut-- {
 		if utf8.RuneStart(name[cut]) {
 			name = name[:cut]
