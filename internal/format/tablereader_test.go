@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -360,5 +361,34 @@ func BenchmarkReadTable(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// A column is found by its name before another by its number, as in tables of pandas, whose columns are called 0, 1, 2.
+func TestColumnsCalledByNumbers(t *testing.T) {
+	dir := t.TempDir()
+	var files []string
+	for _, name := range []string{"a.csv", "b.csv"} {
+		files = append(files, filepath.Join(dir, name))
+		if err := os.WriteFile(files[len(files)-1], []byte("0,1,2\n5,x,7\n6,y,8\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, o := range []csv.Options{{Header: "yes"}, {Header: "yes", Texts: []string{"1"}}} {
+		for count := 1; count <= len(files); count++ {
+			r, err := OpenTable(files[:count], o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			got, err := r.ReadAll()
+			if err != nil || got.Rows() != 2*count || got.Columns[0].Type != table.Integer || got.Columns[1].Type != table.Text || got.Columns[2].Type != table.Integer {
+				t.Errorf("%d files, texts %q: %+v, %v", count, o.Texts, got, err)
+			}
+		}
+	}
+	ignored := (&csv.Options{Ignore: []string{"2", " X"}}).Ignores([]string{"1", "0", "2", "x"})
+	if !slices.Equal(ignored, []bool{false, false, true, true}) {
+		t.Error(ignored)
 	}
 }

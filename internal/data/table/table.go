@@ -170,6 +170,15 @@ type Table struct {
 // Rows returns the number of rows.
 func (t *Table) Rows() int { return t.rows }
 
+// Names returns the names of the columns.
+func (t *Table) Names() []string {
+	names := make([]string, len(t.Columns))
+	for at := range t.Columns {
+		names[at] = t.Columns[at].Name
+	}
+	return names
+}
+
 // Column returns the column of a name, nil if there is none.
 func (t *Table) Column(name string) *Column {
 	for at := range t.Columns {

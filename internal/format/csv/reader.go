@@ -164,15 +164,17 @@ func (r *Reader) findColumns(source *scan.Source, b *beginning, d dialect, hasHe
 	if b.trails && len(header) == width-1 {
 		header = append(header, nil) // rows end with a separator
 	}
-	columns, notices := nameColumns(header, width)
-	if len(columns) > table.MaxColumns {
+	names, notices := nameColumns(header, width)
+	if len(names) > table.MaxColumns {
 		return scan.TooWide(source.Name, line, table.MaxColumns)
 	}
 	for _, notice := range notices {
 		r.addNotice(source.Name + ": " + notice)
 	}
-	for number := range columns {
+	columns, asText := make([]csvColumn, len(names)), table.Listed(names, r.options.Texts)
+	for number, name := range names {
 		column := &columns[number]
+		*column = csvColumn{name: name, asText: asText[number], isCode: table.IsCodeName(name), isID: table.IsIDName(name) || number == 0 && hasHeader && name == table.Unnamed(0)}
 		if number < len(b.below) {
 			column.seen, column.unit = b.below[number], b.units[number]
 		}
@@ -182,7 +184,6 @@ func (r *Reader) findColumns(source *scan.Source, b *beginning, d dialect, hasHe
 		if number < len(r.learned) {
 			column.seen |= r.learned[number]
 		}
-		column.asText = names(r.options.Texts, column.name, number)
 	}
 	r.layout = csvLayout{dialect: d, name: source.Name, columns: columns, header: header}
 	return nil
