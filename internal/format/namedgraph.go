@@ -273,6 +273,9 @@ func LoadVertices(path string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
+		if _, err := s.Decode(false); err != nil {
+			return nil, err
+		}
 		l := scan.NewLines(s, ',')
 		first := map[string]int{}
 		var names []string

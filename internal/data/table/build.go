@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"slices"
@@ -137,20 +138,24 @@ func upTo[T any](cells []T, rows int) []T {
 }
 
 // Jump is the line of a row in its file, from 1. The rows after it, up to the next Jump, are on one line each.
-type Jump struct{ Row, Line int }
+type Jump struct {
+	Row, Line int
+	file      string // "" means that of the table; see Join
+}
 
 // Locate sets the file and the lines that a table was read from, for errors.
 func (t *Table) Locate(file string, jumps []Jump) {
 	t.file, t.jumps = file, jumps
 }
 
-func (t *Table) lineOf(row int) int {
+// lineOf returns the file and the line of a row.
+func (t *Table) lineOf(row int) (file string, line int) {
 	after := sort.Search(len(t.jumps), func(at int) bool { return t.jumps[at].Row > row })
 	if after == 0 {
-		return LineOf(row)
+		return t.file, LineOf(row)
 	}
 	last := t.jumps[after-1]
-	return last.Line + row - last.Row
+	return cmp.Or(last.file, t.file), last.Line + row - last.Row
 }
 
 // Join concatenates the rows of several tables, which must have the same columns.
@@ -168,7 +173,10 @@ func Join(parts []*Table) (*Table, error) {
 			return nil, fault.Invalid("COLUMNS_DIFFER", "a part of the table has %d columns, the first has %d", len(p.Columns), len(first.Columns))
 		}
 		for _, j := range p.jumps {
-			joined.jumps = append(joined.jumps, Jump{joined.rows + j.Row, j.Line})
+			if j.Row += joined.rows; p.file != joined.file {
+				j.file = p.file
+			}
+			joined.jumps = append(joined.jumps, j)
 		}
 		if joined.rows += p.rows; joined.rows > MaxRows {
 			return nil, joined.invalid("TOO_MANY_ROWS", "the table has more than %d rows, the largest number supported", MaxRows)

@@ -114,14 +114,21 @@ func TestOtherNamesOfColumns(t *testing.T) {
 func TestJoin(t *testing.T) {
 	one := made(t, intColumn("a", 1, 2), textColumn("b", "x", "y"))
 	two := made(t, erased(intColumn("a", 3, 4), 1), textColumn("b", "z", "w"))
-	one.Locate("f.csv", []Jump{{0, 2}})
-	two.Locate("f.csv", []Jump{{0, 4}, {1, 9}})
+	one.Locate("f.csv", []Jump{{Row: 0, Line: 2}})
+	two.Locate("f.csv", []Jump{{Row: 0, Line: 4}, {Row: 1, Line: 9}})
 	all, err := Join([]*Table{one, two})
 	if err != nil || all.Rows() != 4 || !slices.Equal(all.Columns[0].Empty, []bool{false, false, false, true}) || !slices.Equal(all.Columns[1].Texts, []string{"x", "y", "z", "w"}) {
 		t.Fatal(all, err)
 	}
 	if all.Place(1) != "on line 3" || all.Place(2) != "on line 4" || all.Place(3) != "on line 9" {
 		t.Error(all.Place(1), all.Place(2), all.Place(3))
+	}
+	two.Locate("g.csv", []Jump{{Row: 0, Line: 2}})
+	if all, err = Join([]*Table{one, two}); err != nil || all.Place(0) != "on line 2 of f.csv" || all.Place(3) != "on line 3 of g.csv" {
+		t.Error(all, err)
+	}
+	if err := all.Fault(&all.Columns[0], 2, "BAD", "bad"); err.Message != `g.csv, line 2, column "a": bad` {
+		t.Error(err)
 	}
 	if _, err := Join([]*Table{one, made(t, intColumn("a", 1))}); !fault.Is(err, "COLUMNS_DIFFER") {
 		t.Error(err)

@@ -392,18 +392,23 @@ func (t *Table) Fault(c *Column, row int, reason, format string, args ...any) *f
 	if t.file == "" {
 		return fault.InRow(row, reason, ", %s", message).With("column", c.Name)
 	}
-	return fault.Invalid(reason, "%s, line %d, %s", t.file, t.lineOf(row), message).With("line", strconv.Itoa(t.lineOf(row))).With("column", c.Name)
+	file, line := t.lineOf(row)
+	return fault.Invalid(reason, "%s, line %d, %s", file, line, message).With("line", strconv.Itoa(line)).With("column", c.Name)
 }
 
 // LineOf returns the line of a row, from 1, in a file whose first line is the header.
 func LineOf(row int) int { return row + 2 }
 
-// Place names a row in the middle of a sentence.
+// Place names a row in the middle of a sentence, and its file if there are several.
 func (t *Table) Place(row int) string {
-	if t.file == "" {
+	file, line := t.lineOf(row)
+	switch last := len(t.jumps) - 1; {
+	case t.file == "":
 		return fmt.Sprintf("in row %d", row)
+	case last >= 0 && t.jumps[last].file != "":
+		return fmt.Sprintf("on line %d of %s", line, file)
 	}
-	return fmt.Sprintf("on line %d", t.lineOf(row))
+	return fmt.Sprintf("on line %d", line)
 }
 
 // invalid returns an error about the table as a whole.
