@@ -33,8 +33,8 @@ type binaryTable struct {
 
 // openBinary opens the input and passes its decompressed bytes to open, which creates the reader. ignores makes the
 // names of the columns distinct, and reports which columns are not needed.
-func openBinary(in Input, o csv.Options, open func(s *scan.Source, ignores func(names []string) []bool) (binaryReader, error)) (*binaryTable, error) {
-	b := &binaryTable{name: in.Name()}
+func openBinary(in Input, o csv.Options, open func(b *binaryTable, s *scan.Source, ignores func(names []string) []bool) (binaryReader, error)) (Part, error) {
+	b := &binaryTable{name: in.Name(), partial: in.groups != nil}
 	r, end, err := in.open()
 	if err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func openBinary(in Input, o csv.Options, open func(s *scan.Source, ignores func(
 	b.close = append(b.close, end)
 	s, err := scan.New(r, b.name)
 	if err == nil {
-		opened, failed := open(s, func(names []string) []bool {
+		opened, failed := open(b, s, func(names []string) []bool {
 			for _, notice := range table.Distinct(names) {
 				b.notices = append(b.notices, b.name+": "+notice)
 			}
@@ -61,38 +61,24 @@ func openBinary(in Input, o csv.Options, open func(s *scan.Source, ignores func(
 // openParquet opens a Parquet file, or the row groups of it that in names. An input that cannot seek is copied to a
 // temporary file first, because a Parquet file is read from its end.
 func openParquet(in Input, o csv.Options) (Part, error) {
-	var spooled io.Closer
-	b, err := openBinary(in, o, func(s *scan.Source, ignores func(names []string) []bool) (binaryReader, error) {
-		content, size, end, err := s.Seekable()
+	return openBinary(in, o, func(b *binaryTable, s *scan.Source, ignores func(names []string) []bool) (binaryReader, error) {
+		content, size, spooled, err := s.Seekable()
 		if err != nil {
 			return nil, err
 		}
-		spooled = end
+		b.close = append(b.close, func() { spooled.Close() })
 		opened, err := columnar.OpenParquet(content, size, ignores)
 		if err == nil && in.groups != nil {
 			err = opened.Restrict(in.groups.From, in.groups.To)
 		}
 		return opened, err
 	})
-	if err != nil {
-		if spooled != nil {
-			spooled.Close()
-		}
-		return nil, err
-	}
-	b.close = append(b.close, func() { spooled.Close() })
-	b.partial = in.groups != nil
-	return b, nil
 }
 
 func openArrow(in Input, o csv.Options) (Part, error) {
-	b, err := openBinary(in, o, func(s *scan.Source, ignores func(names []string) []bool) (binaryReader, error) {
+	return openBinary(in, o, func(_ *binaryTable, s *scan.Source, ignores func(names []string) []bool) (binaryReader, error) {
 		return columnar.OpenArrow(s, ignores)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return b, nil
 }
 
 // named adds the name of the file to a fault.

@@ -77,12 +77,8 @@ func (in *Input) detectGraph() error {
 	})
 }
 
-func (in Input) graphByNames(o GraphOptions) (graph *NamedGraph, err error) {
-	err = in.Read(func(r io.Reader, name string) (err error) {
-		graph, err = readNamedGraph(r, name, o)
-		return err
-	})
-	return graph, err
+func (in Input) graphByNames(o GraphOptions) (*NamedGraph, error) {
+	return readInput(in, func(r io.Reader, name string) (*NamedGraph, error) { return readNamedGraph(r, name, o) })
 }
 
 // mostlyNumbers reports whether at least half of the names are numbers, so that the others are likely mistakes.

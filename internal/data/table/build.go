@@ -186,18 +186,13 @@ func Join(parts []*Table) (*Table, error) {
 	err := parallel.NewPool(threads).Run(context.Background(), threads, len(joined.Columns), func(at int) error {
 		c, like := &joined.Columns[at], &first.Columns[at]
 		c.Name, c.Type = like.Name, like.Type
-		switch c.Type {
-		case Integer:
-			c.Integers = make([]int64, 0, joined.rows)
-		case Number:
-			c.Numbers = make([]float64, 0, joined.rows)
-		default:
-			c.Texts = make([]string, 0, joined.rows)
-		}
+		c.Make(joined.rows)
+		before := 0
 		for _, p := range parts {
-			if err := c.join(&p.Columns[at], joined.rows); err != nil {
+			if err := c.join(&p.Columns[at], before); err != nil {
 				return err
 			}
+			before += p.rows
 		}
 		return nil
 	})
@@ -207,18 +202,17 @@ func Join(parts []*Table) (*Table, error) {
 	return joined, nil
 }
 
-// join appends the cells of a part. rows is the final number of rows.
-func (c *Column) join(part *Column, rows int) error {
+// join sets the cells of a part, before which there are so many rows.
+func (c *Column) join(part *Column, before int) error {
 	if part.Name != c.Name || part.Type != c.Type {
 		return fault.Invalid("COLUMNS_DIFFER", "a part of the table has a column %.60q of %v, but other parts have %.60q of %v", part.Name, part.Type, c.Name, c.Type)
 	}
-	before := c.Len()
-	c.Integers = append(c.Integers, part.Integers...)
-	c.Numbers = append(c.Numbers, part.Numbers...)
-	c.Texts = append(c.Texts, part.Texts...)
+	copy(c.Integers[min(before, len(c.Integers)):], part.Integers)
+	copy(c.Numbers[min(before, len(c.Numbers)):], part.Numbers)
+	copy(c.Texts[min(before, len(c.Texts)):], part.Texts)
 	if part.Empty != nil {
 		if c.Empty == nil {
-			c.Empty = make([]bool, rows)
+			c.Empty = make([]bool, c.Len())
 		}
 		copy(c.Empty[before:], part.Empty)
 	}

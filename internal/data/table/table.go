@@ -71,6 +71,18 @@ func (c *Column) Len() int {
 	return len(c.Texts)
 }
 
+// Make allocates the cells. The column must have none.
+func (c *Column) Make(rows int) {
+	switch c.Type {
+	case Integer:
+		c.Integers = make([]int64, rows)
+	case Number:
+		c.Numbers = make([]float64, rows)
+	default:
+		c.Texts = make([]string, rows)
+	}
+}
+
 // CellText formats a cell as text, "" if it is empty. Equal integers and numbers have equal texts.
 func (c *Column) CellText(row int) string {
 	switch {

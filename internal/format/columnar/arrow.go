@@ -3,6 +3,7 @@
 package columnar
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -88,10 +89,7 @@ func OpenArrow(r io.Reader, ignores func(names []string) []bool) (a *Arrow, err 
 func (a *Arrow) Columns() []table.Column {
 	columns := make([]table.Column, len(a.columns))
 	for at := range a.columns {
-		columns[at] = table.Column{Name: a.columns[at].name, Type: a.columns[at].to}
-		if columns[at].Type == 0 {
-			columns[at].Type = table.Text
-		}
+		columns[at] = table.Column{Name: a.columns[at].name, Type: cmp.Or(a.columns[at].to, table.Text)}
 	}
 	return columns
 }

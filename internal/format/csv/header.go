@@ -190,16 +190,9 @@ func nameColumns(header [][]byte, width int) (names, notices []string) {
 	return names, table.Distinct(names)
 }
 
-// shortName shortens a name and puts it on one line. It looks no further than it must: the name of the first column may
-// be a whole file.
+// shortName shortens a name and puts it on one line.
 func shortName(name string) string {
-	var words []string
-	for word := range strings.FieldsSeq(name) {
-		if words = append(words, word[:min(len(word), table.MaxNameBytes)]); len(words) > table.MaxNameBytes {
-			break
-		}
-	}
-	name = strings.Join(words, " ")
+	name = strings.Join(strings.Fields(name), " ")
 	for cut := table.MaxNameBytes - 10; len(name) > table.MaxNameBytes-10; cut-- {
 		if utf8.RuneStart(name[cut]) {
 			name = name[:cut]

@@ -40,13 +40,13 @@ func (s *Source) Decode(latin bool) (notice string, err error) {
 		from = unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM)
 	case bytes.IndexByte(prefix, 0) >= 0:
 		if from = utf16Without(prefix); from == nil {
-			return "", s.notText(bytes.Count(prefix[:bytes.IndexByte(prefix, 0)], []byte("\n")), "a zero byte")
+			return "", s.notText(prefix[:bytes.IndexByte(prefix, 0)], "a zero byte")
 		}
 		notice = s.Name + " is read as UTF-16"
 	}
 	if from == nil && (latin || !validBeginning(prefix)) {
-		if lines, binary := hasControls(prefix); binary {
-			return "", s.notText(lines, "control characters")
+		if at := controlAt(prefix); at >= 0 {
+			return "", s.notText(prefix[:at], "control characters")
 		}
 		from = charmap.Windows1252
 		notice = s.Name + " is not in UTF-8; it is read as Windows-1252 (Latin-1)"
@@ -60,29 +60,24 @@ func (s *Source) Decode(latin bool) (notice string, err error) {
 	return notice, err
 }
 
-// notText returns the fault for a binary file, which shows after so many lines.
-func (s *Source) notText(lines int, what string) error {
-	return s.Invalid("NOT_A_TEXT", "line %d has %s, so this is not a text file; export its table as CSV, or set --format if Cleave reads its format", lines+1, what)
+// notText returns the fault for a binary file, which shows after the given bytes.
+func (s *Source) notText(before []byte, what string) error {
+	line := 1 + bytes.Count(before, []byte("\n"))
+	return s.Invalid("NOT_A_TEXT", "line %d has %s, so this is not a text file; export its table as CSV, or set --format if Cleave reads its format", line, what)
 }
 
-// hasControls reports whether a text has more different control characters than any that is not binary, and the number
-// of lines before they are so many. Some programs separate cells and rows by control characters.
-func hasControls(prefix []byte) (lines int, binary bool) {
-	var seen [' ']bool
-	different := 0
-	for _, c := range prefix {
-		switch {
-		case c == '\n':
-			lines++
-		case c >= ' ' || c >= '\t' && c <= '\r' || seen[c]:
-		case different == 3:
-			return lines, true
-		default:
-			seen[c] = true
-			different++
+// controlAt returns the position where a text has had more different control characters than one that is not binary,
+// -1 if it never has. Some programs separate cells and rows by control characters.
+func controlAt(prefix []byte) int {
+	seen := map[byte]bool{}
+	for at, c := range prefix {
+		if c < '\t' || c > '\r' && c < ' ' {
+			if seen[c] = true; len(seen) > 3 {
+				return at
+			}
 		}
 	}
-	return lines, false
+	return -1
 }
 
 // utf16Without guesses the UTF-16 variant of a text without a byte order mark: if most of its characters are Latin,
