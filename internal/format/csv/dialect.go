@@ -123,8 +123,8 @@ func (d dialect) opens(text []byte, quote int) bool {
 	return true
 }
 
-// eachSniffedRow visits at most most non-blank rows of the beginning of a text, up to one that is too wide. It skips the
-// last row, which may be incomplete, unless it is the only one.
+// eachSniffedRow visits at most most non-blank rows of the beginning of a text, up to one that is too wide. It skips
+// the last row, which may be incomplete, unless it is the only one.
 func eachSniffedRow(prefix []byte, d dialect, most int, visit func(cells [][]byte)) {
 	if end := d.lastRowEnd(prefix); end > 0 {
 		prefix = prefix[:end]
