@@ -79,7 +79,7 @@ type similarity struct {
 	sources []source
 	donors  int
 	values  [][]float64 // for each source, the donors' values; NaN if a donor has none
-	costs   [][]float64 // for each source of categories, what each donor adds to the distance of a row unless they agree
+	costs   [][]float64 // for each source of categories, what a donor of another category adds to the distance
 	counts  []int       // for each source, how many donors fill a cell
 }
 
@@ -175,7 +175,7 @@ func (s *similarity) add(distances []float64, at int, value float64) {
 	scale, values := 1/f.Unit, s.values[at]
 	distances = distances[:len(values)]
 	if f.Categories != nil {
-		for donor, cost := range s.costs[at][:len(values)] { // without branches, because most of them would be mispredicted
+		for donor, cost := range s.costs[at][:len(values)] { // without branches, which would be mispredicted
 			differs := -uint64(bit(values[donor] != value))
 			distances[donor] += math.Float64frombits(math.Float64bits(cost) & differs)
 		}
