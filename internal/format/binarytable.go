@@ -16,7 +16,6 @@ import (
 // binaryReader reads a format that stores the types of its columns.
 type binaryReader interface {
 	Columns() []table.Column
-	Rename(names []string) // one name per column
 	Next() (*table.Table, error)
 	Close()
 }
@@ -32,9 +31,10 @@ type binaryTable struct {
 	close   []func() // what to do after closing the reader, in this order
 }
 
-// openBinary opens the input and passes its decompressed bytes to open, which creates the reader.
-func openBinary(in Input, open func(s *scan.Source) (binaryReader, error)) (*binaryTable, error) {
-	b := &binaryTable{name: in.Name()}
+// openBinary opens the input and passes its decompressed bytes to open, which creates the reader. ignores makes the
+// names of the columns distinct, and reports which columns are not needed.
+func openBinary(in Input, o csv.Options, open func(b *binaryTable, s *scan.Source, ignores func(names []string) []bool) (binaryReader, error)) (Part, error) {
+	b := &binaryTable{name: in.Name(), partial: in.groups != nil}
 	r, end, err := in.open()
 	if err != nil {
 		return nil, err
@@ -42,10 +42,14 @@ func openBinary(in Input, open func(s *scan.Source) (binaryReader, error)) (*bin
 	b.close = append(b.close, end)
 	s, err := scan.New(r, b.name)
 	if err == nil {
-		opened, failed := open(s)
+		opened, failed := open(b, s, func(names []string) []bool {
+			for _, notice := range table.Distinct(names) {
+				b.notices = append(b.notices, b.name+": "+notice)
+			}
+			return o.Ignores(names)
+		})
 		if failed == nil {
-			b.reader = opened
-			b.nameColumns()
+			b.reader, b.found = opened, opened.Columns()
 			return b, nil
 		}
 		err = s.ReadError(named(b.name, failed))
@@ -54,52 +58,27 @@ func openBinary(in Input, open func(s *scan.Source) (binaryReader, error)) (*bin
 	return nil, err
 }
 
-// nameColumns renames columns so that no two have the same name.
-func (b *binaryTable) nameColumns() {
-	var names []string
-	for _, c := range b.reader.Columns() {
-		names = append(names, c.Name)
-	}
-	for _, notice := range table.Distinct(names) {
-		b.notices = append(b.notices, b.name+": "+notice)
-	}
-	b.reader.Rename(names)
-	b.found = b.reader.Columns()
-}
-
 // openParquet opens a Parquet file, or the row groups of it that in names. An input that cannot seek is copied to a
 // temporary file first, because a Parquet file is read from its end.
 func openParquet(in Input, o csv.Options) (Part, error) {
-	var spooled io.Closer
-	b, err := openBinary(in, func(s *scan.Source) (binaryReader, error) {
-		content, size, end, err := s.Seekable()
+	return openBinary(in, o, func(b *binaryTable, s *scan.Source, ignores func(names []string) []bool) (binaryReader, error) {
+		content, size, spooled, err := s.Seekable()
 		if err != nil {
 			return nil, err
 		}
-		spooled = end
-		opened, err := columnar.OpenParquet(content, size, o.Ignores)
+		b.close = append(b.close, func() { spooled.Close() })
+		opened, err := columnar.OpenParquet(content, size, ignores)
 		if err == nil && in.groups != nil {
 			err = opened.Restrict(in.groups.From, in.groups.To)
 		}
 		return opened, err
 	})
-	if err != nil {
-		if spooled != nil {
-			spooled.Close()
-		}
-		return nil, err
-	}
-	b.close = append(b.close, func() { spooled.Close() })
-	b.partial = in.groups != nil
-	return b, nil
 }
 
 func openArrow(in Input, o csv.Options) (Part, error) {
-	b, err := openBinary(in, func(s *scan.Source) (binaryReader, error) { return columnar.OpenArrow(s, o.Ignores) })
-	if err != nil {
-		return nil, err
-	}
-	return b, nil
+	return openBinary(in, o, func(_ *binaryTable, s *scan.Source, ignores func(names []string) []bool) (binaryReader, error) {
+		return columnar.OpenArrow(s, ignores)
+	})
 }
 
 // named adds the name of the file to a fault.

@@ -86,21 +86,29 @@ func TestLongLines(t *testing.T) {
 	wantFault(t, "endless line", err, "LINE_TOO_LONG", "endless.csv, line 1", "64 MiB")
 }
 
-// A line of very many cells is refused: each would take up to 24 times the memory of its text.
+// A line of very many cells is refused, and the memory that this takes is a small multiple of the text, where each cell
+// would take 12 times its text.
 func TestTooManyCells(t *testing.T) {
-	commas := strings.Repeat("1,", scan.MaxLine/2-1)
-	for name, read := range map[string]func() error{
-		"table": func() error {
-			_, err := OpenTable([]string{"-"}, TableOptions{Format: "csv", Stdin: strings.NewReader(commas)})
-			return err
-		},
-		"points": func() error { _, _, err := ReadPoints(strings.NewReader(commas), "p.csv"); return err },
+	commas, spaces := strings.Repeat("1,", 1<<24+1), strings.Repeat("1 ", 1<<24+1)
+	readTable := func(text string) error {
+		_, err := OpenTable([]string{"-"}, TableOptions{Format: "csv", Stdin: strings.NewReader(text)})
+		return err
+	}
+	for name, c := range map[string]struct {
+		read         func() error
+		reason, says string
+		times        uint64
+	}{
+		"table":  {func() error { return readTable(commas) }, "TOO_MANY_COLUMNS", "line 1: the line has more than 16384 cells", 10},
+		"spaces": {func() error { return readTable(spaces) }, "BAD_TEXT", "line 1, column 1", 16},
+		"points": {func() error { _, _, err := ReadPoints(strings.NewReader(commas), "p.csv"); return err }, "TOO_MANY_COLUMNS", "line 1: the line has more than 16777216 cells", 10},
+		"graph":  {func() error { _, err := ReadGraph(strings.NewReader(spaces), "g.txt", 0); return err }, "TOO_MANY_COLUMNS", "line 1: the line has more than 16777216 cells", 10},
 	} {
 		var err error
-		bytes := allocated(func() { err = read() })
-		wantFault(t, name, err, "TOO_MANY_COLUMNS", "line 1", "cells")
-		if bytes > 32*scan.MaxLine {
-			t.Errorf("%s: %d bytes were allocated", name, bytes)
+		bytes := allocated(func() { err = c.read() })
+		wantFault(t, name, err, c.reason, c.says)
+		if bytes > c.times*uint64(len(commas)) {
+			t.Errorf("%s: %.1f times the text was allocated", name, float64(bytes)/float64(len(commas)))
 		}
 	}
 }

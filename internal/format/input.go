@@ -285,19 +285,20 @@ func (in Input) LoadPoints() (points *dataset.Points, header []string, err error
 }
 
 // LoadKernel calls ReadKernel on the input.
-func (in Input) LoadKernel() (kernel *dataset.Kernel, err error) {
-	err = in.Read(func(r io.Reader, name string) (err error) {
-		kernel, err = ReadKernel(r, name)
-		return err
-	})
-	return kernel, err
-}
+func (in Input) LoadKernel() (*dataset.Kernel, error) { return readInput(in, ReadKernel) }
 
 // LoadSparsePoints calls ReadSparsePoints on the input.
-func (in Input) LoadSparsePoints(features int) (points *dataset.SparsePoints, err error) {
+func (in Input) LoadSparsePoints(features int) (*dataset.SparsePoints, error) {
+	return readInput(in, func(r io.Reader, name string) (*dataset.SparsePoints, error) {
+		return ReadSparsePoints(r, name, features)
+	})
+}
+
+// readInput is Input.Read for a function that returns what it read.
+func readInput[T any](in Input, read func(r io.Reader, name string) (T, error)) (value T, err error) {
 	err = in.Read(func(r io.Reader, name string) (err error) {
-		points, err = ReadSparsePoints(r, name, features)
+		value, err = read(r, name)
 		return err
 	})
-	return points, err
+	return value, err
 }

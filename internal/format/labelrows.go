@@ -141,6 +141,7 @@ func LoadLabelRows(path string) (*LabelRows, error) {
 		return nil, err
 	}
 	rows := &LabelRows{}
+	scores := map[string]*[]float64{"distance": &rows.Distance, "margin": &rows.Margin, "confidence": &rows.Confidence}
 	var classes []string
 	for at := range t.Columns {
 		c := &t.Columns[at]
@@ -153,12 +154,8 @@ func LoadLabelRows(path string) (*LabelRows, error) {
 			}
 		case "class":
 			classes = c.Texts
-		case "distance":
-			rows.Distance = scoresOf(c)
-		case "margin":
-			rows.Margin = scoresOf(c)
-		case "confidence":
-			rows.Confidence = scoresOf(c)
+		case "distance", "margin", "confidence":
+			*scores[c.Name] = scoresOf(c)
 		}
 	}
 	if rows.Labels == nil {

@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format/graph"
 	"github.com/cleave-project/cleave/internal/format/scan"
-	"github.com/cleave-project/cleave/internal/text"
 )
 
 // GraphOptions controls how LoadNamedGraph reads vertices.
@@ -77,12 +77,8 @@ func (in *Input) detectGraph() error {
 	})
 }
 
-func (in Input) graphByNames(o GraphOptions) (graph *NamedGraph, err error) {
-	err = in.Read(func(r io.Reader, name string) (err error) {
-		graph, err = readNamedGraph(r, name, o)
-		return err
-	})
-	return graph, err
+func (in Input) graphByNames(o GraphOptions) (*NamedGraph, error) {
+	return readInput(in, func(r io.Reader, name string) (*NamedGraph, error) { return readNamedGraph(r, name, o) })
 }
 
 // mostlyNumbers reports whether at least half of the names are numbers, so that the others are likely mistakes.
@@ -261,7 +257,7 @@ func (g *namedEdges) find(l *scan.Lines, cell []byte) (int32, error) {
 	case len(cell) == 0:
 		return 0, l.Invalid("EMPTY_CELL", "an edge needs the names of two vertices")
 	case g.fixed:
-		return 0, l.Invalid("UNKNOWN_ID", "there is no vertex %s; did you mean %.40q?", scan.Quote(cell), text.Nearest(string(cell), g.names))
+		return 0, l.Invalid("UNKNOWN_ID", "there is no vertex %s; %s", scan.Quote(cell), table.DidYouMean(string(cell), g.names))
 	}
 	return g.vertex(string(cell)), nil
 }
@@ -271,6 +267,9 @@ func LoadVertices(path string) ([]string, error) {
 	return load(path, func(r io.Reader, name string) ([]string, error) {
 		s, err := scan.New(r, name)
 		if err != nil {
+			return nil, err
+		}
+		if _, err := s.Decode(false); err != nil {
 			return nil, err
 		}
 		l := scan.NewLines(s, ',')

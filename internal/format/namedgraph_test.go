@@ -71,7 +71,7 @@ func TestFaultsOfNamedGraphs(t *testing.T) {
 }
 
 func TestLoadVertices(t *testing.T) {
-	for text, want := range map[string]string{"a\nb\n": "a b", "id\n1\n2\n": "1 2", "name,age\nann,3\n": "ann"} {
+	for text, want := range map[string]string{"a\nb\n": "a b", "id\n1\n2\n": "1 2", "name,age\nann,3\n": "ann", "Z\xFCrich\n": "Zürich"} {
 		path := filepath.Join(t.TempDir(), "v.csv")
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 			t.Fatal(err)

@@ -80,6 +80,7 @@ func TestBadGraphsOfOtherPrograms(t *testing.T) {
 		{"g.metis", "2 1\n3\n1\n", "INDEX_OUT_OF_RANGE", "line 2: vertex 3 is outside 1..2"},
 		{"g.metis", "2 1\n1\n1\n", "SELF_LOOP", "line 2"},
 		{"g.metis", "2 1\nx\n1\n", "NOT_AN_INDEX", `"x"`},
+		{"g.metis", "2 1\n2\n1\n\n% end\n1 2\n", "TRAILING_DATA", "line 6: the header claims 2 vertices, but the file has more lines"},
 		{"g.metis", "2 1 1\n2\n1\n", "RAGGED_ROWS", "no weight"},
 		{"g.metis", "2\n", "BAD_SIZE_LINE", "line 1"},
 		{"g.metis", "2 1 777\n", "BAD_SIZE_LINE", "line 1"},

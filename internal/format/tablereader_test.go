@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -215,7 +216,7 @@ func TestTableFaults(t *testing.T) {
 		"after":    {"a,b\n1,\"x\"y\n", "UNCLOSED_QUOTE", `line 2, column "b": there is text after a quoted cell`},
 		"binary":   {"a,b\n1,\x00\x01\n", "NOT_A_TEXT", "line 2 has a zero byte"},
 		"long":     {"a,b\n1," + strings.Repeat("x", table.MaxTextBytes+1) + "\n", "BAD_TEXT", `column "b"`},
-		"wide":     {strings.Repeat("x,", table.MaxColumns) + "x\n1\n", "TOO_MANY_COLUMNS", "16385 columns"},
+		"wide":     {strings.Repeat("x,", table.MaxColumns) + "x\n1\n", "TOO_MANY_COLUMNS", "t.csv, line 1: the line has more than 16384 cells"},
 	} {
 		if _, _, err := readText(t, "t.csv", c.text, csv.Options{}); !fault.Is(err, c.reason) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: got %v", name, err)
@@ -226,6 +227,39 @@ func TestTableFaults(t *testing.T) {
 	}
 	if _, _, err := readText(t, "x.xyz", "a\n1\n", csv.Options{}); !fault.Is(err, "UNKNOWN_FORMAT") {
 		t.Error(err)
+	}
+}
+
+// A binary file is recognized whatever its name, and the error says what to do.
+func TestBinaryFilesNamedCSV(t *testing.T) {
+	noise := func(seed uint64) string { // as in compressed data, without zero bytes
+		random, text := rand.New(rand.NewPCG(seed, 0)), make([]byte, 400)
+		for at := range text {
+			text[at] = byte(1 + random.IntN(255))
+		}
+		return string(text)
+	}
+	tar := "data.csv" + strings.Repeat("\x00", 249) + "ustar\x00" + strings.Repeat("\x00", 300)
+	twice := gzipped(gzipped("a,b\n1,2\n"))
+	for name, c := range map[string]struct{ text, reason, says string }{
+		"picture": {"GIF89a" + noise(1), "UNKNOWN_FORMAT", "t.csv: this is a picture"},
+		"pickle":  {"\x80\x05\x95" + noise(2), "UNKNOWN_FORMAT", "t.csv: this is a Python pickle"},
+		"lz4":     {"\x04\x22\x4D\x18" + noise(3), "UNKNOWN_FORMAT", "t.csv: this is an LZ4 file"},
+		"tar":     {tar, "UNKNOWN_FORMAT", "t.csv: this is a tar archive, which Cleave does not read; unpack it first"},
+		"tar.gz":  {gzipped(tar), "UNKNOWN_FORMAT", "this is a tar archive"},
+		"twice":   {twice, "UNKNOWN_FORMAT", "this is a file that is compressed twice"},
+		"bitmap":  {"BM" + noise(4), "NOT_A_TEXT", "control characters, so this is not a text file; export its table as CSV"},
+		"sound":   {"RIFF" + noise(5), "NOT_A_TEXT", "control characters, so this is not a text file"},
+		"program": {"\x7fELF\x02\x01\x01\x00" + noise(6), "NOT_A_TEXT", "line 1 has a zero byte, so this is not a text file"},
+	} {
+		if _, _, err := readText(t, "t.csv", c.text, csv.Options{}); !fault.Is(err, c.reason) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	// Hive separates cells and lists by control characters.
+	got, _, err := readText(t, "t.csv", "caf\xe9\x01a\x02b\x011\nth\xe9\x01c\x02d\x012\n", csv.Options{Delimiter: 1})
+	if err != nil || len(got.Columns) != 3 || got.Columns[0].Texts[0] != "café" {
+		t.Errorf("Hive: %v, %v", got, err)
 	}
 }
 
@@ -327,5 +361,34 @@ func BenchmarkReadTable(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// A column is found by its name before another by its number, as in tables of pandas, whose columns are called 0, 1, 2.
+func TestColumnsCalledByNumbers(t *testing.T) {
+	dir := t.TempDir()
+	var files []string
+	for _, name := range []string{"a.csv", "b.csv"} {
+		files = append(files, filepath.Join(dir, name))
+		if err := os.WriteFile(files[len(files)-1], []byte("0,1,2\n5,x,7\n6,y,8\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, o := range []csv.Options{{Header: "yes"}, {Header: "yes", Texts: []string{"1"}}} {
+		for count := 1; count <= len(files); count++ {
+			r, err := OpenTable(files[:count], o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			got, err := r.ReadAll()
+			if err != nil || got.Rows() != 2*count || got.Columns[0].Type != table.Integer || got.Columns[1].Type != table.Text || got.Columns[2].Type != table.Integer {
+				t.Errorf("%d files, texts %q: %+v, %v", count, o.Texts, got, err)
+			}
+		}
+	}
+	ignored := (&csv.Options{Ignore: []string{"2", " X"}}).Ignores([]string{"1", "0", "2", "x"})
+	if !slices.Equal(ignored, []bool{false, false, true, true}) {
+		t.Error(ignored)
 	}
 }

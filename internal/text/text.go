@@ -136,8 +136,9 @@ func Nearest(mistyped string, names []string) string {
 // the only one that begins with it. It returns "" if there is none.
 func Similar(mistyped string, names []string) string {
 	if nearest := Nearest(mistyped, names); nearest != "" {
-		shorter := min(len(mistyped), len(nearest))
-		if changes := editDistance(mistyped, nearest); changes <= max(1, shorter/3) && changes < shorter { // x is not like y
+		a, b := mistyped[:min(len(mistyped), compared)], nearest[:min(len(nearest), compared)]
+		shorter := min(len(a), len(b))
+		if changes := editDistance(a, b); changes <= max(1, shorter/3) && changes < shorter { // x is not like y
 			return nearest
 		}
 	}

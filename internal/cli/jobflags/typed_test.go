@@ -12,13 +12,13 @@ import (
 
 // What a notice says to type for a column leads through the shell and the flag to that column.
 func TestTypedColumnsAreFound(t *testing.T) {
-	names := []string{"a", "price, EUR", `5" pipe`, "it's", "two words", "x[1]", "{y}", "$z", "a=b", "50%", "two\nlines", "back\\slash", "column 13"}
+	names := []string{"a", "price, EUR", `5" pipe`, "it's", "two words", "x[1]", "{y}", "$z", "a=b", "50%", "two\nlines", "back\\slash", "column 13", "2", "3", "14"}
 	of := &table.Table{}
 	for _, name := range names {
 		of.Columns = append(of.Columns, table.Column{Name: name})
 	}
 	for at, name := range names {
-		typed := table.Typed(name, at)
+		typed := table.TypedInList(name, at)
 		argument, err := exec.Command("sh", "-c", "printf %s "+typed).Output()
 		if err != nil {
 			t.Fatalf("%q: %v", typed, err)

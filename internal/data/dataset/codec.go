@@ -104,36 +104,25 @@ func Decode(r io.Reader, size int64) (Dataset, error) {
 			return NewPoints(n, m, values)
 		}
 		return NewKernel(n, m, values)
-	case KindGraph:
-		if (a+1)*8+b*12 != body {
+	case KindGraph, KindSparsePoints:
+		entries := b
+		if kind == KindSparsePoints {
+			entries = (body - min(body, (a+1)*8)) / 12
+		}
+		if (a+1)*8+entries*12 != body {
 			return nil, corrupt("sizes do not match the length")
 		}
-		return decodeGraph(r, n, m)
-	case KindSparsePoints:
-		starts := (a + 1) * 8
-		if body < starts || (body-starts)%12 != 0 {
-			return nil, corrupt("sizes do not match the length")
+		starts, columns, values, err := readRows(r, n, int(entries))
+		if err != nil {
+			return nil, err
 		}
-		return decodeSparsePoints(r, n, m, int((body-starts)/12))
+		if kind == KindSparsePoints {
+			return newCanonicalPoints(n, m, starts, columns, values)
+		}
+		g := &Graph{N: n, RowStart: starts, Column: columns, Weight: values}
+		return g, g.check()
 	}
 	return nil, corrupt("unknown kind")
-}
-
-func decodeGraph(r io.Reader, n, nonZeros int) (*Graph, error) {
-	starts, columns, weights, err := readRows(r, n, nonZeros)
-	if err != nil {
-		return nil, err
-	}
-	g := &Graph{N: n, RowStart: starts, Column: columns, Weight: weights}
-	return g, g.check()
-}
-
-func decodeSparsePoints(r io.Reader, n, d, nonZeros int) (*SparsePoints, error) {
-	starts, columns, values, err := readRows(r, n, nonZeros)
-	if err != nil {
-		return nil, err
-	}
-	return newCanonicalPoints(n, d, starts, columns, values)
 }
 
 // newCanonicalPoints returns sparse points that were decoded.

@@ -24,36 +24,21 @@ const (
 	kept     // a feature that is used unchanged
 )
 
-// Find returns the index of a column, given by its name or by its number from 1. A name takes precedence over a
-// number. Case and surrounding spaces matter only where several columns differ in nothing else.
+// Find is table.Find with an error for a column that the table does not have, which suggests the one that was probably
+// meant.
 func Find(t *table.Table, name string) (int, error) {
-	if at := slices.IndexFunc(t.Columns, func(c table.Column) bool { return c.Name == name }); at >= 0 {
+	names := t.Names()
+	if at := table.Find(names, name); at >= 0 {
 		return at, nil
 	}
-	like := func(c table.Column) bool { return strings.EqualFold(c.Name, strings.TrimSpace(name)) }
-	if at := slices.IndexFunc(t.Columns, like); at >= 0 && !slices.ContainsFunc(t.Columns[at+1:], like) {
-		return at, nil
-	}
-	if number, err := strconv.Atoi(name); err == nil {
-		if number >= 1 && number <= len(t.Columns) {
-			return number - 1, nil
-		}
-		return 0, fault.Invalid("UNKNOWN_COLUMN", "the table has no column %s; it has %s", name, text.Plural(len(t.Columns), "column")).With("column", name)
-	}
-	return 0, unknownColumn(t, name)
-}
-
-// unknownColumn returns the error for a column that the table does not have, with the name that was probably meant.
-func unknownColumn(t *table.Table, name string) error {
-	names := make([]string, len(t.Columns))
-	for at := range t.Columns {
-		names[at] = t.Columns[at].Name
+	if _, err := strconv.Atoi(name); err == nil {
+		return 0, fault.Invalid("UNKNOWN_COLUMN", "the table has no column %s; it has %s", name, text.Plural(len(names), "column")).With("column", name)
 	}
 	help := "it has " + quoted(names)
 	if similar := similarTo(name, names); similar != "" {
 		help = fmt.Sprintf("did you mean %.60q?", similar)
 	}
-	return fault.Invalid("UNKNOWN_COLUMN", "the table has no column %.60q; %s", name, help).With("column", name)
+	return 0, fault.Invalid("UNKNOWN_COLUMN", "the table has no column %.60q; %s", name, help).With("column", name)
 }
 
 // similarTo returns the name that was probably meant by a mistaken one, ignoring case, or "" if none is similar.

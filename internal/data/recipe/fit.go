@@ -132,7 +132,7 @@ func (f *fitting) findLabels() {
 		if f.roles[at] == undecided && len(f.options.Only) == 0 && looksLikeLabel(f.Table, at) {
 			f.roles[at] = unused
 			if f.recipe.Label == "" {
-				f.notice(listed, "column %q looks like known classes and is not used; --label-column %s reads it as the classes", f.Columns[at].Name, f.typed(at))
+				f.notice(listed, "column %q looks like known classes and is not used; --label-column %s reads it as the classes", f.Columns[at].Name, table.Typed(f.Columns[at].Name, at))
 			} else {
 				f.notice(listed, "column %q looks like known classes and is not used; --columns makes it a feature", f.Columns[at].Name)
 			}
@@ -175,7 +175,7 @@ func (f *fitting) findFeatures() error {
 		case candidate.constant:
 			constants = append(constants, candidate)
 		case candidate.likeID != "" && f.Rows() < enoughRows:
-			f.notice(listed, "column %q %s and is used as a feature; if it should not be, use --id-column %s or --ignore", candidate.made.Column, candidate.likeID, f.typed(candidate.at))
+			f.notice(listed, "column %q %s and is used as a feature; if it should not be, use --id-column %s or --ignore", candidate.made.Column, candidate.likeID, table.Typed(candidate.made.Column, candidate.at))
 			candidates = append(candidates, candidate)
 		case candidate.likeID != "":
 			counting = append(counting, candidate)
@@ -187,7 +187,7 @@ func (f *fitting) findFeatures() error {
 	case len(candidates) > 0:
 		f.noticeConstant(constants)
 		for _, candidate := range counting {
-			f.leaveOut(rowIDs, candidate.at, "it %s; --keep %s uses it, --id-column %s makes it the row id", candidate.likeID, f.typed(candidate.at), f.typed(candidate.at))
+			f.leaveOut(rowIDs, candidate.at, "it %s; --keep %s uses it, --id-column %s makes it the row id", candidate.likeID, f.typed(candidate.at), table.Typed(candidate.made.Column, candidate.at))
 		}
 	case len(counting) > 0:
 		f.noticeConstant(constants)
@@ -230,7 +230,8 @@ func (f *fitting) noFeatures() error {
 	return fault.Invalid("NO_FEATURES", "no column is left to cluster by%s; %s", why, help)
 }
 
-func (f *fitting) typed(at int) string { return table.Typed(f.Columns[at].Name, at) }
+// typed returns what to type for a column in a list of columns.
+func (f *fitting) typed(at int) string { return table.TypedInList(f.Columns[at].Name, at) }
 
 // candidateColumn is a column that may become a feature.
 type candidateColumn struct {

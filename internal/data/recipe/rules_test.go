@@ -426,10 +426,27 @@ func TestChoose(t *testing.T) {
 		few := min(nearest, max(3, len(want)/5))
 		slices.SortStableFunc(want, func(a, b int) int { return int(distances[a] - distances[b]) })
 		want = want[:min(few, len(want))]
-		if got := nearestDonors(distances, values, nil); !slices.Equal(got, want) {
+		if got := nearestDonors(distances, values, few, nil); !slices.Equal(got, want) {
 			t.Fatalf("got %v, want %v", got, want)
 		}
 	})
+}
+
+// A donor of another category adds 1/unit², one of the same nothing, and one without a value as much as the mean.
+func TestDistanceOfCategories(t *testing.T) {
+	sources := []source{{Feature: &Feature{Categories: []string{"a", "b", "c"}, Donors: []float64{0, 1, 2, 0, 1}, DonorGaps: []uint32{3}, Unit: 0.3}}}
+	s, err := newSimilarity(sources)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scale := 1 / 0.3
+	differ := float64(scale * scale)
+	for value, want := range map[float64][]float64{0: {7, 7 + differ, 7 + differ, 9, 7 + differ}, 1: {7 + differ, 7, 7 + differ, 9, 7}, -1: {7 + differ, 7 + differ, 7 + differ, 9, 7 + differ}} {
+		got := []float64{7, 7, 7, 7, 7}
+		if s.add(got, 0, value); !slices.Equal(got, want) {
+			t.Errorf("category %v: %v, want %v", value, got, want)
+		}
+	}
 }
 
 // Donors that a file has mixed up are refused.
@@ -501,23 +518,35 @@ func TestHardlyAnything(t *testing.T) {
 }
 
 func BenchmarkFillFromSimilarRows(b *testing.B) {
-	random := rand.New(rand.NewPCG(1, 1))
-	columns := make([]table.Column, 8)
-	for at := range columns {
-		c := table.Column{Name: string(rune('a' + at)), Type: table.Number, Numbers: make([]float64, 20_000), Empty: make([]bool, 20_000)}
-		for row := range c.Numbers {
-			c.Numbers[row], c.Empty[row] = random.NormFloat64(), random.IntN(10) == 0
-		}
-		columns[at] = c
-	}
-	of := made(b, columns...)
-	r, _, err := Fit(of, Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		if _, err := r.Apply(of); err != nil {
-			b.Fatal(err)
-		}
+	for _, kind := range []string{"numbers", "words"} {
+		b.Run(kind, func(b *testing.B) {
+			random := rand.New(rand.NewPCG(1, 1))
+			columns := make([]table.Column, 8)
+			for at := range columns {
+				c := table.Column{Name: string(rune('a' + at)), Type: table.Number, Empty: make([]bool, 20_000)}
+				if kind == "words" {
+					c.Type = table.Text
+				}
+				for row := range c.Empty {
+					c.Empty[row] = random.IntN(10) == 0
+					if kind == "words" {
+						c.Texts = append(c.Texts, []string{"red", "green", "blue", "black", "white"}[random.IntN(5)])
+					} else {
+						c.Numbers = append(c.Numbers, random.NormFloat64())
+					}
+				}
+				columns[at] = c
+			}
+			of := made(b, columns...)
+			r, _, err := Fit(of, Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				if _, err := r.Apply(of); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

@@ -79,6 +79,8 @@ type similarity struct {
 	sources []source
 	donors  int
 	values  [][]float64 // for each source, the donors' values; NaN if a donor has none
+	costs   [][]float64 // for each source of categories, what a donor of another category adds to the distance
+	counts  []int       // for each source, how many donors fill a cell
 }
 
 // newSimilarity returns nil if the recipe has no donors. It returns an error if the donors are inconsistent, because a
@@ -87,7 +89,10 @@ func newSimilarity(sources []source) (*similarity, error) {
 	if len(sources) == 0 || len(sources[0].Donors) == 0 {
 		return nil, nil
 	}
-	s := &similarity{sources: sources, donors: len(sources[0].Donors), values: make([][]float64, len(sources))}
+	s := &similarity{
+		sources: sources, donors: len(sources[0].Donors),
+		values: make([][]float64, len(sources)), costs: make([][]float64, len(sources)), counts: make([]int, len(sources)),
+	}
 	for at := range sources {
 		f := &sources[at]
 		bad := len(f.Donors) != s.donors || !(f.Unit >= 0)
@@ -105,8 +110,25 @@ func newSimilarity(sources []source) (*similarity, error) {
 		if bad {
 			return nil, fault.Invalid("BAD_RECIPE", "the rows stored in the recipe to fill empty cells of column %q are invalid; run the job again", f.Column).With("column", f.Column)
 		}
+		s.prepare(at)
 	}
 	return s, nil
+}
+
+// prepare computes what depends on the donors of a source only.
+func (s *similarity) prepare(at int) {
+	f, have := &s.sources[at], 0
+	scale, costs := 1/f.Unit, make([]float64, s.donors)
+	for donor, v := range s.values[at] {
+		if costs[donor] = unknownCost; v == v {
+			costs[donor] = float64(scale * scale)
+			have++
+		}
+	}
+	s.counts[at] = min(nearest, max(3, have/5))
+	if f.Categories != nil {
+		s.costs[at] = costs
+	}
 }
 
 // fillRow replaces the values of empty cells in the point of a row. It does nothing if all cells of the row are empty.
@@ -133,7 +155,7 @@ func (s *similarity) fillRow(point []float64, row int, distances []float64) {
 		if !f.column.IsEmpty(row) {
 			continue
 		}
-		f.blend(point[f.at:f.at+f.columns()], distances, s.values[at], nearestDonors(distances, s.values[at], chosen[:0]))
+		f.blend(point[f.at:f.at+f.columns()], distances, s.values[at], nearestDonors(distances, s.values[at], s.counts[at], chosen[:0]))
 	}
 }
 
@@ -153,13 +175,9 @@ func (s *similarity) add(distances []float64, at int, value float64) {
 	scale, values := 1/f.Unit, s.values[at]
 	distances = distances[:len(values)]
 	if f.Categories != nil {
-		differ := float64(scale * scale)
-		for donor, v := range values {
-			if v != v {
-				distances[donor] += unknownCost
-			} else if v != value {
-				distances[donor] += differ
-			}
+		for donor, cost := range s.costs[at][:len(values)] { // without branches, which would be mispredicted
+			differs := -uint64(bit(values[donor] != value))
+			distances[donor] += math.Float64frombits(math.Float64bits(cost) & differs)
 		}
 		return
 	}
@@ -175,27 +193,22 @@ func (s *similarity) add(distances []float64, at int, value float64) {
 	}
 }
 
-// nearestDonors appends the nearest donors that have a value to chosen, by distance and then by number.
-func nearestDonors(distances, values []float64, chosen []int) []int {
-	have := 0
-	for _, v := range values {
-		if v == v {
-			have++
-		}
-	}
-	count := min(nearest, max(3, have/5))
-	for donor, v := range values {
-		if v != v || len(chosen) == count && distances[donor] >= distances[chosen[count-1]] {
+// nearestDonors appends the count nearest donors that have a value to chosen, by distance and then by number.
+func nearestDonors(distances, values []float64, count int, chosen []int) []int {
+	farthest := 0.0 // the distance of the last one, if there are enough
+	for donor, distance := range distances[:len(values)] {
+		if len(chosen) == count && distance >= farthest || values[donor] != values[donor] {
 			continue
 		}
 		if len(chosen) < count {
 			chosen = append(chosen, donor)
 		}
 		at := len(chosen) - 1
-		for ; at > 0 && distances[chosen[at-1]] > distances[donor]; at-- {
+		for ; at > 0 && distances[chosen[at-1]] > distance; at-- {
 			chosen[at] = chosen[at-1]
 		}
 		chosen[at] = donor
+		farthest = distances[chosen[len(chosen)-1]]
 	}
 	return chosen
 }

@@ -1,6 +1,7 @@
 package synth
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 
@@ -98,13 +99,7 @@ func eachRandomPair(n int, probability float64, rng *rand.Rand, yield func(i, j 
 
 // checkBlocks returns an error if no graph has these sizes and degrees.
 func checkBlocks(n, k int, inside, outside float64) error {
-	if err := checkSizes(n, k); err != nil {
-		return err
-	}
-	if err := checkNumber("degree inside", inside); err != nil {
-		return err
-	}
-	if err := checkNumber("degree outside", outside); err != nil {
+	if err := cmp.Or(checkSizes(n, k), checkNumber("degree inside", inside), checkNumber("degree outside", outside)); err != nil {
 		return err
 	}
 	smallest := n / k

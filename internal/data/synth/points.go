@@ -7,6 +7,7 @@
 package synth
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -51,10 +52,7 @@ func TwoMoons(n int, noise float64, rng *rand.Rand) (*dataset.Points, []int32, e
 
 // curves makes n points of two clusters, each on a curve of its own, and adds noise.
 func curves(n int, noise float64, rng *rand.Rand, curve func(label int32) (x, y float64)) (*dataset.Points, []int32, error) {
-	if err := checkSizes(n, 2); err != nil {
-		return nil, nil, err
-	}
-	if err := checkNumber("noise", noise); err != nil {
+	if err := cmp.Or(checkSizes(n, 2), checkNumber("noise", noise)); err != nil {
 		return nil, nil, err
 	}
 	truth := roundRobin(n, 2)

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"slices"
@@ -137,20 +138,24 @@ func upTo[T any](cells []T, rows int) []T {
 }
 
 // Jump is the line of a row in its file, from 1. The rows after it, up to the next Jump, are on one line each.
-type Jump struct{ Row, Line int }
+type Jump struct {
+	Row, Line int
+	file      string // "" means that of the table; see Join
+}
 
 // Locate sets the file and the lines that a table was read from, for errors.
 func (t *Table) Locate(file string, jumps []Jump) {
 	t.file, t.jumps = file, jumps
 }
 
-func (t *Table) lineOf(row int) int {
+// lineOf returns the file and the line of a row.
+func (t *Table) lineOf(row int) (file string, line int) {
 	after := sort.Search(len(t.jumps), func(at int) bool { return t.jumps[at].Row > row })
 	if after == 0 {
-		return LineOf(row)
+		return t.file, LineOf(row)
 	}
 	last := t.jumps[after-1]
-	return last.Line + row - last.Row
+	return cmp.Or(last.file, t.file), last.Line + row - last.Row
 }
 
 // Join concatenates the rows of several tables, which must have the same columns.
@@ -168,7 +173,10 @@ func Join(parts []*Table) (*Table, error) {
 			return nil, fault.Invalid("COLUMNS_DIFFER", "a part of the table has %d columns, the first has %d", len(p.Columns), len(first.Columns))
 		}
 		for _, j := range p.jumps {
-			joined.jumps = append(joined.jumps, Jump{joined.rows + j.Row, j.Line})
+			if j.Row += joined.rows; p.file != joined.file {
+				j.file = p.file
+			}
+			joined.jumps = append(joined.jumps, j)
 		}
 		if joined.rows += p.rows; joined.rows > MaxRows {
 			return nil, joined.invalid("TOO_MANY_ROWS", "the table has more than %d rows, the largest number supported", MaxRows)
@@ -178,18 +186,13 @@ func Join(parts []*Table) (*Table, error) {
 	err := parallel.NewPool(threads).Run(context.Background(), threads, len(joined.Columns), func(at int) error {
 		c, like := &joined.Columns[at], &first.Columns[at]
 		c.Name, c.Type = like.Name, like.Type
-		switch c.Type {
-		case Integer:
-			c.Integers = make([]int64, 0, joined.rows)
-		case Number:
-			c.Numbers = make([]float64, 0, joined.rows)
-		default:
-			c.Texts = make([]string, 0, joined.rows)
-		}
+		c.Make(joined.rows)
+		before := 0
 		for _, p := range parts {
-			if err := c.join(&p.Columns[at], joined.rows); err != nil {
+			if err := c.join(&p.Columns[at], before); err != nil {
 				return err
 			}
+			before += p.rows
 		}
 		return nil
 	})
@@ -199,18 +202,17 @@ func Join(parts []*Table) (*Table, error) {
 	return joined, nil
 }
 
-// join appends the cells of a part. rows is the final number of rows.
-func (c *Column) join(part *Column, rows int) error {
+// join sets the cells of a part, before which there are so many rows.
+func (c *Column) join(part *Column, before int) error {
 	if part.Name != c.Name || part.Type != c.Type {
 		return fault.Invalid("COLUMNS_DIFFER", "a part of the table has a column %.60q of %v, but other parts have %.60q of %v", part.Name, part.Type, c.Name, c.Type)
 	}
-	before := c.Len()
-	c.Integers = append(c.Integers, part.Integers...)
-	c.Numbers = append(c.Numbers, part.Numbers...)
-	c.Texts = append(c.Texts, part.Texts...)
+	copy(c.Integers[min(before, len(c.Integers)):], part.Integers)
+	copy(c.Numbers[min(before, len(c.Numbers)):], part.Numbers)
+	copy(c.Texts[min(before, len(c.Texts)):], part.Texts)
 	if part.Empty != nil {
 		if c.Empty == nil {
-			c.Empty = make([]bool, rows)
+			c.Empty = make([]bool, c.Len())
 		}
 		copy(c.Empty[before:], part.Empty)
 	}

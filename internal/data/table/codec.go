@@ -143,11 +143,12 @@ func packBits(marks []bool) []byte {
 // number of bytes, whatever they claim.
 func Decode(r io.Reader, size int64) (*Table, error) {
 	d := &decoder{r: r, left: size}
-	if string(d.take(4)) != magic {
+	header := d.take(headerSize)
+	if d.short || string(header[:4]) != magic {
 		return nil, corrupt("no table header")
 	}
-	count, rows := d.uint32(), d.uint64()
-	if d.short || count > MaxColumns || rows > MaxRows || !d.has(4*int64(count)) {
+	count, rows := binary.LittleEndian.Uint32(header[4:]), binary.LittleEndian.Uint64(header[8:])
+	if count > MaxColumns || rows > MaxRows || !d.has(4*int64(count)) {
 		return nil, corrupt("impossible sizes")
 	}
 	columns := make([]Column, count)
@@ -220,20 +221,6 @@ func (d *decoder) read(into []byte) {
 		d.short = true
 	}
 	d.left -= int64(len(into))
-}
-
-func (d *decoder) uint32() uint32 {
-	if b := d.take(4); b != nil {
-		return binary.LittleEndian.Uint32(b)
-	}
-	return 0
-}
-
-func (d *decoder) uint64() uint64 {
-	if b := d.take(8); b != nil {
-		return binary.LittleEndian.Uint64(b)
-	}
-	return 0
 }
 
 // marks reads a bit for each row; bits beyond the last row must be 0.

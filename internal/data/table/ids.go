@@ -186,7 +186,7 @@ func (t *Table) resolvePoints(c *Column, ids *IDs) error {
 	for row, name := range c.FilledTexts() {
 		number, known := ids.find(name)
 		if !known {
-			return t.Fault(c, row, "UNKNOWN_ID", "the data has no row with the id %.40q; did you mean %.40q?", name, nearestID(name, ids.list)).With("id", name)
+			return t.Fault(c, row, "UNKNOWN_ID", "the data has no row with the id %.40q; %s", name, DidYouMean(name, ids.list)).With("id", name)
 		}
 		numbers[row] = int64(number)
 	}
@@ -194,9 +194,13 @@ func (t *Table) resolvePoints(c *Column, ids *IDs) error {
 	return nil
 }
 
-// nearestID returns the most similar of the first 100,000 ids.
-func nearestID(mistaken string, ids []string) string {
-	return text.Nearest(mistaken, ids[:min(len(ids), 100_000)])
+// DidYouMean returns advice about an unknown id: a similar one of the first 100,000 ids, or the first id as an example.
+// There must be an id.
+func DidYouMean(mistaken string, ids []string) string {
+	if similar := text.Similar(mistaken, ids[:min(len(ids), 100_000)]); similar != "" {
+		return fmt.Sprintf("did you mean %.40q?", similar)
+	}
+	return fmt.Sprintf("the first is %.40q", ids[0])
 }
 
 // integerOf parses an integer, also if it is written as a float: some tools write every number as "3.0".

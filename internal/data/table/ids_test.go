@@ -21,6 +21,9 @@ func TestNamesInTables(t *testing.T) {
 	if err := naming.Resolve(made(t, textColumn("i", "ann"), textColumn("j", "bop"))); !fault.Is(err, "UNKNOWN_ID") || !strings.Contains(err.Error(), `row 0, column "j": the data has no row with the id "bop"; did you mean "bob"?`) {
 		t.Error(err)
 	}
+	if err := naming.Resolve(made(t, textColumn("i", "ann"), textColumn("j", "customer 17"))); !fault.Is(err, "UNKNOWN_ID") || !strings.Contains(err.Error(), `no row with the id "customer 17"; the first is "ann"`) {
+		t.Error(err)
+	}
 	// Labels that are integers are no names.
 	numbers := made(t, textColumn("label", "7", "-1", "2.0"))
 	if err := naming.Resolve(numbers); err != nil || !slices.Equal(numbers.Columns[0].Integers, []int64{7, -1, 2}) || len(naming.Classes.Names) != 2 {
@@ -111,14 +114,21 @@ func TestOtherNamesOfColumns(t *testing.T) {
 func TestJoin(t *testing.T) {
 	one := made(t, intColumn("a", 1, 2), textColumn("b", "x", "y"))
 	two := made(t, erased(intColumn("a", 3, 4), 1), textColumn("b", "z", "w"))
-	one.Locate("f.csv", []Jump{{0, 2}})
-	two.Locate("f.csv", []Jump{{0, 4}, {1, 9}})
+	one.Locate("f.csv", []Jump{{Row: 0, Line: 2}})
+	two.Locate("f.csv", []Jump{{Row: 0, Line: 4}, {Row: 1, Line: 9}})
 	all, err := Join([]*Table{one, two})
 	if err != nil || all.Rows() != 4 || !slices.Equal(all.Columns[0].Empty, []bool{false, false, false, true}) || !slices.Equal(all.Columns[1].Texts, []string{"x", "y", "z", "w"}) {
 		t.Fatal(all, err)
 	}
 	if all.Place(1) != "on line 3" || all.Place(2) != "on line 4" || all.Place(3) != "on line 9" {
 		t.Error(all.Place(1), all.Place(2), all.Place(3))
+	}
+	two.Locate("g.csv", []Jump{{Row: 0, Line: 2}})
+	if all, err = Join([]*Table{one, two}); err != nil || all.Place(0) != "on line 2 of f.csv" || all.Place(3) != "on line 3 of g.csv" {
+		t.Error(all, err)
+	}
+	if err := all.Fault(&all.Columns[0], 2, "BAD", "bad"); err.Message != `g.csv, line 2, column "a": bad` {
+		t.Error(err)
 	}
 	if _, err := Join([]*Table{one, made(t, intColumn("a", 1))}); !fault.Is(err, "COLUMNS_DIFFER") {
 		t.Error(err)

@@ -2,6 +2,7 @@ package table
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -11,16 +12,51 @@ import (
 // Unnamed returns the name of a column that has none in its file, by its position from 0.
 func Unnamed(at int) string { return "column " + strconv.Itoa(at+1) }
 
-// Typed returns what to type in a shell for a column, as one of a list that is separated by commas: its name, or its
-// number if it has none or the list could not contain it.
+// TypedInList returns what to type in a shell for a column, as one of a list that is separated by commas.
+func TypedInList(name string, at int) string {
+	if strings.ContainsAny(name, `,"`) {
+		name = `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+	}
+	return Typed(name, at)
+}
+
+// Typed returns what to type in a shell for a column: its name, because a number could also be the name of another
+// column. Only a column whose name would break the line of a message is given by its number.
 func Typed(name string, at int) string {
-	if name == Unnamed(at) || strings.ContainsAny(name, ",\"\n\r") {
+	if strings.ContainsAny(name, "\n\r") {
 		return strconv.Itoa(at + 1)
 	}
-	if strings.ContainsAny(name, " \t'$&|;()<>[]{}*?`\\!#~") {
+	if strings.ContainsAny(name, " \t'\"$&|;()<>[]{}*?`\\!#~") {
 		return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
 	}
 	return name
+}
+
+// Find returns the position of a column, given by its name or by its number from 1, and -1 if there is none. A name
+// takes precedence over a number. Case and surrounding spaces matter only where several columns differ in nothing else.
+func Find(names []string, name string) int {
+	if at := slices.Index(names, name); at >= 0 {
+		return at
+	}
+	like := func(other string) bool { return strings.EqualFold(other, strings.TrimSpace(name)) }
+	if at := slices.IndexFunc(names, like); at >= 0 && !slices.ContainsFunc(names[at+1:], like) {
+		return at
+	}
+	if number, err := strconv.Atoi(name); err == nil && number >= 1 && number <= len(names) {
+		return number - 1
+	}
+	return -1
+}
+
+// Listed reports for each column whether a list has it, by its name or number; see Find.
+func Listed(names, list []string) []bool {
+	listed := make([]bool, len(names))
+	for _, name := range list {
+		if at := Find(names, name); at >= 0 {
+			listed[at] = true
+		}
+	}
+	return listed
 }
 
 // Distinct makes names distinct in place: a second "a" becomes "a.1". It returns a notice for each change.

@@ -71,6 +71,18 @@ func (c *Column) Len() int {
 	return len(c.Texts)
 }
 
+// Make allocates the cells. The column must have none.
+func (c *Column) Make(rows int) {
+	switch c.Type {
+	case Integer:
+		c.Integers = make([]int64, rows)
+	case Number:
+		c.Numbers = make([]float64, rows)
+	default:
+		c.Texts = make([]string, rows)
+	}
+}
+
 // CellText formats a cell as text, "" if it is empty. Equal integers and numbers have equal texts.
 func (c *Column) CellText(row int) string {
 	switch {
@@ -169,6 +181,15 @@ type Table struct {
 
 // Rows returns the number of rows.
 func (t *Table) Rows() int { return t.rows }
+
+// Names returns the names of the columns.
+func (t *Table) Names() []string {
+	names := make([]string, len(t.Columns))
+	for at := range t.Columns {
+		names[at] = t.Columns[at].Name
+	}
+	return names
+}
 
 // Column returns the column of a name, nil if there is none.
 func (t *Table) Column(name string) *Column {
@@ -383,18 +404,23 @@ func (t *Table) Fault(c *Column, row int, reason, format string, args ...any) *f
 	if t.file == "" {
 		return fault.InRow(row, reason, ", %s", message).With("column", c.Name)
 	}
-	return fault.Invalid(reason, "%s, line %d, %s", t.file, t.lineOf(row), message).With("line", strconv.Itoa(t.lineOf(row))).With("column", c.Name)
+	file, line := t.lineOf(row)
+	return fault.Invalid(reason, "%s, line %d, %s", file, line, message).With("line", strconv.Itoa(line)).With("column", c.Name)
 }
 
 // LineOf returns the line of a row, from 1, in a file whose first line is the header.
 func LineOf(row int) int { return row + 2 }
 
-// Place names a row in the middle of a sentence.
+// Place names a row in the middle of a sentence, and its file if there are several.
 func (t *Table) Place(row int) string {
-	if t.file == "" {
+	file, line := t.lineOf(row)
+	switch last := len(t.jumps) - 1; {
+	case t.file == "":
 		return fmt.Sprintf("in row %d", row)
+	case last >= 0 && t.jumps[last].file != "":
+		return fmt.Sprintf("on line %d of %s", line, file)
 	}
-	return fmt.Sprintf("on line %d", t.lineOf(row))
+	return fmt.Sprintf("on line %d", line)
 }
 
 // invalid returns an error about the table as a whole.

@@ -120,14 +120,18 @@ func (m *MatrixMarket) parseSize(cells [][]byte) error {
 	return nil
 }
 
+// cells returns the number of cells on a line of a coordinate file.
+func (h *mmHeader) cells() int {
+	if h.pattern {
+		return 2
+	}
+	return 3
+}
+
 // Coordinates reads all entries of a coordinate file as edges from row to column, numbered from 0.
 func (m *MatrixMarket) Coordinates() ([]dataset.Edges, error) {
-	cells := 3
-	if m.pattern {
-		cells = 2
-	}
 	rows := scan.EdgeRows{
-		Lines: m.Lines, Parse: m.ParseEntry, LeastCells: cells, MostCells: cells,
+		Lines: m.Lines, Parse: m.ParseEntry, LeastCells: m.cells(), MostCells: m.cells(),
 		Base: 1, SourceLimit: int64(m.Rows) + 1, TargetLimit: int64(m.Columns) + 1,
 	}
 	var lists []dataset.Edges
@@ -151,12 +155,8 @@ func (m *MatrixMarket) Coordinates() ([]dataset.Edges, error) {
 
 // ParseEntry parses a line of a coordinate file.
 func (m *MatrixMarket) ParseEntry(l *scan.Lines, cells [][]byte) (entry dataset.Edge, err error) {
-	want := 3
-	if m.pattern {
-		want = 2
-	}
-	if len(cells) != want {
-		return entry, l.Invalid("RAGGED_ROWS", "the entry has %s, but needs %d", text.Plural(len(cells), "number"), want)
+	if len(cells) != m.cells() {
+		return entry, l.Invalid("RAGGED_ROWS", "the entry has %s, but needs %d", text.Plural(len(cells), "number"), m.cells())
 	}
 	row, rowOK := scan.ParseInteger(cells[0])
 	column, columnOK := scan.ParseInteger(cells[1])

@@ -15,12 +15,12 @@ func absent() error {
 }
 
 // OpenParquet returns an error.
-func OpenParquet(io.ReaderAt, int64, func(column string, at int) bool) (*Parquet, error) {
+func OpenParquet(io.ReaderAt, int64, func(names []string) []bool) (*Parquet, error) {
 	return nil, absent()
 }
 
 // OpenArrow returns an error.
-func OpenArrow(io.Reader, func(column string, at int) bool) (*Arrow, error) { return nil, absent() }
+func OpenArrow(io.Reader, func(names []string) []bool) (*Arrow, error) { return nil, absent() }
 
 // NewWriter returns an error.
 func NewWriter(io.Writer, []table.Column) (*Writer, error) { return nil, absent() }
@@ -37,7 +37,6 @@ type (
 type Group struct{ Rows, Bytes int64 }
 
 func (reader) Columns() []table.Column     { return nil }
-func (reader) Rename([]string)             {}
 func (reader) Close()                      {}
 func (reader) Next() (*table.Table, error) { return nil, absent() }
 

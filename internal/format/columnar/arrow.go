@@ -3,6 +3,7 @@
 package columnar
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -36,9 +37,10 @@ type field struct {
 	known      table.Column    // its values
 }
 
-// OpenArrow reads the schema. Columns and cells that a table cannot hold are an error, except in columns for which
-// ignored returns true: such cells are read as empty.
-func OpenArrow(r io.Reader, ignored func(column string, at int) bool) (a *Arrow, err error) {
+// OpenArrow reads the schema. It calls ignores once with the names of the columns, which it may change. Columns and
+// cells that a table cannot hold are an error, except in columns for which ignores returns true: such cells are read as
+// empty.
+func OpenArrow(r io.Reader, ignores func(names []string) []bool) (a *Arrow, err error) {
 	defer rescue(arrowName, &err)
 	a = &Arrow{messages: messages{r: r, dictionaries: map[int64]int{}}, free: scan.FreeBytes / 16}
 	start, err := a.next(8)
@@ -64,9 +66,13 @@ func OpenArrow(r io.Reader, ignored func(column string, at int) bool) (a *Arrow,
 	if schema.NumFields() > table.MaxColumns {
 		return nil, fault.Invalid("TOO_MANY_COLUMNS", "the table has %d columns; at most %d are supported", schema.NumFields(), table.MaxColumns)
 	}
+	names := make([]string, schema.NumFields())
 	for at, described := range schema.Fields() {
-		f := field{name: nameOf(described.Name, at)}
-		f.unneeded = ignored(f.name, at)
+		names[at] = nameOf(described.Name, at)
+	}
+	unneeded := ignores(names)
+	for at, described := range schema.Fields() {
+		f := field{name: names[at], unneeded: unneeded[at]}
 		to, refusal := typeOf(described.Type)
 		switch {
 		case refusal == "":
@@ -83,19 +89,9 @@ func OpenArrow(r io.Reader, ignored func(column string, at int) bool) (a *Arrow,
 func (a *Arrow) Columns() []table.Column {
 	columns := make([]table.Column, len(a.columns))
 	for at := range a.columns {
-		columns[at] = table.Column{Name: a.columns[at].name, Type: a.columns[at].to}
-		if columns[at].Type == 0 {
-			columns[at].Type = table.Text
-		}
+		columns[at] = table.Column{Name: a.columns[at].name, Type: cmp.Or(a.columns[at].to, table.Text)}
 	}
 	return columns
-}
-
-// Rename sets the names of the columns.
-func (a *Arrow) Rename(names []string) {
-	for at, name := range names {
-		a.columns[at].name = name
-	}
 }
 
 // Close releases the memory of the reader.

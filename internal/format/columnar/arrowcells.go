@@ -221,18 +221,12 @@ func (a *Arrow) texts(f *field, values arrow.Array, empty []bool) ([]string, err
 	if len(out) == 0 { // even the first offset may be missing
 		return out, nil
 	}
-	if moment := momentOf(values); moment != nil {
+	value := momentOf(values)
+	if value != nil {
 		if err := a.take(momentBytes * int64(len(out))); err != nil {
 			return nil, err
 		}
-		for row := range out {
-			if empty == nil || !empty[row] {
-				out[row] = moment(row)
-			}
-		}
-		return out, nil
 	}
-	views, ok := values.(interface{ Value(int) string })
 	switch values := values.(type) {
 	case *array.String:
 		return split(out, values.ValueBytes(), values.ValueOffsets()), nil
@@ -243,17 +237,16 @@ func (a *Arrow) texts(f *field, values arrow.Array, empty []bool) ([]string, err
 	case *array.LargeBinary:
 		return split(out, values.ValueBytes(), values.ValueOffsets()), nil
 	case *array.StringView:
+		value = values.Value
 	case *array.BinaryView:
-		views, ok = binaryViews{values}, true
-	default:
-		ok = false
+		value = values.ValueString
 	}
-	if !ok {
+	if value == nil {
 		return nil, f.unknown(values)
 	}
 	for row := range out {
 		if empty == nil || !empty[row] {
-			out[row] = views.Value(row)
+			out[row] = value(row)
 		}
 	}
 	return out, nil
@@ -279,11 +272,6 @@ func momentOf(values arrow.Array) func(row int) string {
 	return nil
 }
 
-// binaryViews reads binary views as texts.
-type binaryViews struct{ *array.BinaryView }
-
-func (v binaryViews) Value(row int) string { return v.ValueString(row) }
-
 // split cuts data into texts at the given offsets, one more than there are texts.
 func split[T int32 | int64](out []string, data []byte, offsets []T) []string {
 	all := string(data)
@@ -306,16 +294,8 @@ func (a *Arrow) lookUp(f *field, values *array.Dictionary) (c table.Column, err 
 	if err != nil {
 		return c, err
 	}
-	rows := len(places.Integers)
 	c = table.Column{Name: f.name, Type: f.known.Type, Empty: places.Empty}
-	switch c.Type {
-	case table.Integer:
-		c.Integers = make([]int64, rows)
-	case table.Number:
-		c.Numbers = make([]float64, rows)
-	default:
-		c.Texts = make([]string, rows)
-	}
+	c.Make(len(places.Integers))
 	for row, index := range places.Integers {
 		if c.Empty != nil && c.Empty[row] {
 			continue

@@ -9,10 +9,12 @@
 package columnar
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"math"
 	"math/big"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -118,7 +120,7 @@ func corrupt(kind, format string, args ...any) *fault.Error {
 }
 
 func unsupported(column string, at int, refusal string) *fault.Error {
-	return fault.Invalid("UNSUPPORTED_COLUMN", "column %q %s, which Cleave does not support; skip it with --ignore %s", column, refusal, table.Typed(column, at)).With("column", column)
+	return fault.Invalid("UNSUPPORTED_COLUMN", "column %q %s, which Cleave does not support; skip it with --ignore %s", column, refusal, table.TypedInList(column, at)).With("column", column)
 }
 
 func tooLarge(column string, v uint64) *fault.Error {
@@ -126,20 +128,11 @@ func tooLarge(column string, v uint64) *fault.Error {
 }
 
 // nameOf returns the name of a column, which may have none in the file.
-func nameOf(name string, at int) string {
-	if name == "" {
-		return table.Unnamed(at)
-	}
-	return name
-}
+func nameOf(name string, at int) string { return cmp.Or(name, table.Unnamed(at)) }
 
 // nothing returns a column of empty cells.
 func nothing(name string, rows int) table.Column {
-	c := table.Column{Name: name, Type: table.Text, Texts: make([]string, rows), Empty: make([]bool, rows)}
-	for row := range c.Empty {
-		c.Empty[row] = true
-	}
-	return c
+	return table.Column{Name: name, Type: table.Text, Texts: make([]string, rows), Empty: slices.Repeat([]bool{true}, rows)}
 }
 
 // Dates, times and Booleans become the texts that CSV files have for them, so that recipes treat them alike.

@@ -212,7 +212,7 @@ func TestExtensionTypes(t *testing.T) {
 	if _, err := readArrow(out.Bytes()); !fault.Is(err, "UNSUPPORTED_COLUMN") || !strings.Contains(err.Error(), `column "id" holds bytes, not text`) {
 		t.Error(err)
 	}
-	r, err := OpenArrow(bytes.NewReader(out.Bytes()), func(name string, _ int) bool { return name == "id" })
+	r, err := OpenArrow(bytes.NewReader(out.Bytes()), ignoring("id"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,18 +48,21 @@ func eachField(p thrift.TProtocol, visit func(id int16, kind thrift.TType) (read
 	}
 }
 
-// integers reads the integer fields of the next struct into the variables given for their ids.
-func integers(p thrift.TProtocol, into map[int16]*int32) error {
-	return eachField(p, func(id int16, kind thrift.TType) (bool, error) {
+// integers reads the integer fields of the next struct into the variables given for their ids, and visits the others;
+// see eachField.
+func integers(p thrift.TProtocol, into map[int16]*int32, visit func(id int16, kind thrift.TType) (read bool, err error)) error {
+	return eachField(p, func(id int16, kind thrift.TType) (read bool, err error) {
 		place := into[id]
 		if place == nil || kind != thrift.I32 {
-			return false, nil
+			return visit(id, kind)
 		}
-		v, err := p.ReadI32(context.Background())
-		*place = v
+		*place, err = p.ReadI32(context.Background())
 		return true, err
 	})
 }
+
+// skip is a visit that reads nothing.
+func skip(int16, thrift.TType) (read bool, err error) { return false, nil }
 
 // element is what is checked of an element of the schema.
 type element struct {
@@ -71,14 +74,10 @@ type element struct {
 // readElement reads an element of the schema, of which only the name, the number of children and the type matter
 // here.
 func readElement(p thrift.TProtocol) (e element, err error) {
-	ctx := context.Background()
-	err = eachField(p, func(id int16, kind thrift.TType) (read bool, err error) {
+	err = integers(p, map[int16]*int32{5: &e.children}, func(id int16, kind thrift.TType) (read bool, err error) {
 		switch {
 		case id == 4 && kind == thrift.STRING:
-			e.name, err = p.ReadString(ctx)
-			return true, err
-		case id == 5 && kind == thrift.I32:
-			e.children, err = p.ReadI32(ctx)
+			e.name, err = p.ReadString(context.Background())
 			return true, err
 		case id == 10 && kind == thrift.STRUCT: // a union: its one field is the type
 			return true, eachField(p, func(id int16, _ thrift.TType) (bool, error) {
@@ -167,31 +166,23 @@ type page struct {
 func readPage(b []byte) (h page, size int, err error) {
 	p, rest := thriftOf(b)
 	h = page{kind: -1, unpacked: -1, packed: -1, values: -1, nulls: -1, encoding: -1, rows: -1}
-	top := map[int16]*int32{1: &h.kind, 2: &h.unpacked, 3: &h.packed, 4: &h.sum}
-	err = eachField(p, func(id int16, kind thrift.TType) (bool, error) {
+	err = integers(p, map[int16]*int32{1: &h.kind, 2: &h.unpacked, 3: &h.packed}, func(id int16, kind thrift.TType) (read bool, err error) {
 		switch {
-		case top[id] != nil && kind == thrift.I32:
-			h.sums = h.sums || id == 4
-			v, err := p.ReadI32(context.Background())
-			*top[id] = v
+		case id == 4 && kind == thrift.I32:
+			h.sums = true
+			h.sum, err = p.ReadI32(context.Background())
 			return true, err
 		case kind != thrift.STRUCT:
-			return false, nil
 		case id == 5 || id == 7:
-			return true, integers(p, map[int16]*int32{1: &h.values, 2: &h.encoding})
+			return true, integers(p, map[int16]*int32{1: &h.values, 2: &h.encoding}, skip)
 		case id == 8:
-			return true, eachField(p, func(id int16, kind thrift.TType) (bool, error) {
-				if id == 7 && kind == thrift.BOOL {
-					compressed, err := p.ReadBool(context.Background())
-					h.plain = !compressed
-					return true, err
-				}
-				place := map[int16]*int32{1: &h.values, 2: &h.nulls, 3: &h.rows, 4: &h.encoding, 5: &h.defined, 6: &h.repeated}[id]
-				if place == nil || kind != thrift.I32 {
+			into := map[int16]*int32{1: &h.values, 2: &h.nulls, 3: &h.rows, 4: &h.encoding, 5: &h.defined, 6: &h.repeated}
+			return true, integers(p, into, func(id int16, kind thrift.TType) (bool, error) {
+				if id != 7 || kind != thrift.BOOL {
 					return false, nil
 				}
-				v, err := p.ReadI32(context.Background())
-				*place = v
+				compressed, err := p.ReadBool(context.Background())
+				h.plain = !compressed
 				return true, err
 			})
 		}

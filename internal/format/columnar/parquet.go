@@ -77,9 +77,10 @@ type chunk struct {
 	texts  texts
 }
 
-// OpenParquet reads the metadata of a file. Columns and cells that a table cannot hold are an error, except in columns
-// for which ignored returns true: such cells are read as empty.
-func OpenParquet(r io.ReaderAt, size int64, ignored func(column string, at int) bool) (f *Parquet, err error) {
+// OpenParquet reads the metadata of a file. It calls ignores once with the names of the columns, which it may change.
+// Columns and cells that a table cannot hold are an error, except in columns for which ignores returns true: such cells
+// are read as empty.
+func OpenParquet(r io.ReaderAt, size int64, ignores func(names []string) []bool) (f *Parquet, err error) {
 	defer rescue(parquetName, &err)
 	f = &Parquet{r: r, size: size}
 	f.read.Store(size)
@@ -98,7 +99,7 @@ func OpenParquet(r io.ReaderAt, size int64, ignored func(column string, at int) 
 		return nil, fault.Invalid("ENCRYPTED_FILE", "columns of the Parquet file are encrypted; write it without encryption")
 	}
 	read.SetSourceFileSize(size)
-	if err := f.readSchema(read.Schema.Root(), ignored); err != nil {
+	if err := f.readSchema(read.Schema.Root(), ignores); err != nil {
 		return nil, err
 	}
 	if err := f.checkGroups(read); err != nil {
@@ -190,15 +191,18 @@ func (f *Parquet) footer() ([]byte, error) {
 }
 
 // readSchema collects the columns: the children of the root, each of which has leaves in the row groups.
-func (f *Parquet) readSchema(root *schema.GroupNode, ignored func(string, int) bool) error {
+func (f *Parquet) readSchema(root *schema.GroupNode, ignores func(names []string) []bool) error {
 	if root.NumFields() > table.MaxColumns {
 		return fault.Invalid("TOO_MANY_COLUMNS", "the table has %d columns; at most %d are supported", root.NumFields(), table.MaxColumns)
 	}
-	leaf := 0
-	for at := range root.NumFields() {
+	names := make([]string, root.NumFields())
+	for at := range names {
+		names[at] = nameOf(root.Field(at).Name(), at)
+	}
+	leaf, unneeded := 0, ignores(names)
+	for at := range names {
 		node := root.Field(at)
-		c := column{name: nameOf(node.Name(), at), leaf: leaf, optional: node.RepetitionType() == parquet.Repetitions.Optional}
-		c.unneeded = ignored(c.name, at)
+		c := column{name: names[at], leaf: leaf, optional: node.RepetitionType() == parquet.Repetitions.Optional, unneeded: unneeded[at]}
 		if refusal := c.setType(node); refusal != "" {
 			if !c.unneeded {
 				return unsupported(c.name, at, refusal)
@@ -297,13 +301,6 @@ func (f *Parquet) Columns() []table.Column {
 		columns[at] = table.Column{Name: f.columns[at].name, Type: f.columns[at].to}
 	}
 	return columns
-}
-
-// Rename sets the names of the columns.
-func (f *Parquet) Rename(names []string) {
-	for at, name := range names {
-		f.columns[at].name = name
-	}
 }
 
 // Close releases the memory of the reader, but does not close the file.

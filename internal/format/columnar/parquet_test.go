@@ -106,11 +106,9 @@ func cell(c *table.Column, row int) any {
 	return c.Texts[row]
 }
 
-func none(string, int) bool { return false }
-
 // readParquet is all tables of a file, one after the other.
 func readParquet(content []byte) (*Parquet, []*table.Table, error) {
-	f, err := OpenParquet(bytes.NewReader(content), int64(len(content)), none)
+	f, err := OpenParquet(bytes.NewReader(content), int64(len(content)), ignoring())
 	if err != nil {
 		return nil, nil, err
 	}

@@ -152,14 +152,7 @@ func (c *chunk) fill(out *table.Column, rows int) (err error) {
 	if err := c.take(size * int64(rows)); err != nil {
 		return err
 	}
-	switch out.Type {
-	case table.Integer:
-		out.Integers = make([]int64, rows)
-	case table.Number:
-		out.Numbers = make([]float64, rows)
-	default:
-		out.Texts = make([]string, rows)
-	}
+	out.Make(rows)
 	switch r := c.reader.(type) {
 	case *file.Float64ColumnChunkReader:
 		err = fillInto(c, out, r.ReadBatchInPage, out.Numbers)

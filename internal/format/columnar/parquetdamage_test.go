@@ -121,7 +121,7 @@ func TestNestedParquet(t *testing.T) {
 	if !fault.Is(err, "UNSUPPORTED_COLUMN") || !strings.Contains(err.Error(), `column "tags"`) && !strings.Contains(err.Error(), `column "at"`) || !strings.Contains(err.Error(), "--ignore") {
 		t.Error(err)
 	}
-	f, err := OpenParquet(bytes.NewReader(b.Bytes()), int64(b.Len()), func(name string, _ int) bool { return name == "tags" || name == "at" })
+	f, err := OpenParquet(bytes.NewReader(b.Bytes()), int64(b.Len()), ignoring("tags", "at"))
 	if err != nil {
 		t.Fatal(err)
 	}

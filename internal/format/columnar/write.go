@@ -4,6 +4,7 @@ package columnar
 
 import (
 	"io"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/compress"
@@ -105,11 +106,7 @@ func (w *Writer) writeColumn(out file.ColumnChunkWriter, c *table.Column) (err e
 
 // present returns the values whose level is 1.
 func present[T any](values []T, levels []int16) []T {
-	all := true
-	for _, level := range levels {
-		all = all && level == 1
-	}
-	if all {
+	if !slices.Contains(levels, 0) {
 		return values
 	}
 	some := make([]T, 0, len(values))

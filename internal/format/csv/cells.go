@@ -102,10 +102,13 @@ func (l *csvLayout) parseRows(parsed *csvRows, block scan.Block) error {
 		start := offset
 		if cells, offset, err = l.split(block.Text, offset, cells[:0]); err != nil {
 			column := len(cells)
-			if errors.Is(err, errAfterQuote) {
+			switch {
+			case errors.Is(err, errTooWide):
+				return scan.TooWide(l.name, line, table.MaxColumns)
+			case errors.Is(err, errAfterQuote):
 				column--
 			}
-			return l.inCell(line, column, reasonOf(err), "%v: %s", err, scan.Quote(scan.FirstLine(block.Text[start:])))
+			return l.inCell(line, column, "UNCLOSED_QUOTE", "%v: %s", err, scan.Quote(scan.FirstLine(block.Text[start:])))
 		}
 		lines := bytes.Count(block.Text[start:offset], []byte("\n"))
 		if l.isAside(cells) {
@@ -289,7 +292,7 @@ func (l *csvLayout) parseCells(parsed *csvRows, cells [][]byte, line int) error 
 		case kind.Type == table.Text && l.survey:
 		case kind.Type == table.Text:
 			if len(cell) > table.MaxTextBytes {
-				return l.inCell(line, column, "BAD_TEXT", "%s has %d bytes; at most %d are supported; check for a missing quote", scan.Quote(cell), len(cell), table.MaxTextBytes)
+				return l.tooLong(line, column, cell)
 			}
 			values.appendText(cell, parsed.rows)
 		case kind.Type == table.Integer:
@@ -397,6 +400,11 @@ func (l *csvLayout) nameOf(column int) string {
 // inCell returns a fault about a cell.
 func (l *csvLayout) inCell(line, column int, reason, format string, args ...any) *fault.Error {
 	return fault.Invalid(reason, "%s, line %d, column %s: %s", l.name, line, l.nameOf(column), fmt.Sprintf(format, args...)).With("line", strconv.Itoa(line))
+}
+
+// tooLong returns a fault about a cell that a table cannot hold.
+func (l *csvLayout) tooLong(line, column int, cell []byte) *fault.Error {
+	return l.inCell(line, column, "BAD_TEXT", "%s has %d bytes; at most %d are supported; check for a missing quote, and --delimiter", scan.Quote(cell), len(cell), table.MaxTextBytes)
 }
 
 // ragged returns a fault about a line with too few or too many cells.

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/cleave-project/cleave/internal/data/table"
 )
@@ -29,16 +27,13 @@ type Options struct {
 	Known     *Survey   // what reading the same text with the same options showed before; nil if it was not read
 }
 
-// Ignores reports whether the user does not need a column, given its name and its position from 0.
-func (o *Options) Ignores(column string, at int) bool {
-	return names(o.Ignore, column, at) || len(o.Only) > 0 && !names(o.Only, column, at)
-}
-
-// names reports whether a list has a column, by its name or by its number from 1.
-func names(list []string, column string, at int) bool {
-	return slices.ContainsFunc(list, func(name string) bool {
-		return strings.EqualFold(strings.TrimSpace(name), column) || name == strconv.Itoa(at+1)
-	})
+// Ignores reports for each column whether the user does not need it.
+func (o *Options) Ignores(names []string) []bool {
+	ignored, needed := table.Listed(names, o.Ignore), table.Listed(names, o.Only)
+	for at := range ignored {
+		ignored[at] = ignored[at] || len(o.Only) > 0 && !needed[at]
+	}
+	return ignored
 }
 
 // Survey is what the cells of a text showed that its first rows did not. Opened with it, the text is read without

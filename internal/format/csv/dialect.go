@@ -3,10 +3,10 @@ package csv
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
@@ -16,27 +16,16 @@ type dialect struct {
 }
 
 // errUnclosed reports a quoted cell without an end, errAfterQuote one with text after its end, and errTooWide a row of
-// more than maxCells.
+// more cells than a table may have.
 var (
 	errUnclosed   = errors.New("a quoted cell is not closed; write a quote inside a cell twice")
 	errAfterQuote = errors.New("there is text after a quoted cell; write a quote inside a cell twice")
-	errTooWide    = fmt.Errorf("the row has more than %d cells; check --delimiter and that the file is a table", maxCells)
+	errTooWide    = errors.New("the row is too wide")
 )
 
-// maxCells is the largest number of cells that a row is split into, more than a table may have. A cell takes up to 24
-// times the memory of its text.
-const maxCells = 1 << 20
-
-// reasonOf returns the reason of a fault for an error of split.
-func reasonOf(err error) string {
-	if errors.Is(err, errTooWide) {
-		return "TOO_MANY_COLUMNS"
-	}
-	return "UNCLOSED_QUOTE"
-}
-
 // split appends the cells of the row at position at, without surrounding space, and returns the position after the row.
-// The text must contain the end of the row, unless a quoted cell is not closed.
+// The text must contain the end of the row, unless a quoted cell is not closed. With errTooWide it returns the first
+// table.MaxColumns + 1 cells.
 func (d dialect) split(text []byte, at int, cells [][]byte) ([][]byte, int, error) {
 	seen := -1 // the row is known to have a cell at this position, so its end is not looked for before
 	for {
@@ -53,7 +42,7 @@ func (d dialect) split(text []byte, at int, cells [][]byte) ([][]byte, int, erro
 			}
 			seen = end
 		}
-		if len(cells) == maxCells {
+		if len(cells) > table.MaxColumns {
 			return cells, at, errTooWide
 		}
 		if text[at] != '"' {
@@ -134,25 +123,37 @@ func (d dialect) opens(text []byte, quote int) bool {
 	return true
 }
 
-// eachSniffedRow visits at most most non-blank rows of the beginning of a text. It skips the last row, which may be
-// incomplete, unless it is the only one.
+// eachSniffedRow visits at most most non-blank rows of the beginning of a text, up to one that is too wide. It skips
+// the last row, which may be incomplete, unless it is the only one.
 func eachSniffedRow(prefix []byte, d dialect, most int, visit func(cells [][]byte)) {
 	if end := d.lastRowEnd(prefix); end > 0 {
 		prefix = prefix[:end]
 	} else {
-		prefix = append(bytes.Clone(prefix), '\n')
+		prefix = withEnd(prefix)
 	}
 	var cells [][]byte
 	for at := 0; at < len(prefix) && most > 0; {
 		var err error
-		if cells, at, err = d.split(prefix, at, cells[:0]); err != nil {
+		cells, at, err = d.split(prefix, at, cells[:0])
+		if err != nil && !errors.Is(err, errTooWide) {
 			return
 		}
 		if len(cells) > 1 || len(cells[0]) > 0 {
 			visit(cells)
 			most--
 		}
+		if err != nil {
+			return
+		}
 	}
+}
+
+// withEnd returns a text that ends with a line end, a copy if it has none.
+func withEnd(text []byte) []byte {
+	if bytes.HasSuffix(text, []byte("\n")) {
+		return text
+	}
+	return append(text[:len(text):len(text)], '\n')
 }
 
 // separators lists the separators to try. Those that rarely occur inside cells come first.

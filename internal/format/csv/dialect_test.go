@@ -4,18 +4,20 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/cleave-project/cleave/internal/data/table"
 )
 
 // A row is split in time proportional to its length, also if carriage returns are the cells between spaces. Looking
 // for the end of the row at every cell would take hours here.
 func TestSplitIsLinear(t *testing.T) {
-	const count = maxCells - 1
+	const count = table.MaxColumns
 	row := []byte(strings.Repeat("\r ", count) + strings.Repeat("\r", 16<<20) + "x\n1 2\n")
 	cells, after, err := dialect{' '}.split(row, 0, nil)
 	if err != nil || len(cells) != count+1 || string(cells[count]) != "x" || string(row[after:]) != "1 2\n" {
 		t.Fatalf("%d cells, %d bytes read, error %v", len(cells), after, err)
 	}
-	if _, _, err := (dialect{' '}).split([]byte(strings.Repeat("\r ", maxCells+1)+"x\n"), 0, nil); !errors.Is(err, errTooWide) {
+	if _, _, err := (dialect{' '}).split([]byte(strings.Repeat("\r ", table.MaxColumns+1)+"x\n"), 0, nil); !errors.Is(err, errTooWide) {
 		t.Errorf("error %v for a row of too many cells", err)
 	}
 }

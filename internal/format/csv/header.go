@@ -166,14 +166,14 @@ func (b *beginning) countsUp(low, high, least int) bool {
 
 // nameColumns names the columns after the cells of the header, made distinct, or after their positions. Rows may have
 // one cell more than the header, as R writes them: a row name in front, whose column has no name.
-func nameColumns(header [][]byte, width int) (columns []csvColumn, notices []string) {
+func nameColumns(header [][]byte, width int) (names, notices []string) {
 	if header != nil && width == len(header)+1 {
 		header = slices.Insert(slices.Clone(header), 0, []byte(nil))
 	}
 	if header != nil {
 		width = len(header)
 	}
-	names := make([]string, width)
+	names = make([]string, width)
 	for at := range names {
 		name := ""
 		if header != nil {
@@ -187,12 +187,7 @@ func nameColumns(header [][]byte, width int) (columns []csvColumn, notices []str
 		}
 		names[at] = name
 	}
-	notices = table.Distinct(names)
-	columns = make([]csvColumn, width)
-	for at, name := range names {
-		columns[at] = csvColumn{name: name, isCode: table.IsCodeName(name), isID: table.IsIDName(name) || at == 0 && header != nil && name == table.Unnamed(0)}
-	}
-	return columns, notices
+	return names, table.Distinct(names)
 }
 
 // shortName shortens a name and puts it on one line.

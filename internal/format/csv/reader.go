@@ -86,11 +86,16 @@ func (r *Reader) sniff() error {
 	if b.first == nil {
 		return r.noRow(source, d, prefix[start:], lines+1)
 	}
+	for column, cell := range b.first {
+		if len(cell) > table.MaxTextBytes {
+			return (&csvLayout{name: source.Name}).tooLong(lines+1, column, cell)
+		}
+	}
 	hasHeader := r.findHeader(b, source.Name)
 	if b.hasUnits && !hasHeader {
 		b.learn(b.second)
 	}
-	if err := r.findColumns(source, b, d, hasHeader); err != nil {
+	if err := r.findColumns(source, b, d, hasHeader, lines+1); err != nil {
 		return err
 	}
 	if r.skipped = lines; !hasHeader {
@@ -104,9 +109,9 @@ func (r *Reader) sniff() error {
 	for range rows {
 		length, blank := d.skipBlank(prefix[start:])
 		start, r.skipped = start+length, r.skipped+blank
-		_, end, err := d.split(append(bytes.Clone(prefix[start:]), '\n'), 0, nil)
+		_, end, err := d.split(withEnd(prefix[start:]), 0, nil)
 		if err != nil {
-			return r.layout.invalid(lines+1, reasonOf(err), "the header: %v", err)
+			return r.layout.invalid(lines+1, "UNCLOSED_QUOTE", "the header: %v", err)
 		}
 		end = min(start+end, len(prefix))
 		r.skipped += bytes.Count(prefix[start:end], []byte("\n"))
@@ -148,8 +153,8 @@ func (r *Reader) findHeader(b *beginning, name string) bool {
 	return has
 }
 
-// findColumns names the columns and collects what is known about each.
-func (r *Reader) findColumns(source *scan.Source, b *beginning, d dialect, hasHeader bool) error {
+// findColumns names the columns and collects what is known about each. The first row is on the given line.
+func (r *Reader) findColumns(source *scan.Source, b *beginning, d dialect, hasHeader bool, line int) error {
 	width, header := len(b.first), b.first
 	if !hasHeader {
 		header = nil
@@ -159,15 +164,17 @@ func (r *Reader) findColumns(source *scan.Source, b *beginning, d dialect, hasHe
 	if b.trails && len(header) == width-1 {
 		header = append(header, nil) // rows end with a separator
 	}
-	columns, notices := nameColumns(header, width)
-	if len(columns) > table.MaxColumns {
-		return source.Invalid("TOO_MANY_COLUMNS", "the file has %d columns; at most %d are supported in a table, and any number in an array (.npy) or in sparse points (.svm, .npz)", len(columns), table.MaxColumns)
+	names, notices := nameColumns(header, width)
+	if len(names) > table.MaxColumns {
+		return scan.TooWide(source.Name, line, table.MaxColumns)
 	}
 	for _, notice := range notices {
 		r.addNotice(source.Name + ": " + notice)
 	}
-	for number := range columns {
+	columns, asText := make([]csvColumn, len(names)), table.Listed(names, r.options.Texts)
+	for number, name := range names {
 		column := &columns[number]
+		*column = csvColumn{name: name, asText: asText[number], isCode: table.IsCodeName(name), isID: table.IsIDName(name) || number == 0 && hasHeader && name == table.Unnamed(0)}
 		if number < len(b.below) {
 			column.seen, column.unit = b.below[number], b.units[number]
 		}
@@ -177,7 +184,6 @@ func (r *Reader) findColumns(source *scan.Source, b *beginning, d dialect, hasHe
 		if number < len(r.learned) {
 			column.seen |= r.learned[number]
 		}
-		column.asText = names(r.options.Texts, column.name, number)
 	}
 	r.layout = csvLayout{dialect: d, name: source.Name, columns: columns, header: header}
 	return nil
@@ -188,8 +194,8 @@ func (r *Reader) noRow(s *scan.Source, d dialect, text []byte, line int) error {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return s.Invalid("EMPTY_DATA", "the file is empty")
 	}
-	_, _, err := d.split(append(bytes.Clone(text), '\n'), 0, nil)
-	return (&csvLayout{name: s.Name}).invalid(line, reasonOf(err), "the header: %v: %s", err, scan.Quote(scan.FirstLine(text)))
+	_, _, err := d.split(withEnd(text), 0, nil)
+	return (&csvLayout{name: s.Name}).invalid(line, "UNCLOSED_QUOTE", "the header: %v: %s", err, scan.Quote(scan.FirstLine(text)))
 }
 
 // begin opens the input at its beginning and decodes it to UTF-8.
@@ -209,9 +215,9 @@ func (r *Reader) addNotice(notice string) {
 	}
 }
 
-// start begins to parse the rows, after skipping the given number of bytes.
+// start begins to parse the rows, after skipping the given number of bytes: all of them, if there are fewer.
 func (r *Reader) start(s *scan.Source, skip int) error {
-	if _, err := s.Discard(skip); err != nil {
+	if _, err := s.Discard(min(skip, s.Buffered())); err != nil {
 		return s.ReadError(err)
 	}
 	r.layout.kinds = make([]cellKind, len(r.layout.columns))
@@ -242,13 +248,16 @@ func usualSeparator(suffix string) byte {
 	return ','
 }
 
-// peekRows returns the beginning of a text, with at least two lines if it has that many. It fails if one of these is
-// too long, so that no time is spent on examining it.
+// peekRows returns the beginning of a text, with at least two lines if it has that many, and with a line end if it is a
+// single line. It fails if a line is too long, so that no time is spent on examining it.
 func peekRows(s *scan.Source) ([]byte, error) {
-	for size := scan.Sniffed; ; size *= 2 {
+	for size := scan.Sniffed; ; size = min(4*size, 2*scan.MaxLine) {
 		prefix, err := s.PeekStart(size)
-		if err != nil || bytes.Count(prefix, []byte("\n")) > 1 || len(prefix) < size {
+		switch lines := bytes.Count(prefix, []byte("\n")); {
+		case err != nil || lines > 1 || lines == 1 && len(prefix) < size:
 			return prefix, err
+		case len(prefix) < size:
+			return withEnd(prefix), nil
 		}
 		if size > scan.MaxLine {
 			line := &scan.Lines{Source: s, LineNumber: 1}

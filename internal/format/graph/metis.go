@@ -70,6 +70,12 @@ func ReadMetis(s *scan.Source, vertices int) ([]dataset.Edges, int, error) {
 		}
 		vertex++
 	}
+	m.AllowBlankLines = true
+	if _, err := m.Next(); err == nil {
+		return nil, 0, m.Invalid("TRAILING_DATA", "the header claims %d vertices, but the file has more lines", m.vertices)
+	} else if !errors.Is(err, io.EOF) {
+		return nil, 0, err
+	}
 	if found := int64(len(m.list.Source)); found != m.edges || m.mirrored != m.edges {
 		return nil, 0, s.Invalid("WRONG_COUNT", "the header claims %d edges, each listed on the lines of both its vertices, but the file has %d to a larger vertex and %d to a smaller one",
 			m.edges, found, m.mirrored)

@@ -81,8 +81,10 @@ var foreign = []struct {
 	{"a web page", "<html", nil, "if it was downloaded, the download may have failed: look at it, and export the table as CSV"},
 	{"a picture", "\x89PNG\r\n", []string{".png"}, "cleave generate image-affinity makes a graph of its pixels"},
 	{"a picture", "\xFF\xD8\xFF", []string{".jpg", ".jpeg"}, "cleave generate image-affinity makes a graph of its pixels"},
+	{"a picture", "GIF8", []string{".gif"}, "cleave generate image-affinity makes a graph of its pixels"},
 	{"an SQLite database", "SQLite format 3\x00", []string{".sqlite", ".sqlite3", ".db"}, "export a table with sqlite3 -header -csv FILE 'select * from TABLE', and save it or pipe it to --data -"},
-	{"a Python pickle", "\x80\x04\x95", []string{".pkl", ".pickle"}, "save arrays with numpy.save, data frames with to_parquet or to_csv"},
+	{"a Python pickle", "\x80\x04\x95", []string{".pkl", ".pickle"}, unpickle},
+	{"a Python pickle", "\x80\x05\x95", nil, unpickle},
 	{"a MATLAB file", "MATLAB 5.0 MAT-file", []string{".mat"}, "export a matrix with writematrix(X, 'data.csv')"},
 	{"an HDF5 file", "\x89HDF\r\n", []string{".h5", ".hdf5", ".hdf"}, "save its array with numpy.save, or its table as CSV or Parquet"},
 	{"an R data file", "", []string{".rds", ".rda", ".rdata"}, "export a data frame with write.csv(x, 'data.csv')"},
@@ -91,19 +93,26 @@ var foreign = []struct {
 	{"a tar archive", "", []string{".tar", ".tgz"}, unpackFirst},
 	{"a 7z archive", "7z\xBC\xAF\x27\x1C", []string{".7z"}, unpackFirst},
 	{"a RAR archive", "Rar!\x1A\x07", []string{".rar"}, unpackFirst},
+	{"an LZ4 file", "\x04\x22\x4D\x18", []string{".lz4"}, unpackFirst},
+	{"a file that is compressed twice", gzipMagic, nil, unpackFirst},
 }
 
 const (
 	saveAsCSV   = "open it and save the sheet as CSV (File, Save As), with any delimiter"
 	unpackFirst = "unpack it first"
+	unpickle    = "save arrays with numpy.save, data frames with to_parquet or to_csv"
 	jsonToTable = `convert it to CSV or Parquet, for example with duckdb -c "copy (from 'FILE') to 'data.parquet'"`
 )
 
 // checkForeign returns an error with advice for well-known formats that are not supported.
 func (s *Source) checkForeign() error {
-	start, _ := s.Peek(64)
+	const tarAt, tarMagic = 257, "ustar" // the only format whose first bytes are a name
+	start, _ := s.Peek(tarAt + len(tarMagic))
 	lower := bytes.ToLower(bytes.TrimSpace(bytes.TrimPrefix(start, []byte("\xEF\xBB\xBF"))))
 	suffix := strings.ToLower(filepath.Ext(s.Name))
+	if bytes.HasPrefix(start[min(len(start), tarAt):], []byte(tarMagic)) {
+		suffix = ".tar"
+	}
 	for _, f := range foreign {
 		begins := f.begins != "" && (bytes.HasPrefix(start, []byte(f.begins)) || bytes.HasPrefix(lower, []byte(f.begins)))
 		if begins || slices.Contains(f.suffixes, suffix) || slices.Contains(f.suffixes, s.Suffix) {

@@ -40,12 +40,14 @@ func (s *Source) Decode(latin bool) (notice string, err error) {
 		from = unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM)
 	case bytes.IndexByte(prefix, 0) >= 0:
 		if from = utf16Without(prefix); from == nil {
-			line := 1 + bytes.Count(prefix[:bytes.IndexByte(prefix, 0)], []byte("\n"))
-			return "", s.Invalid("NOT_A_TEXT", "line %d has a zero byte, so this is not a text file; if it is not damaged, set its format with --format", line)
+			return "", s.notText(prefix[:bytes.IndexByte(prefix, 0)], "a zero byte")
 		}
 		notice = s.Name + " is read as UTF-16"
 	}
 	if from == nil && (latin || !validBeginning(prefix)) {
+		if at := controlAt(prefix); at >= 0 {
+			return "", s.notText(prefix[:at], "control characters")
+		}
 		from = charmap.Windows1252
 		notice = s.Name + " is not in UTF-8; it is read as Windows-1252 (Latin-1)"
 	}
@@ -56,6 +58,26 @@ func (s *Source) Decode(latin bool) (notice string, err error) {
 		s.Reader = bufio.NewReaderSize(transform.NewReader(s.Reader, returns{}), BufferSize)
 	}
 	return notice, err
+}
+
+// notText returns the fault for a binary file, which shows after the given bytes.
+func (s *Source) notText(before []byte, what string) error {
+	line := 1 + bytes.Count(before, []byte("\n"))
+	return s.Invalid("NOT_A_TEXT", "line %d has %s, so this is not a text file; export its table as CSV, or set --format if Cleave reads its format", line, what)
+}
+
+// controlAt returns the position where a text has had more different control characters than one that is not binary,
+// -1 if it never has. Some programs separate cells and rows by control characters.
+func controlAt(prefix []byte) int {
+	seen := map[byte]bool{}
+	for at, c := range prefix {
+		if c < '\t' || c > '\r' && c < ' ' {
+			if seen[c] = true; len(seen) > 3 {
+				return at
+			}
+		}
+	}
+	return -1
 }
 
 // utf16Without guesses the UTF-16 variant of a text without a byte order mark: if most of its characters are Latin,

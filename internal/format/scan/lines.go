@@ -17,7 +17,8 @@ import (
 // into memory as a whole.
 const MaxLine = 64 << 20
 
-// maxCells is the largest number of cells of a line. A cell takes up to 24 times the memory of its text.
+// maxCells is the largest number of cells of a line, which may hold all neighbors of a vertex or a row of a kernel
+// matrix. A cell takes up to 12 times the memory of its text.
 const maxCells = 1 << 24
 
 // Lines reads text line by line, without line ends (LF or CRLF), a byte order mark or blank lines.
@@ -152,7 +153,7 @@ func (l *Lines) Split(line []byte) ([][]byte, error) {
 	}
 	count := 1 + bytes.Count(line, []byte{l.Separator})
 	if count > maxCells {
-		return nil, l.tooWide()
+		return nil, TooWide(l.Name, l.LineNumber, maxCells)
 	}
 	l.cells = slices.Grow(l.cells, count)
 	for {
@@ -175,19 +176,29 @@ func (l *Lines) Split(line []byte) ([][]byte, error) {
 	}
 }
 
-func (l *Lines) tooWide() *fault.Error {
-	return l.Invalid("TOO_MANY_COLUMNS", "the line has more than %d cells; check the format of the file; so many columns must be an array (.npy) or sparse points (.svm, .npz)", maxCells)
+// TooWide returns the fault for a line of more cells than are supported in its format.
+func TooWide(file string, line, most int) *fault.Error {
+	l := &Lines{Source: &Source{Name: file}, LineNumber: line}
+	return l.Invalid("TOO_MANY_COLUMNS", "the line has more than %d cells; check the format of the file and --delimiter; so many columns must be an array (.npy) or sparse points (.svm, .npz)", most)
 }
 
 // splitAtWhiteSpace splits a line at runs of spaces, tabs and commas. Quotes mean nothing.
 func (l *Lines) splitAtWhiteSpace(line []byte) ([][]byte, error) {
+	isGap := func(c rune) bool { return c == ' ' || c == '\t' || c == ',' || c == '\r' }
+	if len(line) > BufferSize { // count its cells, because appending them would take four times their memory
+		count := 0
+		for range bytes.FieldsFuncSeq(line, isGap) {
+			count++
+		}
+		if count > maxCells {
+			return nil, TooWide(l.Name, l.LineNumber, maxCells)
+		}
+		l.cells = slices.Grow(l.cells, count)
+	}
 	start := -1
 	for at, c := range line {
-		gap := c == ' ' || c == '\t' || c == ',' || c == '\r'
+		gap := isGap(rune(c))
 		if gap && start >= 0 {
-			if len(l.cells) == maxCells {
-				return nil, l.tooWide()
-			}
 			l.cells = append(l.cells, line[start:at])
 			start = -1
 		} else if !gap && start < 0 {
