@@ -248,8 +248,8 @@ func (p *Progress) iterationLine(it *cleavev1.Iteration) string {
 	return line
 }
 
-// live shows what the coordinator said about the job at this moment. It may not say it again, so the reason why a job
-// waits is written at once, also to a log.
+// live shows what the coordinator said about the job at this moment. A log gets the reason why a job waits when the
+// coordinator says it again, after two seconds: most jobs wait for an instant, and that is no news.
 func (p *Progress) live(live *cleavev1.Progress) {
 	p.restarts.of = live.GetRestarts()
 	began := live.GetPhase() != p.phase || live.GetMessage() != p.message
@@ -260,8 +260,11 @@ func (p *Progress) live(live *cleavev1.Progress) {
 	switch {
 	case p.width > 0:
 		p.draw(p.liveLine(live))
-	case began && p.phase == cleavev1.Phase_PHASE_WAITING && p.message != "": // why nothing happens
-		fmt.Fprintln(p.w, p.liveLine(live))
+	case p.phase == cleavev1.Phase_PHASE_WAITING && p.message != "":
+		if line := p.liveLine(live); !began && line != p.lastLine {
+			p.lastLine = line
+			fmt.Fprintln(p.w, line)
+		}
 	case p.phase != cleavev1.Phase_PHASE_ITERATING && (began || !p.all): // iterations have lines of their own
 		p.plain(p.liveLine(live))
 	}

@@ -32,6 +32,22 @@ func story() []*cleavev1.WatchJobResponse {
 	}
 }
 
+// A job that waits for an instant leaves no line in a log, and one that waits on a single one.
+func TestProgressOfAJobThatWaits(t *testing.T) {
+	var out bytes.Buffer
+	p := NewProgress(&out, false)
+	waits := clitest.ProgressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_WAITING, Message: "waiting for its turn"})
+	p.Item(waits)
+	if out.Len() > 0 {
+		t.Errorf("at first it says %q", out.String())
+	}
+	p.Item(waits)
+	p.Item(waits)
+	if out.String() != "waiting for its turn\n" {
+		t.Errorf("then it says %q", out.String())
+	}
+}
+
 func TestProgressCountsViolatedConstraints(t *testing.T) {
 	step := func(iteration, violated uint32) *cleavev1.WatchJobResponse {
 		return clitest.EventItem(&cleavev1.Event{What: &cleavev1.Event_Iteration{Iteration: &cleavev1.Iteration{
