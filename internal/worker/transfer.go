@@ -80,6 +80,12 @@ func (j *job) receivePayload(p *workerv1.Payload, take func(at int, chunk []byte
 			j.pieces.Add(1)
 		}
 	})
+	return unlessDropped(err)
+}
+
+// unlessDropped returns the error of a transfer. The coordinator answers with NotFound if it no longer waits for the
+// command, which is no failure of this worker.
+func unlessDropped(err error) error {
 	if status.Code(err) == codes.NotFound {
 		return fmt.Errorf("%w: %w", kernel.ErrNotReady, err)
 	}
@@ -99,7 +105,7 @@ func (j *job) resultPayload(c *workerv1.Command, data []byte) (*workerv1.Payload
 func (j *job) sendResult(c *workerv1.Command, chunks iter.Seq[[]byte]) (*workerv1.Payload, error) {
 	reference := strconv.FormatUint(c.GetCommandId(), 10)
 	err := retryTransfer(j.ctx, func() error { return j.streamResult(reference, chunks) })
-	return &workerv1.Payload{Where: &workerv1.Payload_Reference{Reference: reference}}, err
+	return &workerv1.Payload{Where: &workerv1.Payload_Reference{Reference: reference}}, unlessDropped(err)
 }
 
 func (j *job) streamResult(reference string, chunks iter.Seq[[]byte]) error {
