@@ -38,22 +38,27 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		a.completeArguments(program) // only then: cobra keeps completions, and with them the program, for good
 	}
-	if isUnknownCommand(program, args) {
-		args = args[:1] // report the unknown command rather than its flags
+	if unknown := unknownCommand(program, args); unknown != "" {
+		args = []string{unknown} // report the unknown command rather than its flags
 	}
 	code := shell.Run(ctx, program, args, stderr)
 	end(code != shell.ExitDone)
 	return code
 }
 
-// isUnknownCommand reports whether the arguments begin with an unknown command. The command help, and names that begin
-// with "__", belong to cobra.
-func isUnknownCommand(program *cobra.Command, args []string) bool {
-	if len(args) == 0 || strings.HasPrefix(args[0], "-") || strings.HasPrefix(args[0], "__") || args[0] == "help" {
-		return false
+// unknownCommand returns the name of an unknown command that the arguments begin with, after "help" or not, or "".
+// Names that begin with "__" belong to cobra.
+func unknownCommand(program *cobra.Command, args []string) string {
+	if len(args) > 0 && args[0] == "help" {
+		args = args[1:]
 	}
-	found, _, err := program.Find(args)
-	return err != nil || found == program
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") || strings.HasPrefix(args[0], "__") || args[0] == "help" {
+		return ""
+	}
+	if found, _, err := program.Find(args); err == nil && found != program {
+		return ""
+	}
+	return args[0]
 }
 
 // program returns the program with all its commands.

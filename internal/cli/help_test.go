@@ -126,6 +126,8 @@ func TestDidYouMean(t *testing.T) {
 		{"run -k 3", "unknown flag: -k; did you mean --k?"},
 		{"run -data x.csv", "unknown flag: -data; did you mean --data?"},
 		{"run --data https://x.org/a.csv --k 3", "https://x.org/a.csv: Cleave does not download files; download it, or pipe it"},
+		{"help rnu", `there is no command "rnu"; did you mean run?`},
+		{"help xyzzy", `there is no command "xyzzy"; see cleave --help`},
 		{"xyzzy", `there is no command "xyzzy"; see cleave --help`},
 		{"run --constrains c.csv", "unknown flag: --constrains; did you mean --constraints?"},
 		{"run --xyzzy", "unknown flag: --xyzzy; see cleave run --help"},

@@ -35,9 +35,10 @@ func ExampleBytes() {
 	// 64 MiB
 }
 
-func ExampleNearest() {
-	fmt.Println(text.Nearest("log-levl", []string{"data-dir", "log-format", "log-level"}))
-	// Output: log-level
+func ExampleSimilar() {
+	flags := []string{"data-dir", "log-format", "log-level"}
+	fmt.Printf("%q %q\n", text.Similar("log-levl", flags), text.Similar("knn", flags))
+	// Output: "log-level" ""
 }
 
 func ExampleGrouped() {

@@ -59,7 +59,7 @@ func fromEnvironment(set *pflag.FlagSet, prefix string, environ []string) error 
 		}
 		flag := flags[name]
 		if flag == nil {
-			return Usage("the environment variable %s does not name a flag; %s", name, didYouMean(name, flags))
+			return Usage("the environment variable %s does not name a flag; %s", name, didYouMean(prefix+"_", name, flags))
 		}
 		if value == "" || flag.Changed { // an empty variable counts as unset
 			continue
@@ -86,7 +86,7 @@ func fromFile(set *pflag.FlagSet, path string) error {
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		flag := flags[key]
 		if flag == nil {
-			return Usage("the configuration %s has the key %q, which is not a flag; %s", path, key, didYouMean(key, flags))
+			return Usage("the configuration %s has the key %q, which is not a flag; %s", path, key, didYouMean("", key, flags))
 		}
 		if flag.Changed {
 			continue
@@ -169,7 +169,15 @@ func badValue(where, value string, err error) error {
 	return Usage("%s is %q; %s", where, value, sentence(err))
 }
 
-// didYouMean asks for the flag that is nearest to a wrong name.
-func didYouMean(name string, flags map[string]*pflag.Flag) string {
-	return fmt.Sprintf("did you mean %s?", text.Nearest(name, slices.Sorted(maps.Keys(flags))))
+// didYouMean asks for the flag whose name is similar to a wrong one, or says where the flags are listed. The prefix,
+// which all names have, is not compared.
+func didYouMean(prefix, name string, flags map[string]*pflag.Flag) string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(flags)) {
+		names = append(names, strings.TrimPrefix(name, prefix))
+	}
+	if similar := text.Similar(strings.TrimPrefix(name, prefix), names); similar != "" {
+		return fmt.Sprintf("did you mean %s%s?", prefix, similar)
+	}
+	return "--help lists the flags"
 }

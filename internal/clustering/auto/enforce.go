@@ -42,7 +42,7 @@ func (r *run) enforce(ctx context.Context, labels []int32, margins []float64, ri
 		}
 	} else if violated := r.given.Satisfaction(labels); violated.Satisfied() < violated.Total {
 		r.warn("DATA_OVERRULE",
-			"%s, so the data may overrule them: %d of %d are violated; use --enforce always to make them hold", why, violated.Total-violated.Satisfied(), violated.Total)
+			"%s, so the data may overrule them (violated: %d of %d); use --enforce always to make them hold", why, violated.Total-violated.Satisfied(), violated.Total)
 	}
 	if r.options.Enforce == EnforceNever {
 		return labels, nil

@@ -39,6 +39,14 @@ func allCases(t testing.TB, seed uint64) []testCase {
 	if err != nil {
 		t.Fatal(err)
 	}
+	almostEqual := make([]float64, len(positive))
+	for at, v := range positive {
+		almostEqual[at] = 300 + v
+	}
+	flat, err := dataset.NewPoints(n, d, almostEqual)
+	if err != nil {
+		t.Fatal(err)
+	}
 	constraints := clusteringtest.RandomConstraints(rng, n, k, rng.IntN(2*n))
 	if seed%3 == 0 {
 		for at := range constraints {
@@ -92,6 +100,8 @@ func allCases(t testing.TB, seed uint64) []testCase {
 			add(fmt.Sprint("hmrf ", distortion, " ", penalty), spread, clustering.Spec{Constraints: constraints,
 				Algorithm: &Options{Algorithm: HMRFKmeans, Distortion: distortion, Penalty: penalty}})
 		}
+		add(fmt.Sprint("hmrf ", distortion, " from perturbed means"), flat, clustering.Spec{Constraints: constraints[:min(2, len(constraints))],
+			Algorithm: &Options{Algorithm: HMRFKmeans, Distortion: distortion}})
 	}
 	return cases
 }

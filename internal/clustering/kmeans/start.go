@@ -189,10 +189,23 @@ func (s *state) perturbedMeans() error {
 			center[f] = mean[f] + float64(perturbation*deviation[f]*s.rng.NormFloat64())
 		}
 		s.p.options.Distortion.NormalizeMean(center)
+		if s.p.options.Distortion == metric.KL {
+			scaleToSumOne(center) // divergences from a mean of another sum can be negative, and J could rise
+		}
 		copy(s.centroid(c), center)
 		s.absent[c] = false
 	}
 	return nil
+}
+
+func scaleToSumOne(v []float64) {
+	total := 0.0
+	for _, x := range v {
+		total += x
+	}
+	for f := range v {
+		v[f] /= total
+	}
 }
 
 // globalMoments returns the mean of all points and the standard deviation of every feature. For divergences it returns
