@@ -137,6 +137,7 @@ func tried(w *Watch) (count int) {
 // TestAutoSurvivesKills kills a worker while the ways are tried, then the coordinator: the outcome is the same, and the
 // events that were seen before are not repeated or changed.
 func TestAutoSurvivesKills(t *testing.T) {
+	testscale.LongOnly(t, "TestJobsGoOnAfterAKill kills beside other jobs")
 	t.Parallel()
 	c, workers := StartCluster(t, 3)
 	load := longAuto()

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cleave-project/cleave/test/testscale"
 )
 
 // A backup is taken while a job runs, and restored into an empty directory: the running job goes on there, to the outcome and the events
@@ -79,6 +81,7 @@ func TestBackupAndRestore(t *testing.T) {
 // A backup of an embedded store is restored into an etcd and an object store, which must both be empty. The job that was running goes on
 // there, and again after a failover.
 func TestRestoreIntoEtcdAndAnObjectStore(t *testing.T) {
+	testscale.LongOnly(t, "TestBackupAndRestore restores into a data directory")
 	t.Parallel()
 	load := longPoints()
 	c := StartCoordinator(t, Options{Args: []string{"--snapshot-interval", "50ms"}})

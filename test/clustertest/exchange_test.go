@@ -9,6 +9,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/test/testscale"
 )
 
 // largeData has a data set of several pieces, and few iterations.
@@ -95,6 +96,7 @@ func TestAPeerFailsDuringATransfer(t *testing.T) {
 
 // TestTheLeaderEndsDuringATransfer: workers keep the pieces that they have, and go on with the next leader.
 func TestTheLeaderEndsDuringATransfer(t *testing.T) {
+	testscale.LongOnly(t, "TestAPeerFailsDuringATransfer and TestTheLeaderIsKilled have its parts")
 	t.Parallel()
 	options := StartObjectStore(t).Options() // both coordinators have the blobs
 	options.Members = 1

@@ -5,9 +5,11 @@ import (
 	"testing"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/test/testscale"
 )
 
 func TestOneWorkerIsKilledAndAnotherPaused(t *testing.T) {
+	testscale.LongOnly(t, "other tests have a kill and a pause")
 	t.Parallel()
 	for name, load := range pointsAndGraph() {
 		t.Run(name, func(t *testing.T) {
@@ -143,6 +145,7 @@ func TestAWorkerIsTerminated(t *testing.T) {
 // TestTheLastWorkerIsTerminated: it waits some seconds for another worker to take its tiles, and then
 // leaves. The job waits for another worker.
 func TestTheLastWorkerIsTerminated(t *testing.T) {
+	testscale.LongOnly(t, "TestAWorkerIsTerminated and TestAllWorkersAreKilledAndANewOneJoins have its parts")
 	t.Parallel()
 	c, workers := StartCluster(t, 1)
 	spec := longPoints().on(c)

@@ -35,6 +35,7 @@ var ranges = sync.OnceValue(func() map[string]*workload {
 // TestRangesOfKHaveTheSameBitsOnAnyNumberOfWorkers compares numbers of clusters on clusters of 1 and 3 worker processes, and in a long run of 2 and 5 too:
 // the scores, what is proposed and its labels must be the same.
 func TestRangesOfKHaveTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
+	testscale.LongOnly(t, "TestTheSameBitsOnAnyNumberOfWorkers has the jobs that a range consists of")
 	t.Parallel()
 	for name, load := range ranges() {
 		scores := load.want(t).Result.GetKSelection().GetScores()
@@ -47,7 +48,7 @@ func TestRangesOfKHaveTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 			}
 		}
 	}
-	for c, workers := range growingCluster(t, testscale.Some([]int{1, 2, 3, 5}, 2)...) {
+	for c, workers := range growingCluster(t, 1, 2, 3, 5) {
 		watches := map[string]*Watch{}
 		for name, load := range ranges() {
 			_, watches[name] = load.run(c)

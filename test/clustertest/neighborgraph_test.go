@@ -115,6 +115,7 @@ var longNeighbors = sync.OnceValue(func() *workload {
 // TestNeighborGraphsSurviveKills kills a worker while neighbors are looked for, then the coordinator while the graph is
 // clustered.
 func TestNeighborGraphsSurviveKills(t *testing.T) {
+	testscale.LongOnly(t, "TestFaults kills during other work")
 	t.Parallel()
 	c, workers := StartCluster(t, 3)
 	load := longNeighbors()

@@ -59,8 +59,9 @@ func rowWorkload(data dataset.Dataset, restarts, iterations uint32) *workload {
 // runs on several, with the bits of one process, through the end of a worker and with one that joins. Each worker fetches
 // its part.
 func TestADataSetThatNoWorkerCanHold(t *testing.T) {
+	testscale.LongOnly(t, "package fleet has TestADataSetLargerThanAnyWorker")
 	t.Parallel()
-	for _, l := range testscale.Some(rowLoads, 1) {
+	for _, l := range rowLoads {
 		t.Run(l.name, l.runWhereNoWorkerCanHoldIt)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/test/testscale"
 
 	"google.golang.org/protobuf/proto"
 )
@@ -12,6 +13,7 @@ import (
 // TestTheLeaderOfASecureClusterIsKilled: with certificates everywhere, between coordinators and etcd too, another one goes
 // on with a job, and the bits are those of a cluster without encryption.
 func TestTheLeaderOfASecureClusterIsKilled(t *testing.T) {
+	testscale.LongOnly(t, "TestTheLeaderIsKilled has the fault")
 	t.Parallel()
 	f := NewSecureFolder(t)
 	c := StartSecureCoordinators(t, 2, f)

@@ -129,6 +129,7 @@ var longEigenvectors = sync.OnceValue(func() map[string]*workload {
 
 // TestEigensolversSurviveChangesOfWorkers kills, pauses and adds workers while eigensolvers run.
 func TestEigensolversSurviveChangesOfWorkers(t *testing.T) {
+	testscale.LongOnly(t, "TestVectorsSurviveTheLossOfWorkers has the same faults")
 	t.Parallel()
 	c, workers := StartCluster(t, 3)
 	for _, trial := range []struct {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/test/testscale"
 )
 
 // writeTable writes a table into a folder, in the format of its name.
@@ -69,12 +70,12 @@ func TestStreamedTables(t *testing.T) {
 		}
 	}
 	c, _ := StartCluster(t, 1)
-	for at, args := range []string{
+	for at, args := range testscale.Some([]string{
 		"--data few.csv --label-column group --join --algorithm seeded-kmeans",
 		"--data few.csv --ignore group --constraints pairs.csv --missing drop --join --labels-format parquet --algorithm pc-kmeans",
 		"--data all.parquet --label-column group --sample-constraints 40 --algorithm pc-kmeans",
 		"--data all.parquet --ignore group --seeds seeds.csv --truth truth.csv --algorithm kernel-kmeans",
-	} {
+	}, 2) {
 		run := func(out, command string) {
 			t.Helper()
 			line := fmt.Sprintf(command+" --k 2 --seed 3 --quiet --server %s --out %s", c.Addr, out)

@@ -2,6 +2,8 @@
 // make test-long, which builds with the tag long, runs everything.
 package testscale
 
+import "testing"
+
 // Some returns an evenly spaced part of the cases of a test: n of them, or all in a long run or if there are fewer.
 func Some[T any](cases []T, n int) []T {
 	if Long || len(cases) <= n {
@@ -20,4 +22,12 @@ func Count(short, long int) int {
 		return long
 	}
 	return short
+}
+
+// LongOnly skips a test in a short run. The reason names what covers the same kind of thing there.
+func LongOnly(t testing.TB, covered string) {
+	t.Helper()
+	if !Long {
+		t.Skip("left to make test-long: " + covered)
+	}
 }
