@@ -249,6 +249,14 @@ func TestAlertsAreAboutMetricsThatExistAndHaveARunbook(t *testing.T) {
 					t.Errorf("%s: %s is not by cluster", rule.Alert, textOf(sum))
 				}
 			})
+			// A counter with labels has no series before its first event, and the sum of none is not 0: use "unless ... > 0".
+			visit(expression, func(compared *metricsql.BinaryOpExpr) {
+				visit(compared.Left, func(f *metricsql.FuncExpr) {
+					if compared.Op == "==" && f.Name == "rate" {
+						t.Errorf("%s: %s is missing, and not 0, before the first event", rule.Alert, textOf(f))
+					}
+				})
+			})
 			if rule.Labels["severity"] == "" || !strings.HasSuffix(rule.Annotations["summary"], ".") {
 				t.Errorf("%s has no severity or no summary", rule.Alert)
 			}
