@@ -212,9 +212,11 @@ format: ## Format the Go code and the protos in place
 	$(BUF) format --write
 
 OPENAPI := internal/coordinator/httpapi/openapi.json
+DASHBOARD := deploy/grafana/cleave.json
 
 .PHONY: generate
-generate: generate-tables ## Generate gen/ and the OpenAPI document from proto/, the SIMD code from tools/asm and the documents' tables from the catalog
+generate: generate-tables ## Generate gen/ and the OpenAPI document from proto/, the SIMD code from tools/asm, the documents' tables from the catalog and the dashboard
+	go run ./tools/dashboard $(DASHBOARD)
 	$(BUF) generate
 	image=$$(mktemp --suffix .binpb); trap 'rm -f "$$image"' EXIT; \
 	$(BUF) build --output "$$image"; \
@@ -253,6 +255,7 @@ accept-api: check-api ## Accept compatible changes of the protos as part of the 
 .PHONY: check-generated
 check-generated: ## Fail when something is not what its source generates
 	go run ./tools/tables -check $(CATALOG_DOCS)
+	go run ./tools/dashboard -check $(DASHBOARD)
 	@fresh=$$(mktemp -d); trap 'rm -rf "$$fresh"' EXIT; \
 	$(BUF) generate --output "$$fresh"; \
 	diff -r --brief gen "$$fresh/gen" || { echo "gen/ is stale: run make generate"; exit 1; }; \

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	apps "k8s.io/api/apps/v1"
 	batch "k8s.io/api/batch/v1"
 	core "k8s.io/api/core/v1"
@@ -248,6 +249,54 @@ func TestNotes(t *testing.T) {
 	} {
 		if _, rendered := render(t, ciValues(t, name)); !strings.Contains(rendered.Notes, want) {
 			t.Errorf("%s: the notes are\n%s\nwithout %q", name, rendered.Notes, want)
+		}
+	}
+}
+
+// The commands of the notes create the Secrets that the pods mount, whatever their names are.
+func TestNotesCreateTheSecretsThatPodsMount(t *testing.T) {
+	values, err := Parse("tls: {coordinatorSecret: leaders, workerSecret: hands, clientSecret: someone}\nfirstJob: {enabled: true}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, rendered := render(t, values)
+	notes := strings.ReplaceAll(rendered.Notes, "\\\n", "")
+	for component, template := range templates(objects) {
+		party := component
+		if component == "first-job" {
+			party = "admin"
+		}
+		for _, v := range template.Spec.Volumes {
+			if v.Name != "tls" {
+				continue
+			}
+			want := "create secret generic " + v.Secret.SecretName + "     --from-file=ca.crt=certs/" + party + "/ca.pem"
+			if !strings.Contains(notes, want) {
+				t.Errorf("%s mounts %s, and the notes are\n%s\nwithout %q", component, v.Secret.SecretName, rendered.Notes, want)
+			}
+		}
+	}
+}
+
+// Releases in one Prometheus are told apart by the job, which coordinators and workers of a release share.
+func TestTheJobOfMetricsIsTheRelease(t *testing.T) {
+	for _, release := range []Release{{Name: "old", Namespace: "east"}, {Name: "new", Namespace: "east"}, {Name: "old", Namespace: "west"}} {
+		release.Values = ciValues(t, "everything")
+		rendered, err := Render(release)
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects, err := rendered.Decode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		endpoints := only[*monitoring.ServiceMonitor](t, objects).Spec.Endpoints
+		if len(endpoints) != 1 || len(endpoints[0].RelabelConfigs) != 1 {
+			t.Fatalf("the ServiceMonitor has the endpoints %+v", endpoints)
+		}
+		job := endpoints[0].RelabelConfigs[0]
+		if want := release.Namespace + "/" + release.Name; job.TargetLabel != "job" || job.Replacement == nil || *job.Replacement != want {
+			t.Errorf("the label %s of the release %s is %v, want the job %s", job.TargetLabel, release.Name, job.Replacement, want)
 		}
 	}
 }
