@@ -136,7 +136,7 @@ func TestTableUploadRefuses(t *testing.T) {
 		"a column less":      {parts{tableHeader(""), tablePart(integerColumn("i"), integerColumn("j")), tablePart(integerColumn("i"))}, "COLUMNS_DIFFER", "1 columns"},
 		"another column":     {parts{tableHeader(""), tablePart(integerColumn("i", 1)), tablePart(integerColumn("j", 1))}, "COLUMNS_DIFFER", `rows from 1 on is "j"`},
 		"another type":       {parts{tableHeader(""), tablePart(integerColumn("i", 1)), tablePart(number)}, "COLUMNS_DIFFER", "numbers"},
-		"uneven columns":     {parts{tableHeader(""), tablePart(integerColumn("i", 1), integerColumn("j", 1, 2))}, "COLUMN_LENGTHS_DIFFER", `"j" 2`},
+		"uneven columns":     {parts{tableHeader(""), tablePart(integerColumn("i", 1), integerColumn("j", 1, 2))}, "COLUMN_LENGTHS_DIFFER", `"i" has 1 and "j" has 2`},
 		"an empty cell":      {parts{tableHeader(""), tablePart(far)}, "INDEX_OUT_OF_RANGE", "row 1 of 1"},
 		"a number of a row":  {parts{tableHeader(""), tablePart(number)}, "NOT_FINITE", `row 1, column "i"`},
 		"a name too long":    {parts{tableHeader(strings.Repeat("x", 1001))}, "NAME_TOO_LONG", "1001"},

@@ -63,8 +63,8 @@ func (r *rowsOfTable) add(p *cleavev1.TableRows) error {
 				at, r.rows, c.GetName(), typeOf(c), into.name, into.kind)
 		}
 		if lengthOf(c) != count {
-			return fault.Invalid("COLUMN_LENGTHS_DIFFER", "of the rows from %d on, column %q has %d and column %q %d", r.rows,
-				r.columns[0].name, count, into.name, lengthOf(c))
+			return fault.Invalid("COLUMN_LENGTHS_DIFFER", "the columns have different numbers of rows: %q has %d and %q has %d",
+				r.columns[0].name, r.rows+count, into.name, r.rows+lengthOf(c))
 		}
 		into.add(c)
 		if err := into.markEmpty(c.GetEmptyRows(), r.rows, count); err != nil {

@@ -8,6 +8,7 @@ import importlib
 import inspect
 import pkgutil
 import socket
+import sys
 import tarfile
 import threading
 from concurrent import futures
@@ -21,6 +22,7 @@ from programs import Process, Proxy
 import cleave
 from cleave import _connection, _supervision, aio, v1
 from cleave._connection import Attempts, Credentials, Route, is_loopback, parse_addresses
+from cleave._frames import table_of
 from cleave._upload import Points, SparsePoints
 from cleave.rpc import status_pb2
 
@@ -156,6 +158,28 @@ def test_backup(client, blobs, tmp_path):
     assert any(stored.dataset_id in name for name in names)
     with pytest.raises(FileExistsError):
         client.backup(str(tmp_path / "backup.tar"))
+    assert [path.name for path in tmp_path.iterdir()] == ["backup.tar"]
+
+
+async def test_a_backup_that_fails_leaves_nothing(monkeypatch, server, tmp_path):
+    first = v1.BackupResponse(content=b"half of it")
+
+    def stream(*_):
+        yield first
+        raise cleave.UnavailableError("the disk is full")
+
+    async def asynchronous_stream(*_):
+        yield first
+        raise cleave.UnavailableError("the disk is full")
+
+    monkeypatch.setattr(cleave.Client, "_stream", stream)
+    monkeypatch.setattr(aio.Client, "_stream", asynchronous_stream)
+    with cleave.Client(server) as client, pytest.raises(cleave.UnavailableError):
+        client.backup(str(tmp_path / "backup.tar"))
+    async with aio.Client(server) as client:
+        with pytest.raises(cleave.UnavailableError):
+            await client.backup(str(tmp_path / "backup.tar"))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_embeddings_and_neighbor_graphs(client, blobs):
@@ -228,6 +252,91 @@ def test_tables_come_back_as_they_were(client):
     assert client.get_table_rows(many.table_id).columns[0].numbers.values[399_999] == 399_999 / 2
     assert len(client.get_table_rows(many.table_id, max_rows=10).columns[1].texts.values) == 10
     client.delete_table(many.table_id)
+
+
+def test_a_table_is_cut_by_the_sizes_of_its_rows():
+    table = table_of({"number": np.arange(100_000), "text": [""] * 99_000 + ["ü" * 5_000] * 999 + ["x" * 3_000_000]})
+    parts = list(table.parts(0))
+    assert max(map(len, parts[:-1])) < 1_100_000 and 3_000_000 < len(parts[-1]) < 3_000_100
+    found = [v1.CreateTableRequest.FromString(part).rows for part in parts]
+    assert [number for rows in found for number in rows.columns[0].integers.values] == list(range(100_000))
+    assert list(table.parts(7)) == parts[7:]
+    assert len(list(table_of({"a": np.empty(0)}).parts(0))) == 1
+
+
+def test_what_is_no_table(monkeypatch):
+    with pytest.raises(cleave.InvalidInputError, match="different numbers of rows: 'a' has 1 and 'b' has 2"):
+        table_of({"a": [1], "b": [1, 2]})
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(cleave.InvalidInputError, match=r"pip install cleave\[pandas\]") as error:
+        table_of({"a": [1]})
+    assert error.value.reason == "NO_PANDAS"
+
+
+async def test_an_upload_that_cannot_be_made_raises_its_error(server):
+    class Unreadable(Points):
+        def parts(self, first):
+            yield next(super().parts(first))
+            raise OSError("the disk is gone")
+
+    data = Unreadable(np.random.default_rng(9).normal(size=(40_000, 10)))
+    with cleave.Client(server) as client:
+        with pytest.raises(OSError, match="the disk is gone"):
+            client.upload(data)
+        with pytest.raises(cleave.InvalidInputError, match="cannot be written as UTF-8"):
+            client.upload_table({"text": ["\ud800"]})
+    async with aio.Client(server) as client:
+        with pytest.raises(OSError, match="the disk is gone"):
+            await client.upload(data)
+        with pytest.raises(cleave.InvalidInputError, match="cannot be written as UTF-8"):
+            await client.upload_table({"text": ["\ud800"]})
+
+
+async def test_the_asynchronous_client_prepares_data_in_other_threads(server):
+    threads = []
+
+    class Recorded:
+        def __array__(self, *_, **__):
+            threads.append(threading.current_thread())
+            return np.eye(3) + len(threads)
+
+    class RecordedPoints(Points):
+        def parts(self, first):
+            for part in super().parts(first):
+                threads.append(threading.current_thread())
+                yield part
+
+    async with aio.Client(server) as client:
+        await client.upload_points(Recorded())
+        await client.upload_graph(Recorded())
+        await client.upload_kernel_matrix(Recorded())
+        await client.upload(RecordedPoints(np.full((2, 2), 7.5)))
+    assert len(threads) >= 4 and threading.main_thread() not in threads
+
+
+async def test_leaving_a_watch_ends_its_call(monkeypatch, server):
+    closed = []
+
+    async def stream(*_):
+        try:
+            while True:
+                yield v1.WatchJobResponse()
+        finally:
+            closed.append(True)
+
+    monkeypatch.setattr(aio.Client, "_stream", stream)
+    client = aio.Client(server)
+    items = client.watch("x")
+    await items.__anext__()
+    await items.aclose()
+    assert closed == [True]
+
+    def leave(_):
+        raise KeyError
+
+    with pytest.raises(KeyError):
+        await client.wait("x", on_item=leave)
+    assert closed == [True, True]
 
 
 def test_an_import_refuses_what_is_no_object(client):
@@ -470,6 +579,8 @@ def test_connections_that_others_could_read_are_refused():
 
 def test_addresses():
     assert parse_addresses("a, b:1,[::1]:7") == ["a:7400", "b:1", "[::1]:7"]
+    assert parse_addresses("10.0.0.1,::1,[::1],fd00::2") == ["10.0.0.1:7400", "[::1]:7400", "[::1]:7400", "[fd00::2]:7400"]
+    assert parse_addresses("unix:///run/cleave,dns:///cleave.svc:70") == ["unix:///run/cleave", "dns:///cleave.svc:70"]
     assert [is_loopback(a) for a in ("localhost:1", "127.0.0.9:1", "[::1]:7400", "unix:/x", "10.0.0.1:1", "host:1")] == [True] * 4 + [False] * 2
     assert Credentials.of(None, None, None, None, None, None, False).metadata() is None
 

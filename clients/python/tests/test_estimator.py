@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import inspect
+import json
 import pickle
 import re
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -20,6 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from cleave import Cleave, CleaveWarning, InvalidInputError, v1
+from cleave._connection import Credentials
 from cleave._options import ALGORITHMS, OPTIONS
 
 CUSTOMERS = REPOSITORY / "docs" / "examples" / "customers.csv"
@@ -74,6 +77,30 @@ def test_options_mean_what_they_mean_on_the_command_line(tmp_path, blobs, pairs,
     write_pairs(tmp_path / "pairs.csv", *pairs)
     expected = command_line(tmp_path, "--data", "x.npy", "--k", 3, "--constraints", "pairs.csv", *flags.split())
     same(Cleave(3, **parameters).fit(blobs[0], must_link=pairs[0], cannot_link=pairs[1]), expected)
+
+
+@pytest.mark.parametrize(
+    "flags, parameters",
+    [
+        ("--init random", dict(init="random")),
+        ("--init neighborhoods", dict(init="neighborhoods")),
+        ("--init farthest-first --farthest mean", dict(init="farthest-first", farthest="mean")),
+        ("--paper", dict(paper=True)),
+        ("--storage none", dict(storage="none")),
+        ("--entail=false", dict(entail=False)),
+        ("--scale zscore --knn 8 --max-iterations 9 --tolerance 0.1 --restarts 2", dict(scale="zscore", knn=8, max_iter=9, tol=0.1, n_init=2)),
+        ("--neighbors 8 --folds 2 --enforce never", dict(n_neighbors=8, folds=2, enforce="never")),
+        ("--init random --rho 3", dict(init="random", rho=3)),
+        ("--metric full --init random", dict(metric="full", init="random")),
+    ],
+)
+def test_options_choose_the_algorithm_of_the_command_line(tmp_path, blobs, pairs, flags, parameters):
+    np.save(tmp_path / "x.npy", blobs[0])
+    write_pairs(tmp_path / "pairs.csv", *pairs)
+    expected = command_line(tmp_path, "--data", "x.npy", "--k", 3, "--constraints", "pairs.csv", *flags.split())
+    fitted = Cleave(3, **parameters).fit(blobs[0], must_link=pairs[0], cannot_link=pairs[1])
+    same(fitted, expected)
+    assert fitted.result_.objective == json.loads((tmp_path / "out" / "result.json").read_text())["objective"]
 
 
 def test_every_option_of_the_catalog_is_a_parameter():
@@ -156,7 +183,7 @@ def test_sparse_points_graphs_and_kernels_give_the_labels_of_the_command_line(tm
     same(Cleave(3, kernel="precomputed").fit(kernel, **supervision), expected)
 
 
-@pytest.mark.parametrize("unknown", [-1, None, float("nan"), ""])
+@pytest.mark.parametrize("unknown", [-1, None, float("nan"), "", pd.NA, np.float64("nan"), pd.NaT])
 def test_partial_labels_may_be_of_any_type(blobs, unknown):
     points, truth = blobs
     names = np.array(["zoo", "10", "9"], dtype=object)
@@ -177,7 +204,11 @@ def test_weights_beliefs_and_starts(blobs):
     assert len(set(Cleave(3, algorithm="constrained-spectral").fit(points, beliefs=beliefs).labels_)) == 3
     np.testing.assert_array_equal(Cleave(3, algorithm="kmeans", init=truth, max_iter=0).fit(points).labels_, truth)
     centers = np.array([points[truth == c].mean(0) for c in range(3)])
-    assert Cleave(3, algorithm="kmeans", init=centers).fit(points).n_iter_ >= 1
+    from_centers = Cleave(3, algorithm="kmeans", init=centers).fit(points)
+    np.testing.assert_array_equal(Cleave(3, init=centers).fit(points).labels_, from_centers.labels_)
+    assert Cleave(3, init=truth).fit(points).method_ == ""  # not auto, which has starts of its own
+    lower = Cleave(3, algorithm="constrained-spectral").fit(points, beliefs=sp.coo_matrix(beliefs))
+    np.testing.assert_array_equal(lower.labels_, Cleave(3, algorithm="constrained-spectral").fit(points, beliefs=beliefs).labels_)
     with pytest.raises(InvalidInputError, match="weights does not apply to auto"):
         Cleave(3).fit(points, weights=truth)
 
@@ -237,8 +268,35 @@ def test_errors_of_the_server_name_parameters():
 
 
 def test_a_token_is_not_printed():
-    text = repr(Cleave(token="cleave_secret", server="localhost:1"))
-    assert "secret" not in text and "***" in text
+    estimator = Cleave(token="cleave_secret", server="localhost:1")
+    assert estimator.token == "cleave_secret" and "secret" in "Bearer " + estimator.token
+    changed = Cleave().set_params(token="cleave_secret")
+    copies = [clone(estimator), copy.deepcopy(estimator), pickle.loads(pickle.dumps(estimator))]
+    for printed in (estimator, changed, *copies):
+        assert printed.token == "cleave_secret"
+        for text in (repr(printed), repr(make_pipeline(printed)), repr(printed.get_params()), repr(printed._server())):
+            assert "secret" not in text and "***" in text
+    credentials = Credentials.of("cleave_secret", None, None, None, None, None, False)
+    assert "secret" not in repr(credentials) and credentials.token == "cleave_secret"
+    assert Cleave(token=None).token is None and "token" not in repr(Cleave())
+
+
+def test_new_rows_may_be_an_array_with_any_scikit_learn(monkeypatch):
+    from cleave import estimator
+
+    frame = pd.DataFrame({"x": [0, 1, 10, 11], "y": [0.5, 1, 10, 11]})
+    fitted = Cleave(2).fit(frame)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of scikit-learn, about the names that an array does not have
+        expected = fitted.predict(frame.to_numpy())
+        old = estimator.check_array
+
+        def renamed(array, *, dtype, ensure_all_finite):  # as of scikit-learn 1.6; 1.8 has no other name
+            return old(array, dtype=dtype, force_all_finite=ensure_all_finite)
+
+        if "force_all_finite" in inspect.signature(old).parameters:
+            monkeypatch.setattr(estimator, "check_array", renamed)
+        np.testing.assert_array_equal(fitted.predict(frame.to_numpy()), expected)
 
 
 @pytest.mark.parametrize(
@@ -259,6 +317,13 @@ def test_a_token_is_not_printed():
         (lambda X: Cleave(3).fit(X, must_link=[(1.5, 2)]), "BAD_PAIR", "must_link[0] is (1.5, 2)"),
         (lambda X: Cleave(3).fit(X, partial_labels=[0, 1]), "SIZE_MISMATCH", "partial_labels has 2 labels for 120 rows"),
         (lambda X: Cleave(3).fit(X, partial_labels=list(range(120))), "TOO_MANY_CLASSES", "there are 120 classes ('0' and others), but only 3 clusters"),
+        (lambda X: Cleave(3).fit(X, partial_labels=np.eye(120)[:, :3]), "BAD_LABELS", "partial_labels has the shape (120, 3); it needs one class per row"),
+        (lambda X: Cleave(3).fit(X, partial_labels=pd.DataFrame(X)), "BAD_LABELS", "partial_labels has the shape (120, 4)"),
+        (lambda X: Cleave(3).fit(X, partial_labels=list(np.eye(120)[:, :3])), "BAD_LABELS", "partial_labels[0] is a ndarray; it needs one class"),
+        (lambda X: Cleave(3).fit(X, partial_labels=np.eye(120)[:, :3].tolist()), "BAD_LABELS", "partial_labels[0] is a list"),
+        (lambda X: Cleave(3, algorithm="constrained-spectral").fit(X, beliefs=np.tril(X @ X.T)), "NOT_SYMMETRIC", "the matrix of beliefs has 0 at (0, 1)"),
+        (lambda X: Cleave(3, algorithm="constrained-spectral").fit(X, beliefs=np.full((120, 120), np.nan)), "NOT_FINITE", "row 0, column 0 is NaN"),
+        (lambda X: Cleave(3, algorithm="constrained-spectral").fit(X, beliefs=[["a"]]), "NOT_A_NUMBER", "beliefs must be numbers"),
         (lambda X: Cleave(3, algorithm="magic").fit(X), "UNKNOWN_ALGORITHM", "there is no algorithm 'magic'"),
         (lambda X: Cleave(3, algorithm="kmeans", kernel="linear").fit(X), "OPTION_DOES_NOT_APPLY", "kernel does not apply to kmeans"),
         (lambda X: Cleave(3, scale="big").fit(X), "BAD_VALUE", "scale is 'big'; use one of auto, zscore, none, minmax, robust"),

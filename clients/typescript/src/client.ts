@@ -50,7 +50,7 @@ export interface JobOptions extends CallOptions {
   spec?: Fields<typeof JobSpecSchema>;
   /** Makes the job unique: creating it again with the same ID returns the same job. The client makes one if it is unset. */
   requestId?: string;
-  /** A name for people; need not be unique. */
+  /** A display name; need not be unique. */
   displayName?: string;
   /** When and how the job runs. */
   scheduling?: Fields<typeof SchedulingSchema>;
@@ -90,7 +90,7 @@ export interface Prediction extends Labels {
 }
 
 // The server sends something every two seconds. After this time without anything the connection is taken for dead.
-const silenceMs = 30_000;
+const idleTimeoutMs = 30_000;
 
 // More pairs or seeds than this are uploaded as a table; fewer are part of the request.
 const maxInlineRows = 20_000;
@@ -190,21 +190,21 @@ export class Cleave {
   async *watch(jobId: string, options: WatchOptions = {}): AsyncGenerator<Event, void, undefined> {
     const { signal, onProgress } = options;
     let last = options.afterSequence ?? 0;
-    const patience = this.#connection.patience();
+    const budget = this.#connection.retryBudget();
     for (;;) {
       const attempt = new AbortController();
       const abort = () => attempt.abort(signal!.reason);
       signal?.throwIfAborted();
       signal?.addEventListener("abort", abort, { once: true });
       let timer: ReturnType<typeof setTimeout> | undefined;
-      const heard = () => {
+      const resetIdleTimer = () => {
         clearTimeout(timer);
-        timer = setTimeout(() => attempt.abort(silence()), silenceMs);
+        timer = setTimeout(() => attempt.abort(idleTimeoutError()), idleTimeoutMs);
       };
       try {
-        heard();
+        resetIdleTimer();
         for await (const { item } of this.api.jobs.watchJob({ jobId, afterSequence: last }, { signal: attempt.signal })) {
-          patience.reset();
+          budget.reset();
           clearTimeout(timer); // the caller may take its time with an event
           if (item.case === "progress") onProgress?.(item.value);
           if (item.case === "event" && item.value.sequence > last) {
@@ -212,11 +212,11 @@ export class Cleave {
             yield item.value;
             if (item.value.what.case === "ended") return;
           }
-          heard();
+          resetIdleTimer();
         }
         return; // after the last event, which the caller knows already
       } catch (error) {
-        await patience.pause(error, signal);
+        await budget.pause(error, signal);
       } finally {
         clearTimeout(timer);
         signal?.removeEventListener("abort", abort);
@@ -263,12 +263,12 @@ export class Cleave {
   }
 
   async #resume(signal: AbortSignal | undefined, receive: (call: { signal?: AbortSignal }) => Promise<void>): Promise<void> {
-    const patience = this.#connection.patience();
+    const budget = this.#connection.retryBudget();
     for (;;) {
       try {
         return await receive(callOf(signal));
       } catch (error) {
-        await patience.pause(error, signal);
+        await budget.pause(error, signal);
       }
     }
   }
@@ -418,6 +418,6 @@ function callOf(signal: AbortSignal | undefined): { signal?: AbortSignal } {
   return signal ? { signal } : {};
 }
 
-function silence(): CleaveError {
-  return new CleaveError("UNAVAILABLE", `the server sent nothing for ${silenceMs / 1000} seconds`, { reason: "CONNECTION_LOST" });
+function idleTimeoutError(): CleaveError {
+  return new CleaveError("UNAVAILABLE", `the server sent nothing for ${idleTimeoutMs / 1000} seconds`, { reason: "CONNECTION_LOST" });
 }

@@ -14,6 +14,8 @@ export interface ConnectionOptions {
   token?: string;
   /** Certificates; Node only. */
   tls?: TLSOptions;
+  /** Allows http to other machines, without a token: anyone on the network path can read and change everything. */
+  insecure?: boolean;
   /**
    * How long calls wait for a server that was reached before and does not answer now, in milliseconds; 60,000 if unset. A server
    * that was never reached gets two seconds of it.
@@ -34,6 +36,8 @@ const maxPauseMs = 5000;
 const firstContactMs = 2000;
 const probeTimeoutMs = 5000;
 
+const loopback = /^(localhost|127(\.\d+){3}|0\.0\.0\.0|\[::1?\])$/; // hosts to which connections stay on this machine
+
 /** Connection makes calls to the server that leads, retries them, and explains why they fail. */
 export class Connection {
   readonly #urls: readonly string[];
@@ -46,9 +50,9 @@ export class Connection {
   #reached = false;
 
   constructor(options: ConnectionOptions) {
-    const first = checkedURL(typeof options.baseUrl === "string" ? options.baseUrl : options.baseUrl[0] ?? "");
-    this.#urls = typeof options.baseUrl === "string" ? [first] : options.baseUrl.map(checkedURL);
-    this.#current = first;
+    const given = typeof options.baseUrl === "string" || options.baseUrl.length === 0 ? [String(options.baseUrl)] : options.baseUrl;
+    this.#urls = given.map((url) => checkedURL(url, options));
+    const first = (this.#current = this.#urls[0]!);
     this.#fetch = options.fetch ?? newFetch(options.tls);
     this.#headers = options.token === undefined ? {} : { authorization: `Bearer ${options.token}` };
     this.#retryForMs = options.retryForMs ?? 60_000;
@@ -134,19 +138,19 @@ export class Connection {
 
   /** Calls a function that may be called again until it succeeds, fails for good, or the server was away for too long. */
   async retry<T>(call: () => Promise<T>, options: CallOptions = {}): Promise<T> {
-    const patience = this.patience();
+    const budget = this.retryBudget();
     for (;;) {
       try {
         return await this.attempt(call, options);
       } catch (error) {
-        await patience.pause(error, options.signal);
+        await budget.pause(error, options.signal);
       }
     }
   }
 
   /** Returns pauses between the attempts of one call. */
-  patience(): Patience {
-    return new Patience(() => (this.#reached ? this.#retryForMs : Math.min(firstContactMs, this.#retryForMs)));
+  retryBudget(): RetryBudget {
+    return new RetryBudget(() => (this.#reached ? this.#retryForMs : Math.min(firstContactMs, this.#retryForMs)));
   }
 
   /** Returns the error that a caller gets: the reason of an aborted signal, or a CleaveError. */
@@ -205,12 +209,12 @@ export class Connection {
     if (response.status >= 502 && response.status <= 504) {
       return new CleaveError("UNAVAILABLE", `the server at ${url} does not answer: a proxy says ${response.status}`, { reason: "NOT_REACHABLE", cause });
     }
-    return new CleaveError("UNIMPLEMENTED", `something else than Cleave answers at ${url}; check the address`, { reason: "NOT_CLEAVE", cause });
+    return new CleaveError("UNIMPLEMENTED", `something other than Cleave answers at ${url}; check the address`, { reason: "NOT_CLEAVE", cause });
   }
 }
 
-/** Patience spaces the attempts of a call, and limits for how long they fail. */
-export class Patience {
+/** RetryBudget spaces the attempts of a call, and limits for how long they fail. */
+export class RetryBudget {
   #since: number | undefined;
   #pauseMs = firstPauseMs;
 
@@ -257,7 +261,8 @@ function parsed(text: string): unknown {
   }
 }
 
-function checkedURL(given: string): string {
+/** Returns a URL in canonical form. It refuses one that is none, and connections that others could read. */
+function checkedURL(given: string, { token, insecure }: ConnectionOptions): string {
   let url: URL | undefined;
   try {
     url = new URL(given);
@@ -266,6 +271,14 @@ function checkedURL(given: string): string {
   }
   if (url?.protocol !== "http:" && url?.protocol !== "https:") {
     throw invalid("BAD_VALUE", `baseUrl is ${JSON.stringify(given)}; it must be a URL such as http://localhost:7400`, "baseUrl");
+  }
+  if (url.protocol === "http:" && !loopback.test(url.hostname)) {
+    if (!insecure) {
+      throw invalid("NO_ENCRYPTION", `${url.host} is another machine, and http is not encrypted; use https, or set insecure to connect without encryption`, "baseUrl");
+    }
+    if (token !== undefined) {
+      throw invalid("TOKEN_WITHOUT_ENCRYPTION", `a token would be sent to ${url.host} without encryption, for anyone on the network path to use; use https`, "token");
+    }
   }
   return url.href.replace(/\/+$/, "");
 }

@@ -24,7 +24,7 @@ export type TableSource =
 
 /** Options of an upload. */
 export interface UploadOptions {
-  /** A name for people; need not be unique. */
+  /** A display name; need not be unique. */
   displayName?: string;
   /** Ends the upload, which then fails with the reason of the signal. */
   signal?: AbortSignal | undefined;
@@ -62,21 +62,21 @@ export function points(values: ArrayLike<number>, columns: number): Content<Data
   const rows = Math.floor(values.length / columns);
   const rest = values.length - rows * columns;
   if (rest > 0) throw invalid("TOO_FEW_VALUES", `the upload ended after ${rest} values of row ${rows}, which has ${columns} columns`, "values");
-  for (let at = 0; at < values.length; at++) {
-    const value = values[at];
-    if (!isFiniteNumber(value)) {
-      throw invalid("NOT_FINITE", `row ${Math.floor(at / columns)}, column ${at % columns} is ${shown(value)}; every value must be a finite number`);
-    }
-  }
+  for (let at = 0; at < values.length; at++) checkFinite(values[at], Math.floor(at / columns), at % columns);
   return {
     rows,
     async send(connection, { signal, displayName }) {
-      const body = new Blob([npyHeader(rows, columns), Float64Array.from(values)]);
+      const owned = values instanceof Float64Array && values.buffer instanceof ArrayBuffer; // and not shared
+      const body = new Blob([npyHeader(rows, columns), owned ? (values as Float64Array<ArrayBuffer>) : Float64Array.from(values)]);
       const query = new URLSearchParams({ format: "npy", ...(displayName && { display_name: displayName }) });
       const response = await connection.retry(() => connection.post(`/v1/datasets?${query}`, "application/octet-stream", body, signal), { signal });
       return datasetOf(response);
     },
   };
+}
+
+function checkFinite(value: unknown, row: number, column: number): void {
+  if (!isFiniteNumber(value)) throw invalid("NOT_FINITE", `row ${row}, column ${column} is ${shown(value)}; every value must be a finite number`);
 }
 
 /** Returns the header of a NumPy file of float64 in row-major order. All machines that run JavaScript are little-endian. */
@@ -92,7 +92,12 @@ export function pointsOfRows(rows: readonly ArrayLike<number>[]): Content<Datase
   const ragged = rows.findIndex((row) => row.length !== columns);
   if (ragged >= 0) throw invalid("BAD_SHAPE", `row ${ragged} has ${rows[ragged]!.length} values, and row 0 has ${columns}; every row must have as many`, "values");
   if (rows.length > 0 && columns === 0) throw invalid("EMPTY_DATA", "the data set has 0 columns; at least one is needed", "header.points");
-  return points(rows.flatMap((row) => Array.from(row)), Math.max(1, columns));
+  const values = new Float64Array(rows.length * columns);
+  rows.forEach((row, at) => {
+    for (let column = 0; column < columns; column++) checkFinite(row[column], at, column); // set converts texts and null
+    values.set(row, at * columns);
+  });
+  return points(values, Math.max(1, columns));
 }
 
 /** Returns a graph. vertices is 0 if it is the largest number among the edges plus one. */
@@ -135,7 +140,7 @@ export function table(source: TableSource, options: TableOptions): Content<Table
   if (columns.length === 0 || rows === 0) throw invalid("EMPTY_DATA", "the table has no rows; at least one is needed", "rows");
   for (const [name, cells] of columns) {
     if (cells.length !== rows) {
-      throw invalid("COLUMN_LENGTHS_DIFFER", `of the rows from 0 on, column ${JSON.stringify(columns[0]![0])} has ${rows} and column ${JSON.stringify(name)} ${cells.length}`, "rows");
+      throw invalid("COLUMN_LENGTHS_DIFFER", `the columns have different numbers of rows: ${JSON.stringify(columns[0]![0])} has ${rows} and ${JSON.stringify(name)} has ${cells.length}`, "rows");
     }
   }
   const typed = columns.map(([name, cells]) => ({ name, cells, type: typeOf(name, cells) }));
@@ -192,15 +197,15 @@ async function sendParts(connection: Connection, path: string, form: object, par
     }
     return connection.post(path, "application/x-ndjson", bodyOf(messages()), signal);
   };
-  const patience = connection.patience();
+  const budget = connection.retryBudget();
   for (;;) {
     try {
       return await once();
     } catch (error) {
-      await patience.pause(error, signal);
+      await budget.pause(error, signal);
       const before = first;
       first = await arrived();
-      if (first > before) patience.reset();
+      if (first > before) budget.reset();
     }
   }
 }

@@ -99,6 +99,8 @@ test("bad input", { timeout: 200_000 }, async (t) => {
       [client.cluster(points, { k: 4 }), "BAD_K"],
       [client.cluster(points, { k: 0 }), "BAD_K"],
       [client.cluster([[0, 1], [2]], { k: 2 }), "BAD_SHAPE"],
+      [client.cluster(/** @type {any} */ ([[0, 1], [2, null]]), { k: 2 }), "NOT_FINITE"],
+      [client.cluster(/** @type {any} */ ([[0, 1], ["2", 3]]), { k: 2 }), "NOT_FINITE"],
       [client.cluster([{ x: 1 }, { x: 2 }], { k: 2, cannotLink: [[0, 2]] }), "INDEX_OUT_OF_RANGE"],
       [client.cluster(points, { k: 2, mustLink: /** @type {any} */ ([[0, 1.5]]) }), "BAD_PAIR"],
       [client.cluster(points, { k: 2, mustLink: /** @type {any} */ ([0, 1]) }), "BAD_PAIR"],
@@ -209,6 +211,18 @@ test("addresses", { timeout: 100_000 }, async (t) => {
   await t.test("no URL", () => {
     assert.throws(() => new Cleave({ baseUrl: "localhost:7400" }), { name: "CleaveError", field: "baseUrl" });
     assert.throws(() => new Cleave({ baseUrl: "" }), { name: "CleaveError", field: "baseUrl" });
+  });
+
+  await t.test("connections that others could read", () => {
+    const refused = { name: "CleaveError", code: "INVALID_ARGUMENT", field: "baseUrl", reason: "NO_ENCRYPTION" };
+    for (const baseUrl of ["http://cluster.example:7400", "http://10.0.0.1:7400", "http://[fd00::1]:7400", "http://127.0.0.1.example"]) {
+      assert.throws(() => new Cleave({ baseUrl }), refused);
+      assert.throws(() => new Cleave({ baseUrl: ["http://localhost:7400", baseUrl] }), refused);
+      assert.throws(() => new Cleave({ baseUrl, token: "t", insecure: true }), { ...refused, field: "token", reason: "TOKEN_WITHOUT_ENCRYPTION" });
+      assert.ok(new Cleave({ baseUrl, insecure: true }));
+      assert.ok(new Cleave({ baseUrl: baseUrl.replace("http:", "https:"), token: "t" }));
+    }
+    for (const host of ["localhost", "127.0.0.9", "[::1]", "0.0.0.0"]) assert.ok(new Cleave({ baseUrl: `http://${host}:7400`, token: "t" }));
   });
 
   await t.test("one server of several answers", async () => {

@@ -1,6 +1,6 @@
 """What the synchronous and the asynchronous client share: addresses, credentials, and when a call is repeated.
 
-Nothing here waits or calls a server, except :func:`diagnose`.
+Only :func:`is_listening` touches the network.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import os
 import random
 import socket
 import time
-from dataclasses import dataclass
-from typing import Any, Callable, Generic, List, Optional, Sequence, Tuple, Type, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, Callable, Generic, List, Optional, Sequence, Tuple, Type, TypeVar, Union
 
 import grpc
 
@@ -103,8 +103,9 @@ def parse_addresses(text: str) -> List[str]:
     addresses = []
     for part in text.split(","):
         part = part.strip()
-        if part and ":" not in part and "/" not in part:
-            part = f"{part}:{DEFAULT_PORT}"
+        host = part.strip("[]")
+        if _parse_ip(host) is not None or part and ":" not in part and "/" not in part:
+            part = f"[{host}]:{DEFAULT_PORT}" if ":" in host else f"{host}:{DEFAULT_PORT}"
         if part:
             addresses.append(part)
     if not addresses:
@@ -117,13 +118,15 @@ def is_loopback(address: str) -> bool:
     if address.startswith(("unix:", "unix-abstract:")):
         return True
     host = split_address(address)[0]
-    if host in ("", "localhost"):
-        return True
+    ip = _parse_ip(host)
+    return host in ("", "localhost") or ip is not None and (ip.is_loopback or ip.is_unspecified)
+
+
+def _parse_ip(host: str) -> Union[ipaddress.IPv4Address, ipaddress.IPv6Address, None]:
     try:
-        ip = ipaddress.ip_address(host)
+        return ipaddress.ip_address(host)
     except ValueError:
-        return False
-    return ip.is_loopback or ip.is_unspecified
+        return None
 
 
 def split_address(address: str) -> Tuple[str, int]:
@@ -138,7 +141,7 @@ def split_address(address: str) -> Tuple[str, int]:
 class Credentials:
     """How connections are encrypted and how the caller proves who it is."""
 
-    token: str = ""
+    token: str = field(default="", repr=False)
     ca_file: str = ""
     cert_file: str = ""
     key_file: str = ""

@@ -24,13 +24,20 @@ def table_of(data: Any) -> Table:
     if is_frame(data):
         columns = [_column(_name(name), data.iloc[:, at]) for at, name in enumerate(data.columns)]
     elif isinstance(data, Mapping):
-        import pandas
-
+        try:
+            import pandas
+        except ImportError as error:
+            raise invalid("NO_PANDAS", "a table needs pandas, which is not installed: pip install cleave[pandas]") from error
         columns = [_column(str(name), pandas.Series(values)) for name, values in data.items()]
     else:
         raise invalid("NOT_A_TABLE", f"a table is a pandas frame or a dict of columns, not {type(data).__name__}")
-    if len({len(c.values) for c in columns}) > 1:
-        raise invalid("COLUMN_LENGTHS_DIFFER", "the columns of the table have different numbers of rows")
+    for column in columns:
+        if len(column.values) != len(columns[0].values):
+            raise invalid(
+                "COLUMN_LENGTHS_DIFFER",
+                f"the columns have different numbers of rows: {columns[0].name!r} has {len(columns[0].values)} and "
+                f"{column.name!r} has {len(column.values)}",
+            )
     if not columns:
         raise invalid("EMPTY_DATA", "the table has no columns; at least one is needed")
     return Table(columns)

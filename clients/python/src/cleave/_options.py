@@ -13,7 +13,7 @@ from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescript
 from cleave import v1
 from cleave.errors import invalid
 
-# The algorithms in the order in which one is chosen for options that "auto" does not have.
+# The algorithms in the order in which one is chosen for options that not all of them have.
 ALGORITHMS = (
     "auto",
     "kernel-kmeans",
@@ -118,7 +118,12 @@ def _field(option: str, algorithm: str) -> Optional[FieldDescriptor]:
 
 
 def choose_algorithm(options: Mapping[str, Any], pairs: bool, seeds: bool) -> str:
-    """Returns "auto" or, if that does not have all options, the first algorithm that has them and takes the supervision."""
+    """Returns the first algorithm whose message has all options that belong there, and which takes the supervision.
+
+    It returns "" if no option belongs there: the server chooses as the command line does, which depends on values too.
+    """
+    if all(OPTIONS[option][1].startswith("spec.") for option in options):
+        return ""
     for algorithm in ALGORITHMS:
         if pairs and algorithm in _WITHOUT_PAIRS or seeds and algorithm not in _WITH_SEEDS:
             continue
@@ -128,10 +133,11 @@ def choose_algorithm(options: Mapping[str, Any], pairs: bool, seeds: bool) -> st
 
 
 def set_options(spec: v1.JobSpec, algorithm: str, options: Mapping[str, Any]) -> None:
-    """Sets the algorithm of a spec and its options, which are parameters of the estimator."""
-    if algorithm not in ALGORITHMS:
-        raise invalid("UNKNOWN_ALGORITHM", f"there is no algorithm {algorithm!r}; use one of {', '.join(ALGORITHMS)}", "spec.algorithm")
-    getattr(spec, algorithm.replace("-", "_")).SetInParent()
+    """Sets the algorithm of a spec, unless it is "", and its options, which are parameters of the estimator."""
+    if algorithm:
+        if algorithm not in ALGORITHMS:
+            raise invalid("UNKNOWN_ALGORITHM", f"there is no algorithm {algorithm!r}; use one of {', '.join(ALGORITHMS)}", "spec.algorithm")
+        getattr(spec, algorithm.replace("-", "_")).SetInParent()
     for option, value in options.items():
         field = _field(option, algorithm)
         if field is None:

@@ -6,13 +6,14 @@ The checks are those of the server, with the same sentences, so that nothing is 
 from __future__ import annotations
 
 import math
-from typing import Any, List, Optional, Tuple
+import sys
+from typing import Any, Hashable, List, Optional, Tuple
 
 import numpy as np
 import numpy.typing as npt
 
 from cleave._frames import index_column
-from cleave._upload import Table, TableColumn
+from cleave._upload import Table, TableColumn, compressed, upper_triangle
 from cleave.errors import InvalidInputError, invalid
 
 _CONSTRAINTS = "spec.supervision.constraints"
@@ -89,10 +90,9 @@ def is_unknown(label: Any) -> bool:
     """Reports whether a label stands for an unknown class: None, NaN, pandas.NA, "" or -1."""
     if label is None or isinstance(label, str):
         return label is None or label == ""
-    try:
-        return bool(label == -1) or bool(label != label)
-    except (TypeError, ValueError):  # pandas.NA has no truth value
+    if label is getattr(sys.modules.get("pandas"), "NA", None):  # it has no truth value
         return True
+    return bool(label == -1) or bool(label != label)
 
 
 def _class_order(label: Any) -> Tuple[int, int, str]:
@@ -108,7 +108,13 @@ def seeds_table(partial_labels: Any, rows: int, clusters: int) -> Tuple[Optional
     """Returns the table of known labels, or None if none is known, and the classes, in the order of their clusters."""
     if partial_labels is None:
         return None, np.empty(0, dtype=object)
+    shape = getattr(partial_labels, "shape", (rows,))
+    if len(shape) != 1:
+        raise _bad_labels(f"partial_labels has the shape {tuple(shape)}")
     labels = list(partial_labels)
+    for row, label in enumerate(labels):
+        if not isinstance(label, Hashable):
+            raise _bad_labels(f"partial_labels[{row}] is a {type(label).__name__}")
     if len(labels) != rows:
         raise invalid(
             "SIZE_MISMATCH",
@@ -129,6 +135,10 @@ def seeds_table(partial_labels: Any, rows: int, clusters: int) -> Tuple[Optional
         return None, np.empty(0, dtype=object)
     columns = [index_column([row for row, _ in known]), index_column([number[label] for _, label in known], "label")]
     return Table(columns), _array(classes)
+
+
+def _bad_labels(wrong: str) -> InvalidInputError:
+    return invalid("BAD_LABELS", f"{wrong}; it needs one class per row, such as onehot.argmax(axis=1) for an array of zeros and ones", _SEEDS)
 
 
 def _plain(label: Any) -> Any:
@@ -155,13 +165,11 @@ def weights_table(weights: Any, rows: int) -> Table:
 
 def beliefs_table(beliefs: Any, rows: int) -> Table:
     """Returns the table of a symmetric matrix of beliefs: positive together, negative apart."""
-    from scipy import sparse
-
-    matrix = sparse.coo_matrix(beliefs)
+    matrix = compressed(beliefs if hasattr(beliefs, "tocsr") else _floats("beliefs", beliefs))
     if matrix.shape != (rows, rows):
         raise invalid("SIZE_MISMATCH", f"beliefs has the shape {matrix.shape} for {_plural(rows, 'row')}; it must be square")
-    upper = sparse.triu(matrix, format="coo")
-    return Table([index_column(upper.row, "i"), index_column(upper.col, "j"), TableColumn("belief", "numbers", upper.data.astype(float))])
+    upper = upper_triangle(matrix, "the matrix of beliefs", "such as (B + B.T) / 2")
+    return Table([index_column(upper.row, "i"), index_column(upper.col, "j"), TableColumn("belief", "numbers", upper.data)])
 
 
 def labels_table(labels: Any, rows: int) -> Table:

@@ -127,10 +127,11 @@ class KernelMatrix(Points):
         return {"kernel": v1.KernelForm(rows=self.rows)}
 
 
-def _compressed(matrix: Any) -> Any:
-    """Returns a matrix of SciPy as sorted compressed rows of float64 without stored zeros."""
-    rows = matrix.tocsr(copy=True) if not hasattr(matrix, "indptr") or matrix.format != "csr" else matrix.copy()
-    rows = rows.astype(np.float64)
+def compressed(matrix: Any) -> Any:
+    """Returns a matrix of SciPy or an array as sorted compressed rows of float64 without stored zeros."""
+    from scipy import sparse
+
+    rows = sparse.csr_matrix(matrix, dtype=np.float64, copy=True)
     rows.sum_duplicates()
     rows.eliminate_zeros()
     rows.sort_indices()
@@ -145,11 +146,25 @@ def _check_sparse(matrix: Any) -> None:
     raise not_finite(row, int(matrix.indices[at]), float(matrix.data[at]))
 
 
+def upper_triangle(matrix: Any, name: str, advice: str) -> Any:
+    """Returns the entries of a square sparse matrix from the diagonal on. It must be finite and symmetric."""
+    from scipy import sparse
+
+    _check_sparse(matrix)
+    different = (matrix != matrix.T).tocoo()
+    if different.nnz:
+        i, j = int(different.row[0]), int(different.col[0])
+        raise invalid(
+            "NOT_SYMMETRIC", f"{name} has {matrix[i, j]:g} at ({i}, {j}) and {matrix[j, i]:g} at ({j}, {i}); it must be symmetric, {advice}"
+        )
+    return sparse.triu(matrix, format="coo")
+
+
 class SparsePoints(_Dataset):
     """Points with few values that are not zero: a sparse matrix of SciPy."""
 
     def __init__(self, matrix: Any) -> None:
-        self.matrix = _compressed(matrix)
+        self.matrix = compressed(matrix)
         self.rows, self.columns = self.matrix.shape
         if self.rows == 0 or self.columns == 0:
             raise invalid("EMPTY_DATA", f"the data set has {self.rows} rows and {self.columns} columns; at least one of each is needed")
@@ -180,29 +195,14 @@ class Graph(_Dataset):
     """A graph: a symmetric adjacency matrix, sparse or dense."""
 
     def __init__(self, adjacency: Any) -> None:
-        if not hasattr(adjacency, "tocsr"):
-            from scipy import sparse
-
-            adjacency = sparse.csr_matrix(np.asarray(adjacency, dtype=np.float64))
-        matrix = _compressed(adjacency)
+        matrix = compressed(adjacency if hasattr(adjacency, "tocsr") else np.asarray(adjacency, dtype=np.float64))
         self.rows, self.columns = matrix.shape
         if self.rows != self.columns:
             raise invalid("NOT_SQUARE", f"the adjacency matrix has {self.rows} rows and {self.columns} columns; it must be square")
         if self.rows == 0:
             raise invalid("EMPTY_DATA", "the graph has no vertices; at least one is needed")
-        _check_sparse(matrix)
-        different = (matrix != matrix.T).tocoo()
-        if different.nnz:
-            i, j = int(different.row[0]), int(different.col[0])
-            raise invalid(
-                "NOT_SYMMETRIC",
-                f"the adjacency matrix has {matrix[i, j]:g} at ({i}, {j}) and {matrix[j, i]:g} at ({j}, {i}); it must be symmetric, "
-                "such as A + A.T for edges that are listed in one direction",
-            )
+        self._edges = upper_triangle(matrix, "the adjacency matrix", "such as A + A.T for edges that are listed in one direction")
         self.matrix = matrix
-        from scipy import sparse
-
-        self._edges = sparse.triu(matrix, format="coo")
 
     def _form(self) -> Dict[str, Any]:
         return {"graph": v1.GraphForm(vertices=self.rows)}
@@ -237,10 +237,17 @@ class TableColumn:
             column.empty_rows.extend(np.flatnonzero(self.empty[begin:end]).tolist())
         return column
 
-    def bytes(self) -> int:
-        if self.kind == "texts":
-            return 4 * len(self.values) + sum(map(len, self.values))
-        return 8 * len(self.values)
+    def cell_bytes(self) -> npt.NDArray[np.int64]:
+        """Returns about how many bytes each cell takes in a message."""
+        if self.kind != "texts":
+            return np.full(len(self.values), 8)
+        return np.array([4 + (len(text) if text.isascii() else self._encoded_bytes(text)) for text in self.values], dtype=np.int64)
+
+    def _encoded_bytes(self, text: str) -> int:
+        try:
+            return len(text.encode())
+        except UnicodeEncodeError as error:
+            raise invalid("NOT_UTF8", f"column {self.name!r} has {text[:60]!r}, which cannot be written as UTF-8: {error.reason}") from error
 
 
 class Table(Upload):
@@ -260,10 +267,17 @@ class Table(Upload):
         return v1.TableRows(columns=[c.message(begin, end) for c in self.table_columns])
 
     def parts(self, first: int) -> Iterator[bytes]:
-        size = max(1, sum(c.bytes() for c in self.table_columns))
-        portion = max(1, PART_BYTES * max(1, self.rows) // size)
-        for begin in range(first * portion, max(1, self.rows), portion):
-            yield v1.CreateTableRequest(rows=self.message(begin, begin + portion)).SerializeToString()
+        """Returns the parts from the first one on. A part has about PART_BYTES, or one row if that is larger."""
+        sizes = np.cumsum(sum(column.cell_bytes() for column in self.table_columns))
+        bounds = [0]
+        while bounds[-1] < self.rows:
+            begin = bounds[-1]
+            limit = PART_BYTES + (sizes[begin - 1] if begin else 0)
+            bounds.append(max(begin + 1, int(np.searchsorted(sizes, limit, side="right"))))
+        if self.rows == 0:
+            bounds.append(0)
+        ranges = zip(bounds[first:], bounds[first + 1 :])
+        return (v1.CreateTableRequest(rows=self.message(begin, end)).SerializeToString() for begin, end in ranges)
 
 
 def points_of(data: Any) -> _Dataset:

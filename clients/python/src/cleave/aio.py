@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import os
 import uuid
 from types import TracebackType
-from typing import Any, AsyncIterator, Awaitable, Callable, Dict, List, Optional, Sequence, Type, TypeVar
+from typing import Any, AsyncGenerator, AsyncIterator, Awaitable, Callable, Dict, Iterator, List, Optional, Sequence, Type, TypeVar
 
 import grpc
 import grpc.aio
@@ -17,7 +18,17 @@ from cleave import v1
 from cleave._connection import Attempts, Credentials, Method, Request, Response, Route
 from cleave._frames import table_of
 from cleave._upload import Graph, KernelMatrix, Table, Upload, points_of
-from cleave.client import ENDED, MAX_PAGE, WATCH_PAUSE, check_ended, create_request, evaluate_request, import_request, join_rows
+from cleave.client import (
+    ENDED,
+    MAX_PAGE,
+    WATCH_PAUSE,
+    check_ended,
+    create_request,
+    evaluate_request,
+    import_request,
+    join_rows,
+    new_file,
+)
 from cleave.errors import CleaveError, Failure, NotFoundError
 from cleave.results import (
     Embedding,
@@ -132,7 +143,7 @@ class Client:
 
         return await self._attempt(call)
 
-    async def _stream(self, method: Method[Request, Response], request: Callable[[], Request]) -> AsyncIterator[Response]:
+    async def _stream(self, method: Method[Request, Response], request: Callable[[], Request]) -> AsyncGenerator[Response, None]:
         """Yields the responses of a streaming call. It asks for the request again if the stream breaks."""
         attempts = Attempts(self._route)
         while True:
@@ -154,14 +165,16 @@ class Client:
             await self._wait(attempts, failure, address)
 
     async def _read(self, method: Method[Any, Any], reader: Any) -> Any:
-        async for part in self._stream(method, reader.request):
-            reader.add(part)
+        async with _closing(self._stream(method, reader.request)) as parts:
+            async for part in parts:
+                reader.add(part)
         return reader.value()
 
     async def _send(self, method: Method[bytes, Response], data: Upload, name: str) -> Response:
         """Uploads data. If the upload breaks off, it continues with the first part that has not arrived."""
         attempts, upload_id = Attempts(self._route), uuid.uuid4().hex
         first, again = 0, False
+        broken: List[Exception] = []
         while True:
             address = self._route.current
             try:
@@ -172,9 +185,13 @@ class Client:
                         attempts.reached()
                     first = arrived
                 again = True
-                parts = itertools.chain([data.header(name, upload_id, first)], data.parts(first))
+                parts = itertools.chain([data.header(name, upload_id, first)], await asyncio.to_thread(data.parts, first))
                 invoke = channel.stream_unary(method.path, None, method.parse)
-                return await invoke(parts, metadata=self.credentials.metadata())  # type: ignore[no-any-return]
+                return await invoke(_in_thread(parts, broken), metadata=self.credentials.metadata())  # type: ignore[no-any-return]
+            except asyncio.CancelledError:
+                if broken:  # gRPC cancels a call whose parts cannot be made
+                    raise broken[0] from None
+                raise
             except grpc.RpcError as error:
                 failure = Failure(error)
             await self._wait(attempts, failure, address)
@@ -223,19 +240,20 @@ class Client:
 
     async def upload_points(self, points: Any, name: str = "") -> v1.Dataset:
         """Uploads an array with a row for each point, or a sparse matrix of SciPy. A memory-mapped array is read in parts."""
-        return await self.upload(points_of(points), name)
+        return await self.upload(await asyncio.to_thread(points_of, points), name)
 
     async def upload_graph(self, adjacency: Any, name: str = "") -> v1.Dataset:
         """Uploads a graph, given its symmetric adjacency matrix, sparse or dense."""
-        return await self.upload(Graph(adjacency), name)
+        return await self.upload(await asyncio.to_thread(Graph, adjacency), name)
 
     async def upload_kernel_matrix(self, matrix: Any, name: str = "") -> v1.Dataset:
         """Uploads a symmetric kernel matrix."""
-        return await self.upload(KernelMatrix(matrix), name)
+        return await self.upload(await asyncio.to_thread(KernelMatrix, matrix), name)
 
     async def upload_table(self, table: Any, name: str = "") -> v1.Table:
         """Uploads a table: a pandas frame, or a dict of columns."""
-        return (await self._send(api.CREATE_TABLE, table if isinstance(table, Table) else table_of(table), name)).table
+        data = table if isinstance(table, Table) else await asyncio.to_thread(table_of, table)
+        return (await self._send(api.CREATE_TABLE, data, name)).table
 
     async def import_table(
         self,
@@ -252,11 +270,12 @@ class Client:
         breaks, the import is repeated with the same versions. progress is called about once a second.
         """
         request = import_request(uris, name, reading, request_id)
-        async for response in self._stream(api.IMPORT_TABLE, lambda: request):
-            if response.HasField("imported"):
-                return response.imported
-            if progress is not None:
-                progress(response.progress)
+        async with _closing(self._stream(api.IMPORT_TABLE, lambda: request)) as responses:
+            async for response in responses:
+                if response.HasField("imported"):
+                    return response.imported
+                if progress is not None:
+                    progress(response.progress)
         raise CleaveError("the import ended without a table")
 
     async def get_dataset(self, dataset_id: str) -> v1.Dataset:
@@ -336,7 +355,7 @@ class Client:
         """Deletes a job that has ended, with its results. Deleting one that does not exist is not an error."""
         await self._call(api.DELETE_JOB, v1.DeleteJobRequest(job_id=job_id))
 
-    async def watch(self, job_id: str, after: int = 0) -> AsyncIterator[v1.WatchJobResponse]:
+    async def watch(self, job_id: str, after: int = 0) -> AsyncGenerator[v1.WatchJobResponse, None]:
         """Yields the events of a job with sequence numbers above after, and its progress between them, until it ends.
 
         If the connection breaks, the watch continues after the last event: every event comes exactly once.
@@ -347,24 +366,27 @@ class Client:
             return v1.WatchJobRequest(job_id=job_id, after_sequence=last)
 
         while True:
-            async for item in self._stream(api.WATCH_JOB, request):
-                if item.HasField("event"):
-                    last = item.event.sequence
-                yield item
-                if item.event.HasField("ended"):
-                    return
+            async with _closing(self._stream(api.WATCH_JOB, request)) as items:
+                async for item in items:
+                    if item.HasField("event"):
+                        last = item.event.sequence
+                    yield item
+                    if item.event.HasField("ended"):
+                        return
             if (await self.get_job(job_id)).job.state in ENDED:  # a watch that begins after the last event has none
                 return
             await asyncio.sleep(WATCH_PAUSE)
 
-    async def wait(self, job_id: str, item: Optional[Callable[[v1.WatchJobResponse], None]] = None) -> v1.Job:
+    async def wait(self, job_id: str, on_item: Optional[Callable[[v1.WatchJobResponse], None]] = None) -> v1.Job:
         """Waits until a job ends, and returns it. Raises an error if the job failed or was canceled.
 
-        A job that its time limit ended is returned if it has labels. item is called with every event and progress report.
+        A job that its time limit ended is returned if it has labels. on_item is called with every event and progress
+        report.
         """
-        async for one in self.watch(job_id):
-            if item is not None:
-                item(one)
+        async with _closing(self.watch(job_id)) as items:
+            async for item in items:
+                if on_item is not None:
+                    on_item(item)
         job = (await self.get_job(job_id)).job
         if job.state == v1.JOB_STATE_CANCELLED and job.stop_reason == v1.STOP_REASON_TIME_LIMIT and (await self.get_result(job_id)).rows:
             return job
@@ -422,10 +444,33 @@ class Client:
         return await self._call(api.GET_LIMITS, v1.GetLimitsRequest())
 
     async def backup(self, path: str) -> None:
-        """Copies everything that the server stores to a file, which coordinator --restore restores. Only for administrators."""
-        with open(path, "xb") as file:
-            async for part in self._stream(api.BACKUP, v1.BackupRequest):
-                if part.total_bytes:  # the first part: of another attempt, if the stream broke
-                    file.seek(0)
-                    file.truncate()
-                file.write(part.content)
+        """Copies everything that the server stores to a new file, which coordinator --restore restores.
+
+        The file gets its name when it is complete. Only administrators may do this.
+        """
+        with new_file(path) as file:
+            async with _closing(self._stream(api.BACKUP, v1.BackupRequest)) as parts:
+                async for part in parts:
+                    if part.total_bytes:  # the first part: of another attempt, if the stream broke
+                        file.seek(0)
+                        file.truncate()
+                    await asyncio.to_thread(file.write, part.content)
+
+
+@contextlib.asynccontextmanager
+async def _closing(items: AsyncGenerator[Item, None]) -> AsyncIterator[AsyncGenerator[Item, None]]:
+    """Closes a generator at the end, and so its call, which otherwise stays open until the generator is collected."""
+    try:
+        yield items
+    finally:
+        await items.aclose()
+
+
+async def _in_thread(parts: Iterator[bytes], broken: List[Exception]) -> AsyncIterator[bytes]:
+    """Yields parts, which are made in a thread, and keeps their error, which gRPC does not pass on to the caller."""
+    try:
+        while (part := await asyncio.to_thread(lambda: next(parts, None))) is not None:
+            yield part
+    except Exception as error:
+        broken.append(error)
+        raise

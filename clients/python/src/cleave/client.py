@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import itertools
 import os
+import tempfile
 import threading
 import time
 import uuid
 from datetime import timedelta
 from types import TracebackType
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Type, TypeVar
+from typing import Any, BinaryIO, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Type, TypeVar
 
 import grpc
 import numpy as np
@@ -182,6 +185,7 @@ class Client:
         """Uploads data. If the upload breaks off, it continues with the first part that has not arrived."""
         attempts, upload_id = Attempts(self._route), uuid.uuid4().hex
         first, again = 0, False
+        broken: List[Exception] = []
         while True:
             address = self._route.current
             call: Any = None
@@ -194,9 +198,12 @@ class Client:
                     first = arrived
                 again = True
                 parts = itertools.chain([data.header(name, upload_id, first)], data.parts(first))
-                call = channel.stream_unary(method.path, None, method.parse).future(parts, metadata=self.credentials.metadata())
+                invoke = channel.stream_unary(method.path, None, method.parse)
+                call = invoke.future(_keep_error(parts, broken), metadata=self.credentials.metadata())
                 return call.result()  # type: ignore[no-any-return]
             except grpc.RpcError as error:
+                if broken:
+                    raise broken[0] from None
                 failure = Failure(error)
             finally:
                 if call is not None:
@@ -376,14 +383,15 @@ class Client:
                 return
             time.sleep(WATCH_PAUSE)
 
-    def wait(self, job_id: str, item: Optional[Callable[[v1.WatchJobResponse], None]] = None) -> v1.Job:
+    def wait(self, job_id: str, on_item: Optional[Callable[[v1.WatchJobResponse], None]] = None) -> v1.Job:
         """Waits until a job ends, and returns it. Raises an error if the job failed or was canceled.
 
-        A job that its time limit ended is returned if it has labels. item is called with every event and progress report.
+        A job that its time limit ended is returned if it has labels. on_item is called with every event and progress
+        report.
         """
-        for one in self.watch(job_id):
-            if item is not None:
-                item(one)
+        for item in self.watch(job_id):
+            if on_item is not None:
+                on_item(item)
         job = self.get_job(job_id).job
         if job.state == v1.JOB_STATE_CANCELLED and job.stop_reason == v1.STOP_REASON_TIME_LIMIT and self.get_result(job_id).rows:
             return job
@@ -440,13 +448,44 @@ class Client:
         return self._call(api.GET_LIMITS, v1.GetLimitsRequest())
 
     def backup(self, path: str) -> None:
-        """Copies everything that the server stores to a file, which coordinator --restore restores. Only for administrators."""
-        with open(path, "xb") as file:
+        """Copies everything that the server stores to a new file, which coordinator --restore restores.
+
+        The file gets its name when it is complete. Only administrators may do this.
+        """
+        with new_file(path) as file:
             for part in self._stream(api.BACKUP, v1.BackupRequest):
                 if part.total_bytes:  # the first part: of another attempt, if the stream broke
                     file.seek(0)
                     file.truncate()
                 file.write(part.content)
+
+
+def _keep_error(parts: Iterator[bytes], broken: List[Exception]) -> Iterator[bytes]:
+    """Yields parts, and keeps their error, which gRPC does not pass on to the caller."""
+    try:
+        yield from parts
+    except Exception as error:
+        broken.append(error)
+        raise
+
+
+@contextlib.contextmanager
+def new_file(path: str) -> Iterator[BinaryIO]:
+    """Opens a file that gets its name when it is complete. It replaces no file, and leaves none after an error."""
+    if os.path.lexists(path):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
+    folder, name = os.path.split(os.path.abspath(path))
+    descriptor, partial = tempfile.mkstemp(prefix=f".{name}-", dir=folder)  # only the owner may read it
+    try:
+        with open(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        open(path, "xb").close()  # takes the name, because os.replace would replace a file that appeared meanwhile
+        os.replace(partial, path)
+    except BaseException:
+        os.unlink(partial)
+        raise
 
 
 def create_request(

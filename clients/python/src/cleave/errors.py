@@ -108,7 +108,7 @@ class VersionError(CleaveError):
 
 
 class NotCleaveError(CleaveError):
-    """Something else than Cleave answers at the address."""
+    """Something other than Cleave answers at the address."""
 
 
 _CLASSES: Dict[str, Type[CleaveError]] = {

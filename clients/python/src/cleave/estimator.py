@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import os
 import uuid
 import warnings
@@ -25,7 +26,7 @@ from cleave.client import Client
 from cleave.embedded import EmbeddedServer, Item
 from cleave.errors import CleaveError, CleaveWarning, NotFoundError, invalid
 from cleave.report import Report, make_report
-from cleave.results import Prediction, spread
+from cleave.results import Prediction, expand
 
 __all__ = ["Cleave"]
 
@@ -43,8 +44,8 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     Args:
         n_clusters: The number of clusters, or a range such as ``range(2, 9)``: each of 2 to 8 is run, and one is proposed.
-        algorithm: The algorithm. "auto" chooses by the data and the supervision; if a parameter is given that "auto" does not
-            have, it is the first algorithm that has it.
+        algorithm: The algorithm. "auto" compares several methods; if a parameter is given that "auto" does not have, it stands
+            for the first algorithm that has it.
         random_state: The seed of all random choices. None is 0, so that runs can be repeated.
         affinity: "adjacency" if X is the symmetric adjacency matrix of a graph, to cluster its vertices.
         kernel: The kernel function on points, or "precomputed" if X is a symmetric kernel matrix.
@@ -193,6 +194,14 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.ca_file = ca_file
         self.verbose = verbose
 
+    @property
+    def token(self) -> Optional[str]:  # in __dict__ under this name, where scikit-learn expects a parameter
+        return self.__dict__["token"]  # type: ignore[no-any-return]
+
+    @token.setter
+    def token(self, value: Optional[str]) -> None:
+        self.__dict__["token"] = _Secret(value) if type(value) is str else value
+
     def fit(
         self,
         X: Any,
@@ -245,8 +254,8 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             found = client.get_labels(ended.job_id)
             scores = client.get_row_scores(ended.job_id) if result.HasField("row_scores") else None
         confidence = scores.confidence if scores is not None and scores.confidence is not None else np.full(len(found.labels), np.nan)
-        self.labels_: npt.NDArray[np.int32] = found.spread(data.rows)
-        self.confidence_: npt.NDArray[np.float64] = spread(confidence, found.rows, data.rows, np.nan)
+        self.labels_: npt.NDArray[np.int32] = found.expand_to(data.rows)
+        self.confidence_: npt.NDArray[np.float64] = expand(confidence, found.rows, data.rows, np.nan)
         self.objective_ = float(result.objective)
         self.n_clusters_ = int(result.k)
         self.classes_ = classes
@@ -277,7 +286,7 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             prediction = self._job.predict(client, data)
         for notice in prediction.notices:
             warnings.warn(with_parameters(notice.message), CleaveWarning, stacklevel=2)
-        return prediction.spread(data.rows)
+        return prediction.expand_to(data.rows)
 
     def report(self, path: Union[str, "os.PathLike[str]", None] = None) -> Report:
         """Returns a page about the answer: what distinguishes the clusters, typical and borderline rows, and pictures.
@@ -308,19 +317,18 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         _check_features(self, X, reset)
         if is_frame(X):
             return table_of(X)
-        values = check_array(X, dtype=None, force_all_finite=False)
+        values = check_array(X, dtype=None, **_any_values())
         trained = self._job.data
         assert isinstance(trained, Table)
         return table_of({column.name: values[:, at] for at, column in enumerate(trained.table_columns)})
 
     def _validate(self, X: Any, reset: bool) -> Any:
         """Returns X as an array or a sparse matrix. Whether values are finite is checked later, with the sentence of the server."""
-        options = {"accept_sparse": "csr", "dtype": np.float64, "force_all_finite": False, "accept_large_sparse": True}
+        options = {"accept_sparse": "csr", "dtype": np.float64, "accept_large_sparse": True, **_any_values()}
         if hasattr(self, "_validate_data"):
             return self._validate_data(X, reset=reset, **options)
         from sklearn.utils.validation import validate_data  # scikit-learn 1.6 and later
 
-        options["ensure_all_finite"] = options.pop("force_all_finite")
         return validate_data(self, X, reset=reset, **options)
 
     def _server(self) -> _Server:
@@ -350,11 +358,11 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 tables[path] = table
         if weights is not None:
             if algorithm != "kernel-kmeans":
-                raise invalid("OPTION_DOES_NOT_APPLY", f"weights does not apply to {algorithm}; it applies to kernel-kmeans")
+                raise invalid("OPTION_DOES_NOT_APPLY", f"weights does not apply to {algorithm or 'auto'}; it applies to kernel-kmeans")
             tables["kernel_kmeans.weights"] = _supervision.weights_table(weights, data.rows)
         if beliefs is not None:
             if algorithm != "constrained-spectral":
-                raise invalid("OPTION_DOES_NOT_APPLY", f"beliefs does not apply to {algorithm}; it applies to constrained-spectral")
+                raise invalid("OPTION_DOES_NOT_APPLY", f"beliefs does not apply to {algorithm or 'auto'}; it applies to constrained-spectral")
             tables["constrained_spectral.beliefs"] = _supervision.beliefs_table(beliefs, data.rows)
         if isinstance(data, Table):
             self._set_table(spec.table)
@@ -414,10 +422,6 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse, tags.input_tags.pairwise = True, self._is_pairwise()
         return tags
 
-    def __repr__(self, *args: Any, **kwargs: Any) -> str:
-        text: str = super().__repr__(*args, **kwargs)
-        return text.replace(repr(self.token), "'***'") if self.token else text
-
     def _repr_html_(self) -> str:
         """Returns the picture of the clusters and the summary, or the parameters if the estimator is not fitted."""
         if hasattr(self, "_job"):
@@ -431,6 +435,12 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+
+def _any_values() -> Dict[str, bool]:
+    """Returns the option of scikit-learn that accepts NaN and inf. Version 1.6 renamed it."""
+    renamed = "ensure_all_finite" in inspect.signature(check_array).parameters
+    return {"ensure_all_finite" if renamed else "force_all_finite": False}
 
 
 def _dense(values: Any) -> Any:
@@ -469,6 +479,13 @@ def _method(result: v1.Result) -> Tuple[str, str]:
     return f"{space}, {'no constraints' if use in ('', 'none') else use}", result.choice.reason
 
 
+class _Secret(str):
+    """A text whose repr hides it: scikit-learn prints the parameters of the steps of a pipeline."""
+
+    def __repr__(self) -> str:
+        return "'***'"
+
+
 @dataclass(frozen=True)
 class _Server:
     """Where jobs run: at an address, or in the server of this process."""
@@ -486,7 +503,7 @@ class _Server:
     def connect(self) -> Iterator[Client]:
         """Returns a client. It is closed afterwards, so that no connection is open when the process forks.
 
-        Errors of the server name parameters of the estimator, as its notices do.
+        It replaces flags of the command line in errors of the server by parameters of the estimator.
         """
         own = self.embedded()
         with own.client() if own is not None else Client(self.address, token=self.token, tls=self.tls, ca_file=self.ca_file) as client:
@@ -536,7 +553,7 @@ class _Job:
         for last in (False, False, True):
             spec, data_id = self._upload(client, own, kept)
             if self._data_id not in ("", data_id):
-                raise CleaveError("the data of fit have changed since, so that the job cannot be repeated; fit again", reason="DATA_CHANGED")
+                raise CleaveError("the training data was modified after fit, so the job cannot be run again; call fit again", reason="DATA_CHANGED")
             try:
                 job_id = client.create_job(spec, request_id=request_id, time_limit=self._time_limit).job_id
                 if own is not None:
@@ -545,7 +562,7 @@ class _Job:
             except NotFoundError:
                 if last:
                     raise
-                continue  # another thread or process used the same data, and deleted them after they were found here
+                continue  # another thread or process used the same data, and deleted it after it was found here
             except CleaveError:
                 raise
             except BaseException as interruption:  # perhaps before the id of the job arrived: the same request finds the job
@@ -614,7 +631,7 @@ class _Job:
 
 
 def _upload(client: Client, data: Upload, own: Optional[EmbeddedServer], kept: List[Item]) -> str:
-    """Uploads data, unless the server has them, and returns their id. The embedded server keeps them until kept is released."""
+    """Uploads data, unless the server has it, and returns its id. An embedded server keeps it until kept is released."""
     if isinstance(data, Table):
         stored = client.upload_table(data).table_id
     else:

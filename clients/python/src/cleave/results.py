@@ -27,9 +27,9 @@ class Labels:
     ids: Optional[List[str]]
     """The id of each label's row; None if the table has no column of ids."""
 
-    def spread(self, rows: int) -> npt.NDArray[np.int32]:
+    def expand_to(self, rows: int) -> npt.NDArray[np.int32]:
         """Returns the labels of all rows of the table, -1 for rows that were dropped."""
-        return spread(self.labels, self.rows, rows, -1)
+        return expand(self.labels, self.rows, rows, -1)
 
 
 @dataclass(frozen=True)
@@ -97,12 +97,12 @@ class Prediction:
     """The row of the table of each label; None if no row was dropped."""
     notices: List[v1.Notice]
 
-    def spread(self, rows: int) -> npt.NDArray[np.int32]:
+    def expand_to(self, rows: int) -> npt.NDArray[np.int32]:
         """Returns the labels of all rows of the table, -1 for rows that were dropped."""
-        return spread(self.labels, self.rows, rows, -1)
+        return expand(self.labels, self.rows, rows, -1)
 
 
-def spread(values: npt.NDArray[Any], kept: Optional[npt.NDArray[np.int64]], rows: int, missing: Any) -> npt.NDArray[Any]:
+def expand(values: npt.NDArray[Any], kept: Optional[npt.NDArray[np.int64]], rows: int, missing: Any) -> npt.NDArray[Any]:
     """Returns values for all rows, given those of the rows that were kept."""
     if kept is None:
         return values
