@@ -90,7 +90,7 @@ func (a *app) runJob(ctx context.Context, f *runFlags, summarized bool) (d *deli
 		return nil, shell.Usage("--request-id identifies a job on a coordinator; give --server HOST:PORT")
 	}
 	f.job.TruthFile, f.job.Stream, f.job.Import = f.truth.file, c != nil, true
-	err = intoFolder(f.output.out, func(out *report.OutputDir) error {
+	err = a.intoFolder(f.output.out, report.RunTables, f.job.NamedFiles(a.command.directory), func(out *report.OutputDir) error {
 		d, err = a.runInto(ctx, out, f, c, summarized)
 		return err
 	})
@@ -105,9 +105,6 @@ func (a *app) runJob(ctx context.Context, f *runFlags, summarized bool) (d *deli
 func (a *app) runInto(ctx context.Context, out *report.OutputDir, flags *runFlags, c *client.Client, summarized bool) (d *delivered, err error) {
 	id := ""
 	defer func() { err = flags.detached(ctx, id, err) }()
-	if err := out.Spare(flags.job.NamedFiles(a.command.directory), a.command.directory); err != nil {
-		return nil, err
-	}
 	job, err := a.prepare(ctx, flags.job, c, out != nil)
 	if err != nil {
 		return nil, err
