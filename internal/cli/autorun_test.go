@@ -28,7 +28,7 @@ func TestARunWithoutOptions(t *testing.T) {
 	}
 	said = succeed(t, "run --data g/data.csv --k 2 --constraints g/constraints.csv --out c")
 	d = readResult(t, clitest.Read(t, "c/result.json"))
-	if len(d.GetChoice().GetTried()) != 1 || !strings.Contains(said, "held-out     1.00 neighbors") || d.GetConstraints().GetSatisfied() != 60 {
+	if len(d.GetChoice().GetTried()) != 1 || !strings.Contains(said, "held-out     1.00 spectral clustering of the nearest-neighbor graph (chosen)") || d.GetConstraints().GetSatisfied() != 60 {
 		t.Errorf("%d methods are in the result, though the first satisfies all constraints:\n%s", len(d.GetChoice().GetTried()), said)
 	}
 	succeed(t, "generate two-moons --n 200 --noise 0.1 --background 40 --constraints 60 --seed 2 --out m")

@@ -193,24 +193,6 @@ func (a *app) storedCommand(s stored) *cobra.Command {
 	return cmd
 }
 
-func datasetCandidates(ctx context.Context, c *client.Client) ([]candidate, error) {
-	listed, err := c.ListDatasets(ctx)
-	return candidates(listed, (*cleavev1.Dataset).GetDatasetId), err
-}
-
-func tableCandidates(ctx context.Context, c *client.Client) ([]candidate, error) {
-	listed, err := c.ListTables(ctx)
-	return candidates(listed, (*cleavev1.Table).GetTableId), err
-}
-
-// candidates returns what ids of stored data may stand for.
-func candidates[T interface{ GetDisplayName() string }](listed []T, id func(T) string) (all []candidate) {
-	for _, item := range listed {
-		all = append(all, candidate{id: id(item), about: text.OneLine(item.GetDisplayName())})
-	}
-	return all
-}
-
 func (a *app) listDatasets(ctx context.Context, c *client.Client, asJSON bool) error {
 	all, err := c.ListDatasets(ctx)
 	return printList(a, asJSON, &cleavev1.ListDatasetsResponse{Datasets: all}, all, err,

@@ -319,6 +319,7 @@ func TestAServerGivesTheSameAsAnEmbeddedRun(t *testing.T) {
 	if err := os.WriteFile("short.csv", []byte("f0,f1\n1,2\n3,4\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	clitest.Write(t, "labels.csv", clitest.Read(t, "g/truth.csv"))
 	if out := succeed(t, "cancel "+at); !strings.HasSuffix(out, ": has already ended: SUCCEEDED\n") {
 		t.Errorf("cancel: %s", out)
 	}
@@ -326,6 +327,7 @@ func TestAServerGivesTheSameAsAnEmbeddedRun(t *testing.T) {
 		{"get 00000000-0000-7000-8000-000000000000 --server " + address, "there is no job"},
 		{"result " + at + " --data g/truth.csv", `no column "f0"`},
 		{"result " + at + " --data short.csv", "this is not the job's data"},
+		{"result " + at + " --truth labels.csv --out .", "labels.csv would be overwritten"},
 	} {
 		if r := invoke(t, c.line); r.code != 2 || !strings.Contains(r.stderr, c.want) {
 			t.Errorf("%s: exit code %d, %q; want 2, %q", c.line, r.code, r.stderr, c.want)

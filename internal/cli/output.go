@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 
 	"github.com/spf13/pflag"
 
@@ -117,9 +118,10 @@ func extentFor(out string) client.Extent {
 	return client.Everything
 }
 
-// intoFolder calls do with the output folder that --out names, or with nil if it names none. It marks the folder as
-// complete if do succeeds, and removes it if do fails before it has written anything.
-func intoFolder(path string, do func(out *report.OutputDir) error) error {
+// intoFolder calls do with the output folder that --out names, or with nil if it names none. It refuses a folder in
+// which one of the tables would overwrite an input. It marks the folder as complete if do succeeds, and removes it if
+// do fails before it has written anything.
+func (a *app) intoFolder(path string, tables *regexp.Regexp, inputs []jobflags.NamedFile, do func(out *report.OutputDir) error) error {
 	if path == "" || path == onStdout {
 		return do(nil)
 	}
@@ -127,7 +129,10 @@ func intoFolder(path string, do func(out *report.OutputDir) error) error {
 	if err != nil {
 		return err
 	}
-	if err := do(out); err != nil {
+	if err = out.Spare(inputs, a.command.directory, tables); err == nil {
+		err = do(out)
+	}
+	if err != nil {
 		out.Abandon()
 		return err
 	}

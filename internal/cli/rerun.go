@@ -171,7 +171,7 @@ func (a *app) rerunSpec(ctx context.Context, before *recorded, f *rerunFlags) (*
 	}
 	progress.End()
 	scene := report.Scene{Title: origin.GetDisplayName()}
-	return again, intoFolder(f.out, func(out *report.OutputDir) error {
+	return again, a.intoFolder(f.out, report.RunTables, nil, func(out *report.OutputDir) error {
 		return out.Write(ctx, again.Files(scene, resultpage.Files(again, scene, a.warn), a.warn))
 	})
 }

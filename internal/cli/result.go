@@ -67,7 +67,7 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 	}
 	r.Run.Origin = a.beginOrigin(f.data)(s.Title, s.Spec)
 	d := &delivered{report: r, notices: r.Result.GetWarnings()}
-	err = intoFolder(f.output.out, func(out *report.OutputDir) error {
+	err = a.intoFolder(f.output.out, report.RunTables, f.data.NamedFiles(a.command.directory), func(out *report.OutputDir) error {
 		if err := f.output.checkGraph(s.Spec); err != nil {
 			return err
 		}

@@ -90,7 +90,7 @@ func (a *app) runJob(ctx context.Context, f *runFlags, summarized bool) (d *deli
 		return nil, shell.Usage("--request-id identifies a job on a coordinator; give --server HOST:PORT")
 	}
 	f.job.TruthFile, f.job.Stream, f.job.Import = f.truth.file, c != nil, true
-	err = intoFolder(f.output.out, func(out *report.OutputDir) error {
+	err = a.intoFolder(f.output.out, report.RunTables, f.job.NamedFiles(a.command.directory), func(out *report.OutputDir) error {
 		d, err = a.runInto(ctx, out, f, c, summarized)
 		return err
 	})
@@ -98,16 +98,11 @@ func (a *app) runJob(ctx context.Context, f *runFlags, summarized bool) (d *deli
 }
 
 // runInto is runJob with an output folder, which may be nil, and a coordinator. It starts an embedded one if c is nil.
-//
-// Files are read, and mistakes in them reported, before anything is uploaded. From the moment that the job has ended,
-// its result must reach the user: whatever fails after that is kept in late and does not stop the rest, except for
-// fetching the result and writing the folder themselves. The progress ends before anything else is printed.
+// Files are read, and mistakes in them reported, before anything is uploaded. The progress ends before anything else
+// is printed.
 func (a *app) runInto(ctx context.Context, out *report.OutputDir, flags *runFlags, c *client.Client, summarized bool) (d *delivered, err error) {
 	id := ""
 	defer func() { err = flags.detached(ctx, id, err) }()
-	if err := out.Spare(flags.job.NamedFiles(a.command.directory), a.command.directory); err != nil {
-		return nil, err
-	}
 	job, err := a.prepare(ctx, flags.job, c, out != nil)
 	if err != nil {
 		return nil, err
@@ -140,54 +135,75 @@ func (a *app) runInto(ctx context.Context, out *report.OutputDir, flags *runFlag
 	if err != nil {
 		return nil, err
 	}
-	var late error // reported after the result is written, which must not be lost
-	id, late = c.Complete(ctx, job.Request(spec, flags.requestID), data, progress, flags.onInterrupt())
-	if late != nil && !fault.Is(late, fault.LabelsSoFar) {
-		return nil, explainReuse(job.Locate(late))
+	id, err = c.Complete(ctx, job.Request(spec, flags.requestID), data, progress, flags.onInterrupt())
+	if err != nil && !fault.Is(err, fault.LabelsSoFar) {
+		return nil, explainReuse(job.Locate(err))
 	}
-	outcome, err := c.Fetch(ctx, id, extentFor(flags.output.out))
+	ended := &endedRun{flags, out, c, id, job, spec, truth, progress, summarized, err}
+	return a.finishRun(ctx, ended, origin)
+}
+
+// endedRun is a run whose job has ended with labels.
+type endedRun struct {
+	flags      *runFlags
+	out        *report.OutputDir // nil for none
+	client     *client.Client
+	id         string
+	job        *jobflags.Job
+	spec       *cleavev1.JobSpec
+	truth      *jobflags.Truth
+	progress   *report.Progress
+	summarized bool
+	late       error // reported after the result is written
+}
+
+// finishRun delivers the result of a job that has ended. The result must reach the user: what fails is kept in r.late
+// and does not stop the rest, except for fetching the result and writing the folder.
+func (a *app) finishRun(ctx context.Context, r *endedRun, origin func(name string, spec *cleavev1.JobSpec) *cleavev1.Origin) (*delivered, error) {
+	flags, job := r.flags, r.job
+	outcome, err := r.client.Fetch(ctx, r.id, extentFor(flags.output.out))
 	if err != nil {
 		return nil, err
 	}
-	sent, err := finishStream(ctx, c, job, spec.GetTable().GetTableId(), outcome)
+	sent, err := finishStream(ctx, r.client, job, r.spec.GetTable().GetTableId(), outcome)
 	if err != nil {
 		return nil, err
 	}
-	unprinted := progress.UnprintedNotices(outcome.Result.GetWarnings())
+	unprinted := r.progress.UnprintedNotices(outcome.Result.GetWarnings())
 	job.LocalizeResult(outcome.Result)
-	if !summarized {
+	if !r.summarized {
 		for _, n := range unprinted {
-			progress.Warn("warning: %s", n.GetMessage())
+			r.progress.Warn("warning: %s", n.GetMessage())
 		}
 	}
 	result := report.New(outcome, job.Filter)
 	result.RowIDs, result.Classes, result.ClassesFor = job.IDs().All(), job.ClusterClasses(outcome.Labels), job.ClusterClasses
 	result.AddRecipe(job.Table)
-	if sent != nil {
+	if sent != nil { // the ids of the rows are known only now
 		a.printDropped(job.Filter)
-		if truth, err = job.LoadTruth(flags.truth.file, flags.truth.scoreOn); err != nil {
-			late = errors.Join(late, err)
+		if r.truth, err = job.LoadTruth(flags.truth.file, flags.truth.scoreOn); err != nil {
+			r.late = errors.Join(r.late, err)
 		}
 	}
-	late = errors.Join(late, result.Score(truth))
-	result.Run.Origin = origin(job.Name, spec)
-	progress.End()
-	late = errors.Join(late, a.saveNeighborGraph(ctx, c, id, flags.output.saveGraph))
-	scene, labels := sceneOf(job, truth), flags.output.labels(job.Read())
-	scene.Spec = spec
+	r.late = errors.Join(r.late, result.Score(r.truth))
+	result.Run.Origin = origin(job.Name, r.spec)
+	r.progress.End()
+	r.late = errors.Join(r.late, a.saveNeighborGraph(ctx, r.client, r.id, flags.output.saveGraph))
+	scene, labels := sceneOf(job, r.truth), flags.output.labels(job.Read())
+	scene.Spec = r.spec
 	if sent != nil && flags.output.join {
 		labels.Join = sent.join(ctx)
 	}
-	if sent != nil && out != nil {
+	if sent != nil && r.out != nil {
 		if err := sent.draw(ctx, &scene); err != nil {
 			a.warn("the picture of the clusters is missing: %v", err)
 		}
 	}
-	d = &delivered{report: result, notices: unprinted}
-	if err := a.deliver(ctx, d, scene, out, &flags.output, labels); err != nil {
-		return nil, errors.Join(err, late)
+	d := &delivered{report: result, notices: unprinted}
+	if err := a.deliver(ctx, d, scene, r.out, &flags.output, labels); err != nil {
+		return nil, errors.Join(err, r.late)
 	}
-	return d, late
+	return d, r.late
 }
 
 // checkRequestID rejects --request-id without a value, and --on-term without --request-id.

@@ -165,3 +165,18 @@ func TestSweepWithAnotherTimeLimit(t *testing.T) {
 		t.Errorf("the results are %s, then %s, and with more time %s", first, same, other)
 	}
 }
+
+// A sweep does not overwrite its data, which it reads once for each job.
+func TestSweepSparesItsData(t *testing.T) {
+	clitest.Folder(t, clitest.SmallFiles)
+	points := clitest.Read(t, "p.csv")
+	clitest.Write(t, "results.csv", points)
+	r := invoke(t, "sweep --data results.csv --k 2..3 --parallel 1 --out .")
+	if r.code != 2 || !strings.Contains(r.stderr, "results.csv would be overwritten by the results.csv of the result; choose another folder with --out") {
+		t.Errorf("exit code %d: %s", r.code, r.stderr)
+	}
+	if clitest.Read(t, "results.csv") != points {
+		t.Error("the data was overwritten")
+	}
+	succeed(t, "run --data results.csv --k 2 --out .") // a run writes no such file
+}

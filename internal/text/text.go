@@ -142,9 +142,9 @@ func Similar(mistyped string, names []string) string {
 			return found
 		}
 	}
-	begun := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !strings.HasPrefix(name, mistyped) })
-	if len(begun) == 1 && len(mistyped) > 1 {
-		return begun[0]
+	matches := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !strings.HasPrefix(name, mistyped) })
+	if len(matches) == 1 && len(mistyped) > 1 {
+		return matches[0]
 	}
 	return ""
 }

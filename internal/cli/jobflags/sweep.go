@@ -126,7 +126,8 @@ func (f *Flags) Combinations() ([]Combination, error) {
 			}
 		}
 	}
-	return all, add("seed")
+	err := add("seed") // changes all
+	return all, err
 }
 
 // Choose gives the flags the values of a combination.

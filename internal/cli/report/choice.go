@@ -32,7 +32,7 @@ func summarizeChoice(line func(name, format string, args ...any), c *cleavev1.Ch
 		if explain.SameMethod(t.GetMethod(), c.GetChosen()) {
 			mark = " (chosen)"
 		}
-		line(name, "%.2f %s%s", t.GetAgreement(), explain.MethodName(t.GetMethod()), mark)
+		line(name, "%.2f %s%s", t.GetAgreement(), explain.MethodText(t.GetMethod()), mark)
 		name = ""
 	}
 }

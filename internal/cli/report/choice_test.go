@@ -22,9 +22,9 @@ func TestSummaryOfAChoice(t *testing.T) {
 	const want = `method      spectral clustering of the nearest-neighbor graph with hard constraints
 why         it has more right (0.9; ignoring them 0.2)
             k-means continues from there
-held-out    0.95 rows, metric
-            0.90 neighbors, hard (chosen)
-            0.25 standardized, no constraints
+held-out    0.95 k-means of the rows with a learned metric
+            0.90 spectral clustering of the nearest-neighbor graph with hard constraints (chosen)
+            0.25 k-means of standardized columns
 objective   auto 0
 `
 	if !strings.HasPrefix(out.String(), want) {
@@ -46,13 +46,14 @@ func TestProgressOfTrials(t *testing.T) {
 			p.Item(clitest.ProgressItem(&cleavev1.Progress{Phase: cleavev1.Phase_PHASE_INITIALIZING, MethodTried: way, Workers: 2}))
 		}
 	}
-	const want = "tried standardized-neighbors, hard: fold 2 of 3, 3 of 4 must-links right, 0 of 5 cannot-links right\n" +
-		"start  tried standardized-neighbors, hard: fold 2 of 3  2 workers\n" +
-		"tried rows, no constraints, 7 of 7 cannot-links right\n"
+	const hard = "spectral clustering of the nearest-neighbor graph of standardized columns with hard constraints"
+	const want = "tried " + hard + ": fold 2 of 3, 3 of 4 must-links right, 0 of 5 cannot-links right\n" +
+		"start  tried " + hard + ": fold 2 of 3  2 workers\n" +
+		"tried k-means of the rows, 7 of 7 cannot-links right\n"
 	if plain.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", plain.String(), want)
 	}
-	for _, want := range []string{"start  tried standardized-neighbors, hard: fold 2 of 3  2 workers", "start  tried rows, no constraints  2 workers"} {
+	for _, want := range []string{"start  tried " + hard, "start  tried k-means of the rows  2 workers"} {
 		if !strings.Contains(terminal.String(), want) {
 			t.Errorf("the terminal shows %q, without %q", terminal.String(), want)
 		}

@@ -52,19 +52,19 @@ func OpenOutput(path string) (*OutputDir, error) {
 	return d, d.remove(SuccessFile)
 }
 
-// tableName matches the names of the tables that a run may write.
-var tableName = regexp.MustCompile(`^(labels(-k[0-9]+)?|joined|centroids|metric|units|mixture|landmarks|projection|forest|embedding|suspects)\.[a-z]+$`)
+// The names of the tables that a command may write.
+var (
+	RunTables   = regexp.MustCompile(`^(labels(-k[0-9]+)?|joined|centroids|metric|units|mixture|landmarks|projection|forest|embedding|suspects)\.[a-z]+$`)
+	SweepTables = regexp.MustCompile("^" + regexp.QuoteMeta(SweepTable) + "$")
+)
 
-// Spare refuses an input file that the run may overwrite: one in the folder, unless an earlier run wrote it. Relative
-// paths start from directory. A nil folder spares everything.
-func (d *OutputDir) Spare(inputs []jobflags.NamedFile, directory string) error {
-	if d == nil {
-		return nil
-	}
+// Spare refuses an input file in the folder that one of the tables would overwrite, unless an earlier run wrote the
+// file. Relative paths start from directory.
+func (d *OutputDir) Spare(inputs []jobflags.NamedFile, directory string, tables *regexp.Regexp) error {
 	before, err := d.readManifest()
 	for _, file := range inputs {
 		path := jobflags.ResolvePath(directory, file.Path)
-		if name := filepath.Base(path); tableName.MatchString(name) && !slices.Contains(before.Files, name) && SameFolder(filepath.Dir(path), d.Path) {
+		if name := filepath.Base(path); tables.MatchString(name) && !slices.Contains(before.Files, name) && SameFolder(filepath.Dir(path), d.Path) {
 			return fault.Invalid("BAD_OUTPUT", "%s would be overwritten by the %s of the result; choose another folder with --out", path, name)
 		}
 	}

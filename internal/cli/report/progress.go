@@ -385,7 +385,7 @@ func (l restartLog) String() string {
 
 // triedText says which method was tried, and on which fold of the constraints.
 func triedText(t *cleavev1.MethodTried) string {
-	line := "tried " + explain.MethodName(t.GetMethod())
+	line := "tried " + explain.MethodText(t.GetMethod())
 	if t.GetFold() > 0 {
 		line += fmt.Sprintf(": fold %d of %d", t.GetFold(), t.GetFolds())
 	}

@@ -87,7 +87,7 @@ func (b *builder) dataText() string {
 	case *dataset.Kernel:
 		return "a kernel matrix of " + text.GroupedCount(data.N, "row", "rows")
 	case *dataset.Points, *dataset.SparsePoints:
-		words := fmt.Sprintf("%s of %s", text.GroupedCount(len(b.Labels), "row", "rows"), text.Plural(jobflags.ColumnsOf(data), "column"))
+		words := fmt.Sprintf("%s of %s", text.GroupedCount(len(b.Labels), "row", "rows"), text.GroupedCount(jobflags.ColumnsOf(data), "column", "columns"))
 		if data.Kind() == dataset.KindSparsePoints {
 			words += ", sparse"
 		}
@@ -100,7 +100,7 @@ func (b *builder) dataText() string {
 func (b *builder) pairText() string {
 	if len(b.pairs) > 0 {
 		must, cannot := constraint.CountKinds(b.pairs)
-		return fmt.Sprintf("%s and %s", text.Plural(must, "must-link"), text.Plural(cannot, "cannot-link"))
+		return fmt.Sprintf("%s and %s", text.GroupedCount(must, "must-link", "must-links"), text.GroupedCount(cannot, "cannot-link", "cannot-links"))
 	}
 	if total := b.Result.GetConstraints().GetTotal(); total > 0 {
 		return text.Grouped(int(total))
@@ -118,7 +118,7 @@ func (b *builder) plan() *page.Section {
 		}
 		return section
 	}
-	section.Facts.Add("tiles", fmt.Sprintf("%s, of %s each", text.Grouped(int(p.GetTiles())), text.Plural(int(p.GetTileRows()), "row")))
+	section.Facts.Add("tiles", fmt.Sprintf("%s, of %s each", text.Grouped(int(p.GetTiles())), text.GroupedCount(int(p.GetTileRows()), "row", "rows")))
 	section.Facts.Add("storage", wire.PlanStorageName(p.GetStorage()))
 	section.Facts.Add("memory", text.Bytes(p.GetBytes())+" on "+text.Plural(int(p.GetWorkers()), "worker"))
 	if p.GetComputedTiles() > 0 {

@@ -82,7 +82,7 @@ func TestPageOfPoints(t *testing.T) {
 	for _, want := range []string{
 		"60 rows, compared by their nearest neighbors, fall into 3 clusters of 20 rows each. 1 of 2 constraints are satisfied; 1 cannot-link is violated.", "The clusters are far apart",
 		"height", "&lt;age&gt;", "<title>row 7, cluster 1, true class \u20685\u2069</title>", "cleave run --data &#39;it&#39;\\&#39;&#39;s people.csv&#39;", "# in /home/me", "SHA-256 of people.csv", "feed", "v9", "abc123", ">42<",
-		"1 of 2 constraints are satisfied", "60 rows of 3 columns", "neighbors, hard (chosen)",
+		"1 of 2 constraints are satisfied", "60 rows of 3 columns", "spectral clustering of the nearest-neighbor graph with hard constraints (chosen)",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not have %q", want)

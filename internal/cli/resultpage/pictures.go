@@ -109,7 +109,7 @@ func drawMethods(w io.Writer, choice *cleavev1.Choice, title string) error {
 	}
 	for _, t := range report.BestMethods(choice, len(choice.GetTried())) {
 		plot.Bars = append(plot.Bars, picture.Bar{
-			Name: explain.MethodName(t.GetMethod()), Share: min(1, max(0, t.GetAgreement())),
+			Name: explain.MethodText(t.GetMethod()), Share: min(1, max(0, t.GetAgreement())),
 			Bold: explain.SameMethod(t.GetMethod(), choice.GetChosen()),
 		})
 	}

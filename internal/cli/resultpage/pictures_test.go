@@ -30,7 +30,7 @@ func drawn(t *testing.T, result *cleavev1.Result, name string) string {
 func TestPictureOfMethods(t *testing.T) {
 	result := clitest.ExampleResult()
 	result.Choice = clitest.ExampleChoice()
-	if text := drawn(t, result, methodsFile); strings.Count(text, "no constraints") != 3 || !strings.Contains(text, "It has more right") {
+	if text := drawn(t, result, methodsFile); strings.Count(text, "with hard constraints") != 2 || !strings.Contains(text, "It has more right") {
 		t.Error(text)
 	}
 	result.Choice.Tried = nil

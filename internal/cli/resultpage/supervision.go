@@ -155,7 +155,7 @@ func (b *builder) methods() *page.Section {
 		return nil
 	}
 	section := &page.Section{ID: "methods", Title: "Why this method", Text: []string{
-		fmt.Sprintf("Auto chose %q: %s.", explain.MethodName(choice.GetChosen()), explain.MethodText(choice.GetChosen())),
+		fmt.Sprintf("Auto chose %q.", explain.MethodText(choice.GetChosen())),
 	}}
 	if reason := choice.GetReason(); reason != "" {
 		section.Text = append(section.Text, explain.Sentence(reason))
@@ -166,7 +166,7 @@ func (b *builder) methods() *page.Section {
 	table := page.NewTable("Methods that were tried. Held-out accuracy: agreement with constraints that a method was not given (1: all right, 0: chance); standard errors better: than without constraints", "method", "held-out accuracy").
 		Numbers("must-links right", "cannot-links right", "standard errors better")
 	for _, t := range report.BestMethods(choice, len(choice.GetTried())) {
-		name := page.Text(explain.MethodName(t.GetMethod()))
+		name := page.Text(explain.MethodText(t.GetMethod()))
 		if explain.SameMethod(t.GetMethod(), choice.GetChosen()) {
 			name.Text += " (chosen)"
 		}

@@ -116,30 +116,44 @@ func (r *Recipe) sources(t *table.Table) ([]source, error) {
 			return nil, t.Fault(source.column, row, "MISSING_VALUE", "there is no value; fill it in")
 		}
 		if feature.Categories != nil {
-			source.category, source.unknown, source.one, source.spelled = make(map[string]int, len(feature.Categories)), map[string]int{}, feature.isSwitch(), feature.spelling()
-			for number, category := range feature.Categories {
-				source.category[source.spelled(category)] = number
-			}
+			source.useCategories()
 		} else if source.column.Type == table.Text && empty < t.Rows() {
-			if feature.Dates != "" {
-				row := slices.IndexFunc(source.column.Texts, func(cell string) bool { _, ok := momentOf(feature.Dates).parse(cell); return cell != "" && !ok })
-				return nil, t.Fault(source.column, row, "NOT_A_NUMBER", "%.40q is not a date in the format of the other cells; correct it or leave it empty", source.column.Texts[row])
+			if err := source.useTexts(t, r); err != nil {
+				return nil, err
 			}
-			found := findStrays(source.column, r.Decimals)
-			if r.Missing == Error || found.count > found.numbers || otherDecimals(source.column) >= 0 {
-				row, advice := noNumberAt(source.column), "correct it, or leave the cell empty if there is no value"
-				if holds(source.column, isTruthValue) || holdsDates(source.column) || holdsTimes(source.column) {
-					advice = "if an earlier release made the model, from a Parquet or Arrow file, it read such columns as numbers: make the model again"
-				}
-				return nil, t.Fault(source.column, row, "NOT_A_NUMBER", "%.40q is not a number; %s", source.column.Texts[row], advice)
-			}
-			if found.count > 0 {
-				source.strays = []string{strayNotice(t, source.column, found)}
-			}
-			source.column = asNumbers(source.column, r.Decimals)
 		}
 	}
 	return sources, nil
+}
+
+// useCategories prepares to look up the category of each cell.
+func (s *source) useCategories() {
+	s.category, s.unknown, s.one, s.spelled = make(map[string]int, len(s.Categories)), map[string]int{}, s.isSwitch(), s.spelling()
+	for number, category := range s.Categories {
+		s.category[s.spelled(category)] = number
+	}
+}
+
+// useTexts reads the texts of a column as numbers. A few other cells are missing values; it fails if there are more.
+func (s *source) useTexts(t *table.Table, r *Recipe) error {
+	c := s.column
+	if s.Dates != "" {
+		row := slices.IndexFunc(c.Texts, func(cell string) bool { _, ok := momentOf(s.Dates).parse(cell); return cell != "" && !ok })
+		return t.Fault(c, row, "NOT_A_NUMBER", "%.40q is not a date in the format of the other cells; correct it or leave it empty", c.Texts[row])
+	}
+	found := findStrays(c, r.Decimals)
+	if r.Missing == Error || found.count > found.numbers || otherDecimals(c) >= 0 {
+		row, advice := noNumberAt(c), "correct it, or leave the cell empty if there is no value"
+		if holds(c, isTruthValue) || holdsDates(c) || holdsTimes(c) {
+			advice = "if an earlier release made the model, from a Parquet or Arrow file, it read such columns as numbers: make the model again"
+		}
+		return t.Fault(c, row, "NOT_A_NUMBER", "%.40q is not a number; %s", c.Texts[row], advice)
+	}
+	if found.count > 0 {
+		s.strays = []string{strayNotice(t, c, found)}
+	}
+	s.column = asNumbers(c, r.Decimals)
+	return nil
 }
 
 // rename returns a table whose columns have the names in the recipe, where those in the table differ only in case and

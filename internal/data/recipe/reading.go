@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -127,9 +128,13 @@ func (f *fitting) readTexts(candidate *candidateColumn, column *table.Column, na
 		f.notice(absent, "%s; --categorical %s makes all its values categories", strayNotice(f.Table, column, found), name)
 		return true, nil
 	}
-	problem := "is not a number, unlike most cells of the column"
-	if isNumber(column.Texts[row]) {
-		problem = "mixes decimal points and commas with the cells before"
+	problem := "mixes decimal points and commas with the cells before"
+	if !isNumber(column.Texts[row]) {
+		hasComma := func(s string) bool { return strings.Contains(s, ",") && isNumber(s) }
+		if candidate.role != kept && f.recipe.Decimals == "" && slices.ContainsFunc(column.Texts, hasComma) {
+			return true, nil // without known decimals, 1,5 may be a list as well as a number
+		}
+		problem = "is not a number, unlike most cells of the column"
 	}
 	return false, f.Fault(column, row, "NOT_A_NUMBER", "%.40q %s; correct it, or use --categorical %s to make the values categories, or --ignore %s; leave the cell empty if there is no value",
 		column.Texts[row], problem, name, name)

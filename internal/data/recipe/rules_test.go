@@ -110,6 +110,15 @@ func TestRules(t *testing.T) {
 	if _, _, err := Fit(made(t, x, stray), Options{Keep: []string{"weight"}}); !fault.Is(err, "NOT_A_NUMBER") {
 		t.Errorf("a stray word that is kept: got %v", err)
 	}
+	lists := made(t, x, cells("sizes", func(row int) string { return []string{"1,5", "2,5", "x;y"}[row%3] }))
+	if r, _, err := Fit(lists, Options{}); err != nil || !slices.Equal(r.Features[1].Categories, []string{"1,5", "2,5", "x;y"}) {
+		t.Errorf("texts that may be lists: %v", err)
+	}
+	for _, o := range []Options{{Keep: []string{"sizes"}}, {Decimals: ","}} {
+		if _, _, err := Fit(lists, o); !fault.Is(err, "NOT_A_NUMBER") {
+			t.Errorf("numbers with decimal commas: got %v", err)
+		}
+	}
 	if _, _, err := Fit(made(t, x, sentinels), Options{Missing: Error}); !fault.Is(err, "MISSING_VALUE") || !strings.Contains(err.Error(), `"-999" stands for a missing value; use --keep s`) {
 		t.Errorf("got %v", err)
 	}

@@ -28,16 +28,20 @@ type csvLayout struct {
 
 // csvRows holds the parsed rows of a block.
 type csvRows struct {
-	columns []csvCells
-	rows    int
-	jumps   []table.Jump
-	seen    []evidence   // evidence against the kinds of the columns; nil if there is none
-	doubt   *fault.Error // describes the first contradicting cell
-	odd     oddLines
-	note    *fault.Error // about the first of the lines that may be notes below the table; nil if there is none
-	hollow  hollow       // empty rows after the last row
-	latin   bool         // some text is not UTF-8
-	table   *table.Table // nil if there is evidence against the kinds, or an error
+	columns       []csvCells
+	rows          int
+	jumps         []table.Jump
+	seen          []evidence   // evidence against the kinds of the columns; nil if there is none
+	contradiction *fault.Error // describes the first contradicting cell
+	skippedLines  skippedLines
+	note          *fault.Error // about the first of the lines that may be notes below the table; nil if there is none
+	emptyRows     emptyRows    // empty rows after the last row
+	latin         bool         // some text is not UTF-8
+	table         *table.Table // nil if there is evidence against the kinds, or an error
+
+	// While rows are parsed: the cells of the last one, and whether lines were skipped since.
+	cells   [][]byte
+	skipped bool
 }
 
 // csvCells holds the cells of a column. Texts are concatenated; ends holds the end of each.
@@ -59,92 +63,84 @@ func (l *csvLayout) parse(block scan.Block) (*csvRows, error) {
 	if err == nil && parsed.seen == nil && !l.survey && parsed.rows > 0 {
 		err = parsed.makeTable(l, block.FirstLine)
 	}
-	parsed.columns = nil
+	parsed.columns, parsed.cells = nil, nil
 	return parsed, err
 }
 
 // parseRows parses a block up to its first error or, except in a survey, to a cell that contradicts the kind of its
 // column.
 func (l *csvLayout) parseRows(parsed *csvRows, block scan.Block) error {
-	var cells [][]byte
-	quote, skipped := nextQuote(block.Text, 0), false
+	quote := nextQuote(block.Text, 0)
 	for offset, line := 0, block.FirstLine; offset < len(block.Text) && (parsed.seen == nil || l.survey); {
-		length := 1 + bytes.IndexByte(block.Text[offset:], '\n')
-		if isBlank(block.Text[offset : offset+length]) {
-			parsed.odd.blank.add(line)
-			skipped = true
-			offset += length
-			line++
-			continue
-		}
-		if block.Text[offset] == l.separator && l.isHollow(block.Text[offset:offset+length]) {
-			if parsed.hollow.rows == 0 {
-				parsed.hollow.firstLine = line
-			}
-			parsed.hollow.rows++
-			offset += length
-			line++
-			continue
-		}
+		end, lines := offset+1+bytes.IndexByte(block.Text[offset:], '\n'), 1
 		if quote < offset {
 			quote = nextQuote(block.Text, offset)
 		}
-		if quote >= offset+length && l.allPlain && !l.survey && !skipped && parsed.hollow.rows == 0 {
-			if l.parsePlain(parsed, block.Text[offset:offset+length]) {
-				offset += length
-				parsed.rows++
-				line++
-				continue
+		switch first := block.Text[offset:end]; {
+		case isBlank(first):
+			parsed.skippedLines.blank.add(line)
+			parsed.skipped = true
+		case first[0] == l.separator && l.isEmptyRow(first):
+			parsed.emptyRows.add(line)
+		case quote >= end && l.allPlain && !l.survey && !parsed.skipped && parsed.emptyRows.rows == 0 && l.parsePlain(parsed, first):
+			parsed.rows++
+		default:
+			length, err := l.parseRow(parsed, block.Text[offset:], line)
+			if err != nil {
+				return err
 			}
-			parsed.undoRow()
+			end = offset + length
+			lines = bytes.Count(block.Text[offset:end], []byte("\n"))
 		}
-		var err error
-		start := offset
-		if cells, offset, err = l.split(block.Text, offset, cells[:0]); err != nil {
-			column := len(cells)
-			switch {
-			case errors.Is(err, errTooWide):
-				return scan.TooWide(l.name, line, table.MaxColumns)
-			case errors.Is(err, errAfterQuote):
-				column--
-			}
-			return l.inCell(line, column, "UNCLOSED_QUOTE", "%v: %s", err, scan.Quote(scan.FirstLine(block.Text[start:])))
-		}
-		lines := bytes.Count(block.Text[start:offset], []byte("\n"))
-		if l.isAside(cells) {
-			parsed.odd.skipped.add(line)
-			skipped = true
-			line += lines
-			continue
-		}
-		if l.isNote(cells) {
-			if parsed.odd.notes.add(line); parsed.note == nil {
-				parsed.note = l.ragged(line, cells)
-			}
-			skipped = true
-			line += lines
-			continue
-		}
-		if parsed.note != nil {
-			return parsed.note // it is not at the end
-		}
-		if parsed.hollow.rows > 0 {
-			parsed.hollow.appendTo(parsed, l.kinds)
-		}
-		if skipped {
-			parsed.jumps = append(parsed.jumps, table.Jump{Row: parsed.rows, Line: line})
-			skipped = false
-		}
-		parsed.odd.endBlank()
-		if err := l.parseCells(parsed, cells, line); err != nil {
-			return err
-		}
-		parsed.rows++
-		if line += lines; lines > 1 {
-			parsed.jumps = append(parsed.jumps, table.Jump{Row: parsed.rows, Line: line})
-		}
+		offset, line = end, line+lines
 	}
 	return nil
+}
+
+// parseRow parses the first row of a text, in any form and of any number of lines, or skips it if it is not a row of
+// the table. It returns its length.
+func (l *csvLayout) parseRow(parsed *csvRows, text []byte, line int) (length int, err error) {
+	cells, length, err := l.split(text, 0, parsed.cells[:0])
+	if parsed.cells = cells; err != nil {
+		column := len(cells)
+		switch {
+		case errors.Is(err, errTooWide):
+			return 0, scan.TooWide(l.name, line, table.MaxColumns)
+		case errors.Is(err, errAfterQuote):
+			column--
+		}
+		return 0, l.inCell(line, column, "UNCLOSED_QUOTE", "%v: %s", err, scan.Quote(scan.FirstLine(text)))
+	}
+	switch {
+	case l.isAside(cells):
+		parsed.skippedLines.others.add(line)
+		parsed.skipped = true
+		return length, nil
+	case l.isNote(cells):
+		if parsed.skippedLines.notes.add(line); parsed.note == nil {
+			parsed.note = l.ragged(line, cells)
+		}
+		parsed.skipped = true
+		return length, nil
+	case parsed.note != nil:
+		return 0, parsed.note // it is not at the end
+	}
+	if parsed.emptyRows.rows > 0 {
+		parsed.emptyRows.appendTo(parsed, l.kinds)
+	}
+	if parsed.skipped {
+		parsed.jumps = append(parsed.jumps, table.Jump{Row: parsed.rows, Line: line})
+		parsed.skipped = false
+	}
+	parsed.skippedLines.endBlank()
+	if err := l.parseCells(parsed, cells, line); err != nil {
+		return 0, err
+	}
+	parsed.rows++
+	if lines := bytes.Count(text[:length], []byte("\n")); lines > 1 {
+		parsed.jumps = append(parsed.jumps, table.Jump{Row: parsed.rows, Line: line + lines})
+	}
+	return length, nil
 }
 
 // nextQuote returns the position of the next quote, or the length of the text.
@@ -195,8 +191,14 @@ func (c *csvCells) textStart() int {
 	return c.ends[len(c.ends)-1]
 }
 
-// parsePlain parses a line without quotes, including its end. It returns false if a cell is not of the plain form.
-func (l *csvLayout) parsePlain(parsed *csvRows, line []byte) bool {
+// parsePlain parses a line without quotes, including its end. It returns false, and adds nothing, if a cell is not of
+// the plain form.
+func (l *csvLayout) parsePlain(parsed *csvRows, line []byte) (plain bool) {
+	defer func() {
+		if !plain {
+			parsed.undoRow()
+		}
+	}()
 	start := 0
 	for column := range l.kinds {
 		cells, kind := &parsed.columns[column], &l.kinds[column]
@@ -334,8 +336,8 @@ func (p *csvRows) contradict(l *csvLayout, column int, cell []byte, line int) {
 		p.seen = make([]evidence, len(l.columns))
 	}
 	p.seen[column] |= classify(cell, l.columns[column].unit)
-	if p.doubt == nil {
-		p.doubt = l.inCell(line, column, "MIXED_TYPES", "found %s, but the cells before it are %v", scan.Quote(bytes.Clone(cell)), l.kinds[column].Type)
+	if p.contradiction == nil {
+		p.contradiction = l.inCell(line, column, "MIXED_TYPES", "found %s, but the cells before it are %v", scan.Quote(bytes.Clone(cell)), l.kinds[column].Type)
 	}
 }
 

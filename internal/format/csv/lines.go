@@ -25,33 +25,33 @@ func (c *lineCount) merge(more lineCount) {
 	c.count += more.count
 }
 
-// oddLines counts lines that are not read as they are, for notices.
-type oddLines struct {
-	blank   lineCount // blank lines after the last row, which are no notice unless more rows follow
-	notes   lineCount // lines after the last row that are not rows, see csvLayout.isNote
-	skipped lineCount // blank lines before the last row, comments, and texts that are not rows
+// skippedLines counts lines that are not read as they are, for notices.
+type skippedLines struct {
+	blank  lineCount // blank lines after the last row, which are no notice unless more rows follow
+	notes  lineCount // lines after the last row that are not rows, see csvLayout.isNote
+	others lineCount // blank lines before the last row, comments, and texts that are not rows
 }
 
 // endBlank records that a row follows the blank lines.
-func (o *oddLines) endBlank() {
-	o.skipped.merge(o.blank)
-	o.blank = lineCount{}
+func (s *skippedLines) endBlank() {
+	s.others.merge(s.blank)
+	s.blank = lineCount{}
 }
 
 // merge adds the lines of the next block, which has the given number of rows.
-func (o *oddLines) merge(next *oddLines, rows int) {
+func (s *skippedLines) merge(next *skippedLines, rows int) {
 	if rows > 0 {
-		o.endBlank()
+		s.endBlank()
 	}
-	o.blank.merge(next.blank)
-	o.notes.merge(next.notes)
-	o.skipped.merge(next.skipped)
+	s.blank.merge(next.blank)
+	s.notes.merge(next.notes)
+	s.others.merge(next.others)
 }
 
 // notice reports the lines that were skipped, "" if there are none.
-func (o *oddLines) notice(name string) string {
-	skipped := o.skipped
-	skipped.merge(o.notes)
+func (s *skippedLines) notice(name string) string {
+	skipped := s.others
+	skipped.merge(s.notes)
 	switch skipped.count {
 	case 0:
 		return ""
@@ -106,8 +106,8 @@ func (d dialect) isAside(cells [][]byte, columns int) bool {
 // Spreadsheets export formatted but empty rows below a table as lines of separators only. Such rows are held back and
 // belong to the table only if other rows follow.
 
-// isHollow reports whether all cells of a line are empty.
-func (l *csvLayout) isHollow(line []byte) bool {
+// isEmptyRow reports whether all cells of a line are empty.
+func (l *csvLayout) isEmptyRow(line []byte) bool {
 	found := 0
 	for _, c := range line {
 		switch c {
@@ -121,16 +121,22 @@ func (l *csvLayout) isHollow(line []byte) bool {
 	return found > 0 && l.separator != ' '
 }
 
-// hollow holds consecutive rows of empty cells, one per line. Lines between them, such as blank ones, are not recorded:
-// errors about a row after such a line name an earlier line.
-type hollow struct {
+// emptyRows holds consecutive rows of empty cells, one per line. Lines between them, such as blank ones, are not
+// recorded: errors about a row after such a line name an earlier line.
+type emptyRows struct {
 	rows, firstLine int
 }
 
+func (e *emptyRows) add(line int) {
+	if e.rows++; e.rows == 1 {
+		e.firstLine = line
+	}
+}
+
 // appendTo appends the rows to the parsed ones.
-func (h *hollow) appendTo(p *csvRows, kinds []cellKind) {
-	p.jumps = append(p.jumps, table.Jump{Row: p.rows, Line: h.firstLine})
-	for ; h.rows > 0; h.rows-- {
+func (e *emptyRows) appendTo(p *csvRows, kinds []cellKind) {
+	p.jumps = append(p.jumps, table.Jump{Row: p.rows, Line: e.firstLine})
+	for ; e.rows > 0; e.rows-- {
 		for at := range p.columns {
 			c := &p.columns[at]
 			switch kinds[at].Type {
@@ -147,14 +153,14 @@ func (h *hollow) appendTo(p *csvRows, kinds []cellKind) {
 	}
 }
 
-// maxHollow is the largest number of held rows that become one table. A row takes two bytes of the file, or almost
+// maxEmptyRows is the largest number of held rows that become one table. A row takes two bytes of the file, or almost
 // none if it is compressed, but many in a table.
-const maxHollow = 1 << 16
+const maxEmptyRows = 1 << 16
 
-// take removes the first rows, at most maxHollow, and returns them as a table.
-func (h *hollow) take(l *csvLayout) (*table.Table, error) {
-	first := hollow{min(h.rows, maxHollow), h.firstLine}
-	h.rows, h.firstLine = h.rows-first.rows, h.firstLine+first.rows
+// take removes the first rows, at most maxEmptyRows, and returns them as a table.
+func (e *emptyRows) take(l *csvLayout) (*table.Table, error) {
+	first := emptyRows{min(e.rows, maxEmptyRows), e.firstLine}
+	e.rows, e.firstLine = e.rows-first.rows, e.firstLine+first.rows
 	p := &csvRows{columns: make([]csvCells, len(l.columns))}
 	first.appendTo(p, l.kinds)
 	err := p.makeTable(l, first.firstLine)
@@ -162,9 +168,9 @@ func (h *hollow) take(l *csvLayout) (*table.Table, error) {
 }
 
 // notice reports that the table ends with these rows.
-func (h *hollow) notice(name string) string {
-	if h.rows == 0 {
+func (e *emptyRows) notice(name string) string {
+	if e.rows == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s: the lines from %d on have only empty cells and are skipped", name, h.firstLine)
+	return fmt.Sprintf("%s: the lines from %d on have only empty cells and are skipped", name, e.firstLine)
 }

@@ -10,9 +10,9 @@ import (
 
 // notation is something that people write around the digits of a number.
 type notation struct {
-	bit  evidence                                    // that a cell has it
-	says string                                      // to the user, after "the column is read as numbers,"
-	cut  func(cell []byte) (rest []byte, found bool) // removes it
+	bit         evidence                                    // that a cell has it
+	description string                                      // to the user, after "the column is read as numbers,"
+	cut         func(cell []byte) (rest []byte, found bool) // removes it
 }
 
 // notations lists the notations in the order in which they are removed. The unit of a column, such as kg, is removed
@@ -54,11 +54,11 @@ func strip(cell []byte, unit string, among evidence) (bare []byte, found evidenc
 	return bytes.TrimSpace(cell), found
 }
 
-// saysOf returns what is said about the notations in a set.
-func saysOf(set evidence) (all []string) {
+// descriptionsOf returns what is said about the notations in a set.
+func descriptionsOf(set evidence) (all []string) {
 	for _, n := range notations {
-		if set&n.bit != 0 && n.says != "" {
-			all = append(all, n.says)
+		if set&n.bit != 0 && n.description != "" {
+			all = append(all, n.description)
 		}
 	}
 	return all

@@ -19,15 +19,15 @@ type Reader struct {
 	options Options
 	latin   bool // the text is known not to be UTF-8
 
-	layout  csvLayout
-	lines   *scan.Lines // for faults
-	skipped int         // lines before the first row, including the header
-	blocks  *scan.BlockParser[*csvRows]
-	queue   []scan.ParsedBlock[*csvRows]
-	odd     oddLines
-	note    *fault.Error // about the first line that may be a note below the table
-	hollow  hollow
-	rows    int
+	layout       csvLayout
+	lines        *scan.Lines // for faults
+	skipped      int         // lines before the first row, including the header
+	blocks       *scan.BlockParser[*csvRows]
+	queue        []scan.ParsedBlock[*csvRows]
+	skippedLines skippedLines
+	note         *fault.Error // about the first line that may be a note below the table
+	emptyRows    emptyRows
+	rows         int
 
 	learned []evidence // about each column, from a survey
 	notices []string
@@ -231,7 +231,7 @@ func (r *Reader) start(s *scan.Source, skip int) error {
 		r.layout.header = nil // a row like it may be a row
 	}
 	r.lines = scan.NewLines(s, r.layout.separator)
-	r.queue, r.odd, r.note, r.hollow, r.rows = nil, oddLines{}, nil, hollow{}, 0
+	r.queue, r.skippedLines, r.note, r.emptyRows, r.rows = nil, skippedLines{}, nil, emptyRows{}, 0
 	layout := r.layout
 	r.blocks = scan.NewBlockParser(&scan.BlockReader{Source: s, NextLine: r.skipped + 1, Cut: layout.lastRowEnd}, layout.parse)
 	return nil
@@ -306,21 +306,21 @@ func (r *Reader) Next() (*table.Table, error) {
 		if block.Parsed.seen != nil || block.Parsed.latin {
 			return nil, r.restart()
 		}
-		if block.Parsed.rows > 0 && r.hollow.rows > 0 {
-			if r.rows += min(r.hollow.rows, maxHollow); r.rows > table.MaxRows {
+		if block.Parsed.rows > 0 && r.emptyRows.rows > 0 {
+			if r.rows += min(r.emptyRows.rows, maxEmptyRows); r.rows > table.MaxRows {
 				return nil, r.tooManyRows()
 			}
-			return r.hollow.take(&r.layout)
+			return r.emptyRows.take(&r.layout)
 		}
 		r.queue = r.queue[1:]
-		if r.hollow.rows == 0 {
-			r.hollow = block.Parsed.hollow
+		if r.emptyRows.rows == 0 {
+			r.emptyRows = block.Parsed.emptyRows
 		} else {
-			r.hollow.rows += block.Parsed.hollow.rows
+			r.emptyRows.rows += block.Parsed.emptyRows.rows
 		}
-		r.odd.merge(&block.Parsed.odd, block.Parsed.rows)
+		r.skippedLines.merge(&block.Parsed.skippedLines, block.Parsed.rows)
 		r.note = cmp.Or(r.note, block.Parsed.note)
-		if r.odd.notes.count > maxNotes {
+		if r.skippedLines.notes.count > maxNotes {
 			return nil, r.note
 		}
 		if r.rows += block.Parsed.rows; r.rows > table.MaxRows {
@@ -342,8 +342,8 @@ func (r *Reader) finish() error {
 	if err := r.blocks.End(r.lines); err != nil {
 		return err
 	}
-	r.addNotice(r.hollow.notice(r.layout.name))
-	r.addNotice(r.odd.notice(r.layout.name))
+	r.addNotice(r.emptyRows.notice(r.layout.name))
+	r.addNotice(r.skippedLines.notice(r.layout.name))
 	if r.rows == 0 {
 		return r.lines.Source.Invalid("EMPTY_DATA", "the file has a header, but no rows of data; to read the first line as data, use --header no")
 	}
@@ -366,9 +366,9 @@ func (r *Reader) restart() error {
 // survey collects evidence about the columns from the remaining rows. If there is nothing new, it returns the
 // contradiction as an error: reading the rows again would end at the same cell.
 func (r *Reader) survey() error {
-	doubt := r.queue[0].Parsed.doubt
+	contradiction := r.queue[0].Parsed.contradiction
 	if r.input.Lost() {
-		return r.cannotRepeat(doubt)
+		return r.cannotRepeat(contradiction)
 	}
 	survey := r.layout
 	survey.survey = true
@@ -400,15 +400,15 @@ func (r *Reader) survey() error {
 	}
 	switch {
 	case r.input.Lost():
-		return r.cannotRepeat(doubt)
+		return r.cannotRepeat(contradiction)
 	case slices.Equal(before, r.learned):
-		return doubt
+		return contradiction
 	}
 	return nil
 }
 
 // cannotRepeat adds to a fault what the user can do about a contradicting cell in an input that cannot be read again.
-func (r *Reader) cannotRepeat(doubt *fault.Error) error {
-	doubt.Message += "; standard input cannot be read twice; save it to a file, read the column as text with --categorical, or skip it with --ignore"
-	return doubt
+func (r *Reader) cannotRepeat(contradiction *fault.Error) error {
+	contradiction.Message += "; standard input cannot be read twice; save it to a file, read the column as text with --categorical, or skip it with --ignore"
+	return contradiction
 }

@@ -99,7 +99,7 @@ func TestManyEmptyRows(t *testing.T) {
 	if rows != 200_002 || place != "on line 200003" {
 		t.Errorf("%d rows, the last is %s", rows, place)
 	}
-	if largest > maxHollow {
+	if largest > maxEmptyRows {
 		t.Errorf("a table has %d rows", largest)
 	}
 }

@@ -141,7 +141,7 @@ func (k *cellKind) notice(column string) string {
 	if k.plain() {
 		return ""
 	}
-	how := saysOf(k.around & allMarks)
+	how := descriptionsOf(k.around & allMarks)
 	if k.around&sawUnit != 0 {
 		how = append(how, "without "+strconv.Quote(k.unit))
 	}
@@ -151,6 +151,6 @@ func (k *cellKind) notice(column string) string {
 	if group := readings[k.reading].group; group != 0 {
 		how = append(how, fmt.Sprintf("with %q between thousands", string(group)))
 	}
-	how = append(how, saysOf(k.around&allSigns)...)
+	how = append(how, descriptionsOf(k.around&allSigns)...)
 	return fmt.Sprintf("column %q is read as numbers, %s", column, strings.Join(how, " and "))
 }

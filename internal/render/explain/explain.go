@@ -83,7 +83,7 @@ func (e *explainer) found() []string {
 	how := ""
 	switch {
 	case r.GetChoice() != nil:
-		how = fmt.Sprintf(" by the method %q, which auto chose", MethodName(r.GetChoice().GetChosen()))
+		how = fmt.Sprintf(" by the method %q, which auto chose", MethodText(r.GetChoice().GetChosen()))
 	case e.Spec != nil && wire.Algorithm(e.Spec).Name != "":
 		how = " by " + wire.Algorithm(e.Spec).Name
 	}
@@ -144,7 +144,7 @@ func (e *explainer) method() (all []string) {
 		if next.GetAgreement() > taken.GetAgreement() {
 			compared = "%q has the best held-out accuracy, %.2f (1: all right; 0: chance), but the advantage is too small to be trusted."
 		}
-		all = append(all, fmt.Sprintf("Of %s that were tried, "+compared, text.Plural(len(c.GetTried()), "method"), MethodName(next.GetMethod()), next.GetAgreement()))
+		all = append(all, fmt.Sprintf("Of %s that were tried, "+compared, text.Plural(len(c.GetTried()), "method"), MethodText(next.GetMethod()), next.GetAgreement()))
 	}
 	if taken != nil && taken.GetAgreement() < lowHeldOut {
 		all = append(all, fmt.Sprintf("Even the chosen method has a held-out accuracy of only %.2f: the data says little about these %ss, or many of the %ss are wrong.", taken.GetAgreement(), e.given, e.given))

@@ -56,7 +56,7 @@ func TestWhatIsSaid(t *testing.T) {
 			f.Result.Choice = &cleavev1.Choice{Chosen: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_HARD), Tried: []*cleavev1.MethodScore{
 				{Method: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE), Agreement: 0.1}, {Method: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_HARD), Agreement: 0.3},
 			}}
-		}, []string{"seeds were enforced", `"rows, no constraints", with a held-out accuracy of 0.10`, "many of the seeds are wrong", "check some seeds by hand"}, []string{"these constraints", "some constraints"}},
+		}, []string{"seeds were enforced", `"k-means of the rows", with a held-out accuracy of 0.10`, "many of the seeds are wrong", "check some seeds by hand"}, []string{"these constraints", "some constraints"}},
 		{"seeds and a column of constraints", func(f *Facts) {
 			f.Spec = &cleavev1.JobSpec{Supervision: &cleavev1.Supervision{Seeds: &cleavev1.TableInput{}}}
 			f.Result.Choice = &cleavev1.Choice{Chosen: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_HARD), Reason: `column "constraints" has few values`}
@@ -68,14 +68,14 @@ func TestWhatIsSaid(t *testing.T) {
 				{Method: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE), Agreement: 0.1},
 				{Method: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_HARD), Agreement: 0.3},
 			}}
-		}, []string{`by the method "rows, hard", which auto chose`, "It agrees best.", `Of 2 methods that were tried, the next best is "rows, no constraints", with a held-out accuracy of 0.10`,
+		}, []string{`by the method "k-means of the rows with hard constraints", which auto chose`, "It agrees best.", `Of 2 methods that were tried, the next best is "k-means of the rows", with a held-out accuracy of 0.10`,
 			"2 s, nearly all of it for trying 2 methods.", "has a held-out accuracy of only 0.30", "All 60 constraints are satisfied.", "Look for other measurements"}, []string{"Nothing looks wrong"}},
 		{"auto, hardly worse than another method", func(f *Facts) {
 			f.Result.Choice = &cleavev1.Choice{Chosen: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE), Tried: []*cleavev1.MethodScore{
 				{Method: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE), Agreement: 0.92},
 				{Method: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_HARD), Agreement: 0.94},
 			}}
-		}, []string{`Of 2 methods that were tried, "rows, hard" has the best held-out accuracy, 0.94`, "too small to be trusted"}, []string{"next best"}},
+		}, []string{`Of 2 methods that were tried, "k-means of the rows with hard constraints" has the best held-out accuracy, 0.94`, "too small to be trusted"}, []string{"next best"}},
 		{"few constraints", func(f *Facts) {
 			f.Result.Constraints = &cleavev1.ConstraintReport{Total: 10, Satisfied: 10}
 			f.Result.Choice = &cleavev1.Choice{Chosen: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_HARD)}
@@ -241,5 +241,12 @@ func TestSatisfied(t *testing.T) {
 		if got := Satisfied(c); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
+	}
+}
+
+// Every method has words.
+func TestMethodsHaveWords(t *testing.T) {
+	if len(spaces) != len(cleavev1.Space_name)-1 || len(uses) != len(cleavev1.ConstraintUse_name)-1 { // without UNSPECIFIED
+		t.Errorf("%d of %d spaces and %d of %d uses are described", len(spaces), len(cleavev1.Space_name)-1, len(uses), len(cleavev1.ConstraintUse_name)-1)
 	}
 }

@@ -1,89 +1,59 @@
 package explain
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// MethodName returns the short name of a method: "rows, no constraints".
-func MethodName(m *cleavev1.Method) string {
-	use := wire.EnumWord(m.GetConstraintUse())
-	if m.GetConstraintUse() == cleavev1.ConstraintUse_CONSTRAINT_USE_NONE {
-		use = "no constraints"
-	}
-	return wire.EnumWord(m.GetSpace()) + ", " + use
-}
-
 // SameMethod reports whether two methods compare rows and use constraints in the same way.
 func SameMethod(a, b *cleavev1.Method) bool {
 	return a.GetSpace() == b.GetSpace() && a.GetConstraintUse() == b.GetConstraintUse()
 }
 
+// spaces describes the spaces: the method that clusters in one, of what, and by what that compares points.
+var spaces = map[cleavev1.Space]struct{ method, of, by string }{
+	cleavev1.Space_SPACE_ROWS:                   {"k-means of ", "the rows", "their columns as they are"},
+	cleavev1.Space_SPACE_STANDARDIZED:           {"k-means of ", "standardized columns", "columns of equal variance"},
+	cleavev1.Space_SPACE_NEIGHBORS:              {"spectral clustering of ", "the nearest-neighbor graph", "their nearest neighbors"},
+	cleavev1.Space_SPACE_STANDARDIZED_NEIGHBORS: {"spectral clustering of ", "the nearest-neighbor graph of standardized columns", "their nearest neighbors, in columns of equal variance"},
+	cleavev1.Space_SPACE_GRAPH:                  {"spectral clustering of ", "the graph", "eigenvectors of the graph"},
+	cleavev1.Space_SPACE_LEVELS:                 {"multilevel normalized cut of ", "the graph", "the edges of the graph"},
+	cleavev1.Space_SPACE_MIXTURE:                {"mixture of Gaussians fitted to ", "the rows", "how likely they are in each cluster, a Gaussian with its own covariance"},
+}
+
+// uses describes the uses of constraints: the method that replaces that of the space, or what is added to it, and a
+// clause in which %s are the constraints.
+var uses = map[cleavev1.ConstraintUse]struct{ method, with, clause string }{
+	cleavev1.ConstraintUse_CONSTRAINT_USE_NONE:         {clause: "%s were ignored"},
+	cleavev1.ConstraintUse_CONSTRAINT_USE_SOFT:         {with: " with soft constraints", clause: "violated %s were penalized"},
+	cleavev1.ConstraintUse_CONSTRAINT_USE_HARD:         {with: " with hard constraints", clause: "%s were enforced"},
+	cleavev1.ConstraintUse_CONSTRAINT_USE_METRIC:       {with: " with a learned metric", clause: "%s were enforced, and set how much each column counts"},
+	cleavev1.ConstraintUse_CONSTRAINT_USE_CUTS:         {method: "constrained cuts of ", clause: "%s chose which eigenvectors count"},
+	cleavev1.ConstraintUse_CONSTRAINT_USE_DISCRIMINANT: {method: "classifier fitted to the known rows, on ", clause: "a classifier fitted to the known rows predicted the others"},
+	cleavev1.ConstraintUse_CONSTRAINT_USE_SPREAD:       {method: "known labels spread along ", clause: "known groups spread along the edges of the graph"},
+	cleavev1.ConstraintUse_CONSTRAINT_USE_WHITENED: {
+		with: ", whitened by must-links, with hard constraints", clause: "%s were enforced, and columns count less the more must-linked rows differ in them",
+	},
+}
+
 // MethodText describes a method in the words of the field: "spectral clustering of the nearest-neighbor graph".
 func MethodText(m *cleavev1.Method) string {
-	of := map[cleavev1.Space]string{
-		cleavev1.Space_SPACE_ROWS:                   "the rows",
-		cleavev1.Space_SPACE_STANDARDIZED:           "standardized columns",
-		cleavev1.Space_SPACE_NEIGHBORS:              "the nearest-neighbor graph",
-		cleavev1.Space_SPACE_STANDARDIZED_NEIGHBORS: "the nearest-neighbor graph of standardized columns",
-		cleavev1.Space_SPACE_GRAPH:                  "the graph",
-		cleavev1.Space_SPACE_LEVELS:                 "the graph",
-		cleavev1.Space_SPACE_MIXTURE:                "the rows",
-	}[m.GetSpace()]
-	method := "spectral clustering of " + of
-	switch m.GetSpace() {
-	case cleavev1.Space_SPACE_ROWS, cleavev1.Space_SPACE_STANDARDIZED:
-		method = "k-means of " + of
-	case cleavev1.Space_SPACE_LEVELS:
-		method = "multilevel normalized cut of " + of
-	case cleavev1.Space_SPACE_MIXTURE:
-		method = "mixture of Gaussians fitted to " + of
-	}
-	switch m.GetConstraintUse() {
-	case cleavev1.ConstraintUse_CONSTRAINT_USE_SOFT:
-		return method + " with soft constraints"
-	case cleavev1.ConstraintUse_CONSTRAINT_USE_HARD:
-		return method + " with hard constraints"
-	case cleavev1.ConstraintUse_CONSTRAINT_USE_METRIC:
-		return method + " with a learned metric"
-	case cleavev1.ConstraintUse_CONSTRAINT_USE_CUTS:
-		return "constrained cuts of " + of
-	case cleavev1.ConstraintUse_CONSTRAINT_USE_DISCRIMINANT:
-		return "classifier fitted to the known rows, on " + of
-	case cleavev1.ConstraintUse_CONSTRAINT_USE_SPREAD:
-		return "known labels spread along " + of
-	case cleavev1.ConstraintUse_CONSTRAINT_USE_WHITENED:
-		return method + ", whitened by must-links, with hard constraints"
-	}
-	return method
+	space, use := spaces[m.GetSpace()], uses[m.GetConstraintUse()]
+	return cmp.Or(use.method, space.method) + space.of + use.with
 }
 
 // ComparedBy says what rows are compared by in a space: "their nearest neighbors". A space of rows means something
 // else for a kernel matrix, which has no columns.
 func ComparedBy(space cleavev1.Space, kernelMatrix bool) string {
-	switch space {
-	case cleavev1.Space_SPACE_ROWS:
-		if kernelMatrix {
-			return "the leading components of the kernel matrix"
-		}
-		return "their columns as they are"
-	case cleavev1.Space_SPACE_STANDARDIZED:
-		return "columns of equal variance"
-	case cleavev1.Space_SPACE_NEIGHBORS:
-		return "their nearest neighbors"
-	case cleavev1.Space_SPACE_STANDARDIZED_NEIGHBORS:
-		return "their nearest neighbors, in columns of equal variance"
-	case cleavev1.Space_SPACE_GRAPH:
-		return "eigenvectors of the graph"
-	case cleavev1.Space_SPACE_LEVELS:
-		return "the edges of the graph"
-	case cleavev1.Space_SPACE_MIXTURE:
-		return "how likely they are in each cluster, a Gaussian with its own covariance"
+	if space == cleavev1.Space_SPACE_ROWS && kernelMatrix {
+		return "the leading components of the kernel matrix"
 	}
-	return wire.EnumWord(space)
+	return cmp.Or(spaces[space].by, wire.EnumWord(space))
 }
 
 // methodSentence says how a method compares points, and how it uses constraints if there are any; "" without a method.
@@ -96,19 +66,8 @@ func (e *explainer) methodSentence(m *cleavev1.Method) string {
 		noun = "vertices"
 	}
 	words := noun + " were compared by " + ComparedBy(m.GetSpace(), OfKernelMatrix(e.Run))
-	given := e.given + "s"
-	use := map[cleavev1.ConstraintUse]string{
-		cleavev1.ConstraintUse_CONSTRAINT_USE_NONE:         given + " were ignored",
-		cleavev1.ConstraintUse_CONSTRAINT_USE_SOFT:         "violated " + given + " were penalized",
-		cleavev1.ConstraintUse_CONSTRAINT_USE_HARD:         given + " were enforced",
-		cleavev1.ConstraintUse_CONSTRAINT_USE_METRIC:       given + " were enforced, and set how much each column counts",
-		cleavev1.ConstraintUse_CONSTRAINT_USE_CUTS:         given + " chose which eigenvectors count",
-		cleavev1.ConstraintUse_CONSTRAINT_USE_DISCRIMINANT: "a classifier fitted to the known rows predicted the others",
-		cleavev1.ConstraintUse_CONSTRAINT_USE_SPREAD:       "known groups spread along the edges of the graph",
-		cleavev1.ConstraintUse_CONSTRAINT_USE_WHITENED:     given + " were enforced, and columns count less the more must-linked rows differ in them",
-	}[m.GetConstraintUse()]
-	if use != "" && e.supervised() {
-		words += "; " + use
+	if clause := uses[m.GetConstraintUse()].clause; clause != "" && e.supervised() {
+		words += "; " + strings.ReplaceAll(clause, "%s", e.given+"s")
 	}
 	return Sentence(words)
 }

@@ -197,13 +197,13 @@ const barStep, barHeight = 24.0, 15.0
 func (b BarsPlot) Figure() (*Figure, error) {
 	figure := &Figure{Title: b.Title, Subtitle: b.Subtitle, width: figureWidth}
 	area := frame{left: inset, right: figureWidth - margin - 30, bottom: barStep * float64(len(b.Bars)), y: axis{hi: 1}}
-	area.x = axis{name: b.Axis, hi: 1, ticks: linearTicks(0, 1, 10, 0)}
 	for _, bar := range b.Bars {
 		if !(bar.Share >= 0 && bar.Share <= 1) {
 			return nil, fmt.Errorf("draw the bars: the share of %s is %v", bar.Name, bar.Share)
 		}
-		area.left = min(figureWidth/2, max(area.left, inset+8+textWidth(bar.Name, fontSize)))
+		area.left = min(0.7*figureWidth, max(area.left, inset+8+textWidth(bar.Name, fontSize)))
 	}
+	area.x = axis{name: b.Axis, hi: 1, ticks: linearTicks(0, 1, int(area.width()/30), 0)}
 	figure.height = area.bottom + roomBelow(area.x)
 	figure.drawFrame(area)
 	for at, bar := range b.Bars {
