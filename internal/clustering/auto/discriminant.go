@@ -275,6 +275,7 @@ func (r *run) classifyAll(ctx context.Context, c *classifier, known *discriminan
 	}
 	k, raw := r.spec.K, r.data.(*dataset.Points)
 	a := &answer{labels: make([]int32, r.n), own: make([]float64, r.n), next: make([]float64, r.n)}
+	a.scores = r.enforceable()
 	kept := r.kept(known)
 	err = parallel.NewPool(r.threads).Run(ctx, r.threads, partition.TileCount(r.n), func(tile int) error {
 		rows, scores, shares := partition.Tile(r.n, tile), make([]float64, k), make([]float64, k)
@@ -286,6 +287,7 @@ func (r *run) classifyAll(ctx context.Context, c *classifier, known *discriminan
 				a.labels[i] = class
 			}
 			a.own[i], a.next[i] = clustering.FromIdealScores(scores, int(a.labels[i]))
+			copy(a.scores[int32(i)], scores)
 		}
 		return ctx.Err()
 	})
@@ -298,6 +300,21 @@ func (r *run) classifyAll(ctx context.Context, c *classifier, known *discriminan
 	}
 	a.note = fmt.Sprintf("%s and %d decision trees, fitted to %d known rows", c.rule, forestTrees, len(c.rows))
 	return a, nil
+}
+
+// enforceable returns room for the scores of the rows with supervision.
+func (r *run) enforceable() map[int32][]float64 {
+	scores := make(map[int32][]float64)
+	for _, c := range r.supervision.Constraints {
+		scores[c.I], scores[c.J] = nil, nil
+	}
+	for _, s := range r.supervision.Seeds {
+		scores[s.Point] = nil
+	}
+	for row := range scores {
+		scores[row] = make([]float64, r.spec.K)
+	}
+	return scores
 }
 
 // kept returns the classes of known rows that keep them in the answer.
