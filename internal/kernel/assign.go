@@ -20,7 +20,9 @@ func (s *Shard) Assign(ctx context.Context, numbers []int, step uint64, stats []
 		return nil, err
 	}
 	if s.source.graph != nil {
-		s.terms[0].sortBySquare()
+		for i := range stats {
+			s.terms[i].sortBySquare()
+		}
 	}
 	s.activeStats = stats
 	err = s.parallel(ctx, len(tiles), s.assignTile)

@@ -37,8 +37,7 @@ func newPointSet(points *dataset.Points, mean []float64) (*pointSet, error) {
 			}
 			row[f] = float32(v)
 			if math.IsInf(float64(row[f]), 0) {
-				return nil, fault.Invalid("OUT_OF_FLOAT32_RANGE",
-					"row %d, column %d is %g, beyond what float32 holds; scale the data", i, f, v)
+				return nil, fault.InCell(i, f, "OUT_OF_FLOAT32_RANGE", " is %g, beyond what float32 holds; scale the data", v)
 			}
 		}
 		norm := 0.0
@@ -105,8 +104,7 @@ func newSparsePointSet(points *dataset.SparsePoints, mean []float64) (*pointSet,
 		for at := points.RowStart[i]; at < points.RowStart[i+1]; at++ {
 			v := float32(points.Value[at])
 			if math.IsInf(float64(v), 0) {
-				return nil, fault.Invalid("OUT_OF_FLOAT32_RANGE",
-					"row %d, column %d is %g, beyond what float32 holds; scale the data", i, points.Column[at], points.Value[at])
+				return nil, fault.InCell(i, int(points.Column[at]), "OUT_OF_FLOAT32_RANGE", " is %g, beyond what float32 holds; scale the data", points.Value[at])
 			}
 			p.values[at] = v
 			p.norms[i] += float64(v) * float64(v) // exact, fused or not
