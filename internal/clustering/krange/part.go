@@ -2,6 +2,7 @@ package krange
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/spectral"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/snapshot"
@@ -192,8 +194,12 @@ func (r *run) strengths(ctx context.Context, spec clustering.Spec, labels []int3
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		// For example, an algorithm needs constraints and the part has none.
+		if f, ok := errors.AsType[*fault.Error](err); ok && (f.Kind == fault.InvalidArgument || f.Kind == fault.FailedPrecondition) {
+			return nil
+		}
 		if err != nil {
-			return nil //nolint:nilerr // for example, an algorithm needs constraints and the part has none
+			return err
 		}
 		of := labels
 		if p.rows != nil {

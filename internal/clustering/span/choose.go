@@ -253,7 +253,9 @@ func (c *chooser) paperTrial(ctx context.Context, rule clustering.CutRule, plain
 		}
 	}
 	t := newTrial(rule, 0, heldOut, c.links)
-	t.Loss = lost / tried
+	if tried > 0 { // no link may be held out before the rule is given up
+		t.Loss = lost / tried
+	}
 	return t, nil
 }
 

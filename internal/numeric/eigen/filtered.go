@@ -51,6 +51,9 @@ func Filtered(ctx context.Context, m *Sparse, outside [][]float64, count int, rn
 	if count < 1 || count > n-len(outside) {
 		return Eigenpairs{}, fault.Invalid("EIGENPAIR_COUNT", "the number of eigenvectors is %d for a matrix of %d rows; it must be from 1 to %d", count, n, n-len(outside))
 	}
+	if i := slices.IndexFunc(m.Value, func(v float64) bool { return v-v != 0 }); i >= 0 {
+		return Eigenpairs{}, fault.New(fault.Internal, "PRODUCT_NOT_FINITE", "an entry of the matrix is %g", m.Value[i])
+	}
 	order := m.breadthFirst()
 	options.Start = permuted(options.Start, order)
 	f := &filtered{
@@ -169,7 +172,7 @@ func (f *filtered) assess() {
 		} else {
 			worst = max(worst, f.lengths[j]/scale)
 		}
-		f.open[j] = j >= f.count || f.lengths[j]/scale > tolerance
+		f.open[j] = j >= f.count || !(f.lengths[j]/scale <= tolerance)
 		if !f.open[j] {
 			f.converged++
 		}

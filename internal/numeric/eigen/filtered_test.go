@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
 	"sync/atomic"
 	"testing"
 
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
@@ -80,6 +82,21 @@ func TestFilteredOfOddMatrices(t *testing.T) {
 	}
 	if _, err := Filtered(context.Background(), m.entries(1), nil, 31, seeded(), Options{}); err == nil {
 		t.Error("31 eigenvectors of 30 rows were found")
+	}
+}
+
+// Entries that are not finite are refused; they had vectors of NaN that had converged.
+func TestMatricesThatAreNotFinite(t *testing.T) {
+	for _, bad := range []float64{math.NaN(), math.Inf(1)} {
+		m := blocks(30, 3, 4, 0.5, seeded()).entries(1)
+		m.Value[7] = bad
+		if _, err := Filtered(t.Context(), m, nil, 2, seeded(), Options{}); !fault.Is(err, "PRODUCT_NOT_FINITE") {
+			t.Errorf("filtered, %v: %v", bad, err)
+		}
+		dense := []float64{1, 2, 3, 0, bad, 4, 0, 0, 5}
+		if _, _, err := LeadingEigenpairs(t.Context(), 3, dense, func([]float64) int { return 3 }); !fault.Is(err, "EIGEN_STALLED") {
+			t.Errorf("dense, %v: %v", bad, err)
+		}
 	}
 }
 
