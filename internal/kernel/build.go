@@ -48,7 +48,7 @@ func (s *Shard) buildFromPoints(ctx context.Context, numbers []int) (map[int]*de
 // storedTile returns the tile with the given number, or nil unless this shard has stored its entries.
 func (s *Shard) storedTile(number int) *denseTile {
 	if t := s.tiles[number]; t != nil {
-		if dense, is := t.base.(*denseTile); is && dense.stored() {
+		if dense, ok := t.base.(*denseTile); ok && dense.stored() {
 			return dense
 		}
 	}
@@ -141,7 +141,7 @@ func (s *Source) buildFromRows(ctx context.Context, number int) (*denseTile, err
 		return nil, err
 	}
 	if len(given) != t.height*t.n {
-		return nil, fmt.Errorf("kernel: got %d values for %d rows of %d", len(given), t.height, t.n)
+		return nil, fmt.Errorf("kernel: %d rows of the matrix have %d values, want %d", t.height, len(given), t.height*t.n)
 	}
 	values, column := make([]float64, t.height), make([]float32, t.stride)
 	for j := range t.n {

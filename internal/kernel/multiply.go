@@ -31,7 +31,7 @@ func (s *Shard) Multiply(ctx context.Context, numbers []int, x [][]float64) ([][
 	}
 	for v := range x {
 		if len(x[v]) != s.source.Rows() {
-			return nil, fmt.Errorf("kernel: a vector of %d values for %d rows", len(x[v]), s.source.Rows())
+			return nil, fmt.Errorf("kernel: a vector has %d values, want %d", len(x[v]), s.source.Rows())
 		}
 	}
 	tiles, err := s.tilesOf(numbers)

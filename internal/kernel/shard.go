@@ -186,7 +186,7 @@ func (s *Shard) SetOperands(a Operands) error {
 		return nil
 	}
 	if limit := s.source.maxLanes(); a.lanes() > limit {
-		return fmt.Errorf("kernel: %d lanes, at most %d", a.Lanes, limit)
+		return fmt.Errorf("kernel: there are %d lanes, want at most %d", a.Lanes, limit)
 	}
 	s.Reset()
 	s.operands = a

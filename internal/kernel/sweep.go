@@ -78,7 +78,7 @@ func (s *Shard) planDelta(ctx context.Context, tiles []*tile, step uint64, moves
 // S_ic over i in c, as 128-bit integers, which is exact in any order.
 func (s *Shard) sweep(ctx context.Context, tiles []*tile, step uint64, p *plan) ([]Int128, error) {
 	for _, t := range tiles {
-		if dense, is := t.base.(*denseTile); is && !t.at(step) {
+		if dense, ok := t.base.(*denseTile); ok && !t.at(step) {
 			p.layout(dense.chunking(p))
 		}
 	}

@@ -125,7 +125,7 @@ func (p *Problem) discriminantIn(name clustering.Space) bool {
 
 // onlyDiscriminants reports whether there are so many seeds that no other methods are tried.
 func (p *Problem) onlyDiscriminants() bool {
-	must, cannot := p.supervision.Kinds()
+	must, cannot := p.supervision.CountPairs()
 	return len(p.supervision.Seeds) >= manySeeds && p.supervision.Contradictions == 0 && must > 0 && cannot > 0 &&
 		p.allClassesKnown() && slices.ContainsFunc(p.spaces, p.discriminantIn)
 }
@@ -157,7 +157,7 @@ func (r *run) mayReplace(score clustering.MethodScore) bool {
 	switch {
 	case len(r.supervision.Seeds) > 0 && r.supervision.Contradictions == 0 && dense:
 		return true // seeds are certain
-	case r.trusted() && candidateOf(score.ConstraintUse).certain: // the others infer less from constraints, or more than they say
+	case r.trusted() && candidateOf(score.ConstraintUse).certain: // it takes constraints as certain, and infers nothing else from them
 		return score.Advantage >= clearlyWorse
 	case r.supervision.Contradictions > 0:
 		return score.Advantage > leastAdvantageUnsure

@@ -42,7 +42,7 @@ func (r *run) noticeOneKind(must, cannot int) {
 // noticeLeftOut reports how many vertices of a graph take no part in its cut.
 func (r *run) noticeLeftOut(left int) {
 	r.warn("SMALL_PIECES",
-		"%d of %d vertices are isolated or in components too small to be clusters; each component joins the cluster that its constraints favor, or the loosest one", left, r.n)
+		"%d of %d vertices are isolated or in components too small to be clusters; each component is assigned to the cluster that its constraints favor, else to the cluster with the weakest internal connections", left, r.n)
 }
 
 // noticeUnits warns if a single column decides which rows are near and auto chose the units.

@@ -39,7 +39,7 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	if err := clustering.Validate(data.Rows(), spec); err != nil {
 		return nil, err
 	}
-	if g, is := data.(*dataset.Graph); is {
+	if g, ok := data.(*dataset.Graph); ok {
 		if err := checkWeights(g); err != nil {
 			return nil, err
 		}

@@ -40,12 +40,12 @@ func (r *run) fitSpread(ctx context.Context, s *space, t task) (*answer, error) 
 func (r *run) reach(ctx context.Context, g *dataset.Graph, known *discriminant.Known, tolerance float64) ([][]float64, error) {
 	k := r.spec.K
 	total := make([]float64, k)
-	for at, g := range known.Classes {
-		total[g] += known.Weights[at]
+	for i, c := range known.Classes {
+		total[c] += known.Weights[i]
 	}
 	given := make([][]float64, k)
-	for g := range given {
-		given[g] = make([]float64, r.n)
+	for c := range given {
+		given[c] = make([]float64, r.n)
 	}
 	for at, row := range known.Rows {
 		given[known.Classes[at]][row] = known.Weights[at] / total[known.Classes[at]]
@@ -58,9 +58,9 @@ func (r *run) reach(ctx context.Context, g *dataset.Graph, known *discriminant.K
 		copy(reach[first:], found)
 		return err
 	})
-	for g := range reach {
-		if total[g] == 0 {
-			reach[g] = nil
+	for c := range reach {
+		if total[c] == 0 {
+			reach[c] = nil
 		}
 	}
 	return reach, err

@@ -193,7 +193,7 @@ func leaveOneOut(matrix [][]float64, classes []int32, trust []float64, k int, pe
 		unit[i] = make([]float64, m)
 		unit[i][i] = 1
 	}
-	errors, totals := make([]float64, k), make([]float64, k)
+	squares, totals := make([]float64, k), make([]float64, k)
 	for i, column := range eigen.ForwardAll(factor, unit) {
 		diagonal := 0.0 // of the inverse
 		for _, v := range column[i:] {
@@ -204,13 +204,13 @@ func leaveOneOut(matrix [][]float64, classes []int32, trust []float64, k int, pe
 			residual := a[i] / diagonal
 			square += float64(residual * residual)
 		}
-		errors[classes[i]] += float64(trust[i] * square)
+		squares[classes[i]] += float64(trust[i] * square)
 		totals[classes[i]] += trust[i]
 	}
 	sum, present := 0.0, 0
 	for c, total := range totals {
 		if total > 0 {
-			sum += errors[c] / total
+			sum += squares[c] / total
 			present++
 		}
 	}

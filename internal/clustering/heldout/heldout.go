@@ -171,8 +171,8 @@ func (s *Supervision) First(folds int) (*Supervision, []int) {
 	return &some, places
 }
 
-// Kinds counts the held-out pairs of each kind.
-func (s *Supervision) Kinds() (must, cannot int) {
+// CountPairs counts the held-out pairs of each kind.
+func (s *Supervision) CountPairs() (must, cannot int) {
 	for _, pair := range s.Pairs {
 		if pair.Must {
 			must++

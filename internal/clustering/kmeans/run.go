@@ -35,7 +35,7 @@ func RunAll(ctx context.Context, problems []*Problem, x Executor, observer func(
 			return nil, errors.New("kmeans: problems on different rows cannot share an executor")
 		}
 		if shape := x.Shape(); p.n != shape.Points || p.spec.K != shape.Clusters {
-			return nil, fmt.Errorf("kmeans: a problem of %d points and %d clusters on an executor of %d and %d", p.n, p.spec.K, shape.Points, shape.Clusters)
+			return nil, fmt.Errorf("kmeans: the executor has %d points and %d clusters, want %d and %d", shape.Points, shape.Clusters, p.n, p.spec.K)
 		}
 		jobs[at] = setup{server: server{x}, p: p}
 	}

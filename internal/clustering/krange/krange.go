@@ -62,7 +62,7 @@ func Run(ctx context.Context, job, origin Job, s Solver, threads int, o clusteri
 			return nil, err
 		}
 	}
-	if graph, is := data.(*dataset.Graph); is {
+	if graph, ok := data.(*dataset.Graph); ok {
 		if r.gaps, err = Eigengaps(snapshot.Within(ctx, "eigengaps"), graph, spec.MaxK, threads, spec); err != nil && ctx.Err() == nil {
 			return nil, err
 		}
@@ -129,7 +129,7 @@ func (r *run) one(ctx context.Context, k int) (*clustering.Result, clustering.KS
 	if err != nil {
 		return nil, score, err
 	}
-	if graph, is := r.data.(*dataset.Graph); is {
+	if graph, ok := r.data.(*dataset.Graph); ok {
 		modularity := Modularity(graph, result.Labels, k)
 		score.Modularity = &modularity
 		if r.gaps != nil {
@@ -151,7 +151,7 @@ func withK(spec clustering.Spec, k int) clustering.Spec {
 type withoutNotices struct{ clustering.Observer }
 
 func (w withoutNotices) Observe(e clustering.Event) {
-	if _, is := e.(clustering.Notice); !is {
+	if _, ok := e.(clustering.Notice); !ok {
 		w.Observer.Observe(e)
 	}
 }
@@ -168,7 +168,7 @@ func newFolds(n int, spec clustering.Spec) (*heldout.Supervision, error) {
 		return nil, err
 	}
 	s := heldout.New(set, spec.Seeds, spec.MaxK, auto.DefaultFolds, spec.Random(clustering.StreamFolds))
-	if must, cannot := s.Kinds(); must == 0 || cannot == 0 || must+cannot < heldout.EnoughPairs {
+	if must, cannot := s.CountPairs(); must == 0 || cannot == 0 || must+cannot < heldout.EnoughPairs {
 		return nil, nil //nolint:nilnil // there is too little
 	}
 	return s, nil

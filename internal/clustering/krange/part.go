@@ -48,7 +48,7 @@ func newParts(data dataset.Dataset, spec clustering.Spec) ([]part, error) {
 	all := make([]part, countParts(data))
 	for at := range all {
 		var err error
-		if g, is := data.(*dataset.Graph); is {
+		if g, ok := data.(*dataset.Graph); ok {
 			all[at].data, err = someEdges(g, rng)
 		} else {
 			all[at].rows = clustering.DrawRows(data.Rows(), partRows(data.Rows()), rng)
@@ -63,11 +63,11 @@ func newParts(data dataset.Dataset, spec clustering.Spec) ([]part, error) {
 
 // countParts returns the number of parts.
 func countParts(data dataset.Dataset) int {
-	g, is := data.(*dataset.Graph)
+	g, ok := data.(*dataset.Graph)
 	switch {
-	case is && len(g.Column) > manyEntries:
+	case ok && len(g.Column) > manyEntries:
 		return fewParts
-	case is || data.Rows() > 2*fewRows:
+	case ok || data.Rows() > 2*fewRows:
 		return someParts
 	}
 	return mostParts
@@ -78,7 +78,7 @@ func countParts(data dataset.Dataset) int {
 func PartBytes(data dataset.Dataset, bytes int64, columns, k int) int64 {
 	n, gaps := data.Rows(), int64(0)
 	rows, share := n, keptEdges
-	if graph, is := data.(*dataset.Graph); is {
+	if graph, ok := data.(*dataset.Graph); ok {
 		gaps = 8 * int64(gapNumbers(graph, k))
 	} else {
 		rows = partRows(n)
@@ -92,7 +92,7 @@ func partRows(n int) int { return min(mostRows, max(1, n/2)) }
 
 // partsOf describes the parts to the user.
 func partsOf(data dataset.Dataset) string {
-	if _, is := data.(*dataset.Graph); is {
+	if _, ok := data.(*dataset.Graph); ok {
 		return "four fifths of the edges"
 	}
 	if data.Rows() > 2*mostRows {
@@ -122,7 +122,7 @@ func (p part) spec(spec clustering.Spec, n int) clustering.Spec {
 	if spec.Restarts > partRestarts || spec.Restarts == 0 && byChance && !isSpectral {
 		spec.Restarts = partRestarts
 	}
-	if options, is := spec.Algorithm.(*auto.Options); is {
+	if options, ok := spec.Algorithm.(*auto.Options); ok {
 		own := *options
 		own.Brief = true
 		spec.Algorithm = &own

@@ -78,7 +78,7 @@ type withRest struct {
 
 // Observe implements clustering.Observer.
 func (w withRest) Observe(e clustering.Event) {
-	if done, is := e.(clustering.IterationDone); is {
+	if done, ok := e.(clustering.IterationDone); ok {
 		done.HistoryEntry = entryWith(done.HistoryEntry, w.rest)
 		e = done
 	}

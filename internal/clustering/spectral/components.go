@@ -91,7 +91,7 @@ func (m *method) leaveOut() {
 		}
 		if vertices > 0 {
 			m.setup.Warn(m.o, "SMALL_PIECES", fmt.Sprintf(
-				"%s too small to be one of %s (%s in all): each joins the cluster that most of its must-linked points are in, else the largest; set components to \"keep\" so that they can be clusters",
+				"%s too small to be one of %s (%s in all): each is assigned to the cluster of most of its must-linked points, else to the largest; set components to \"keep\" so that they can be clusters",
 				text.Count(len(small), "component of the graph is", "components of the graph are"), text.Plural(m.spec.K, "cluster"), text.Count(vertices, "vertex", "vertices")))
 		}
 	}

@@ -112,8 +112,8 @@ func addCombinations(to, x [][]float64, rows partition.Range, factors [][]float6
 			for at := range block {
 				block[at] = factors[i+at%groupColumns][j+at/groupColumns]
 			}
-			four := four(x[i:], rows)
-			addBlock(&some, &four, &block)
+			group := four(x[i:], rows)
+			addBlock(&some, &group, &block)
 		}
 		for ; i < len(x); i++ {
 			for at, column := range some {
@@ -130,8 +130,8 @@ func addCombinations(to, x [][]float64, rows partition.Range, factors [][]float6
 func addCombination(to []float64, x [][]float64, rows partition.Range, factors [][]float64, j int) {
 	i := 0
 	for ; i+groupColumns <= len(x); i += groupColumns {
-		four := four(x[i:], rows)
-		addMultiples(to, &four, &[groupColumns]float64{factors[i][j], factors[i+1][j], factors[i+2][j], factors[i+3][j]})
+		group := four(x[i:], rows)
+		addMultiples(to, &group, &[groupColumns]float64{factors[i][j], factors[i+1][j], factors[i+2][j], factors[i+3][j]})
 	}
 	for ; i < len(x); i++ {
 		subtractMultiple(to, x[i][rows.From:rows.To], -factors[i][j])

@@ -250,7 +250,7 @@ func (r *reduction) solveIteratively(
 	}
 	p := r.pencil()
 	p.correct = approximation.correct
-	p.unneeded = func(mu []float64, x [][]float64, forms []float64) []bool {
+	p.mayBeRough = func(mu []float64, x [][]float64, forms []float64) []bool {
 		return r.notCheapest(wanted.Cuts, mu, x, forms)
 	}
 	s := newSearch(p, count, options, rng)
@@ -281,8 +281,8 @@ func (r *reduction) pencil() *pencil {
 			return ax, bx, err
 		},
 		assess: func(mu, residual float64) float64 {
-			// The residual of the problem is lambda times this one. A value that is certainly negative
-			// need not be known exactly, because its vector is not feasible.
+			// The residual of the problem is lambda times this one. Once a value is certainly negative, its pair counts
+			// as converged: its vector is not feasible, so it is not used.
 			const surely = 1e-4
 			if mu < 0 && residual < -float64(surely*mu) {
 				return 0

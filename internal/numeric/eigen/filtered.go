@@ -177,7 +177,7 @@ func (f *filtered) assess() {
 			f.converged++
 		}
 	}
-	f.tell(f.Observe, Progress{Iteration: f.iteration, Work: f.Work, Residual: worst, Tolerance: f.Tolerance, Converged: f.converged, Wanted: f.count})
+	f.report(f.Observe, Progress{Iteration: f.iteration, Work: f.Work, Residual: worst, Tolerance: f.Tolerance, Converged: f.converged, Wanted: f.count})
 }
 
 // degree returns the degree of the next filter, for vectors whose largest Ritz value is top.
@@ -340,7 +340,7 @@ func (f *filtered) estimate() {
 // offer makes the Ritz vectors available to the next snapshot, before they are filtered again.
 func (f *filtered) offer() {
 	f.piece.Keep(8*f.Rows()*len(f.x), func(w *snapshot.Writer) {
-		f.told[:len(f.told)-1].save(w) // the last iteration will be reported again
+		f.reported[:len(f.reported)-1].save(w) // the last iteration will be reported again
 		for _, v := range []int{f.drawn(), f.iteration, f.Rounds, f.Products} {
 			w.Int(v)
 		}
@@ -355,7 +355,7 @@ func (f *filtered) restore() bool {
 	if r == nil {
 		return false
 	}
-	told, drawn, iteration, work := readLog(r), r.Int(), r.Int(), Work{r.Int(), r.Int()}
+	reported, drawn, iteration, work := readLog(r), r.Int(), r.Int(), Work{r.Int(), r.Int()}
 	values, x := r.Floats(), r.Columns(f.Rows())
 	r.Check(len(values) == f.block && len(x) == f.block && f.mayDraw(drawn, nil) && iteration > 0)
 	if r.End() != nil {
@@ -364,11 +364,11 @@ func (f *filtered) restore() bool {
 	work.Rounds--
 	work.Products -= f.block // these will be counted again
 	f.iteration, f.Work, f.values, f.x = iteration, work, values, x
-	f.resume(told, drawn, f.Observe)
+	f.resume(reported, drawn, f.Observe)
 	return true
 }
 
 // mayDraw reports whether a search can have drawn this many numbers; a damaged snapshot may claim any number.
-func (f *filtered) mayDraw(drawn int, _ log) bool {
+func (f *filtered) mayDraw(drawn int, _ progressLog) bool {
 	return drawn >= 0 && drawn/f.Rows() <= f.block*(filterRounds+1)+densityStarts
 }

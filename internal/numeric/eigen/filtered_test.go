@@ -139,10 +139,10 @@ func TestFilteredHasTheSameBits(t *testing.T) {
 		if err := again.Read(saved.Bytes(), snapshot.Identity{}); err != nil {
 			t.Fatal(err)
 		}
-		told := 0
+		reported := 0
 		got, err := Filtered(snapshot.With(context.Background(), again), m, nil, count, seeded(), Options{Observe: func(p Progress) {
-			if told++; p.Iteration != told {
-				t.Errorf("iteration %d is told as number %d", p.Iteration, told)
+			if reported++; p.Iteration != reported {
+				t.Errorf("iteration %d is reported as number %d", p.Iteration, reported)
 			}
 		}})
 		if err != nil {

@@ -164,7 +164,7 @@ func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, querie
 	}
 	for _, q := range queries {
 		if len(q.Counts) != s.clusters {
-			return nil, fmt.Errorf("vector: %d counts for %d clusters", len(q.Counts), s.clusters)
+			return nil, fmt.Errorf("vector: Counts has %d entries, want %d", len(q.Counts), s.clusters)
 		}
 	}
 	s.rememberModels(queries)

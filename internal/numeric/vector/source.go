@@ -121,7 +121,7 @@ func (s *Source) round(r *row) {
 // must have the data.
 func (s *Source) Row(dst []float64, i int) error {
 	if s.data == nil || i < 0 || i >= s.spec.Rows || len(dst) < s.spec.Columns {
-		return fmt.Errorf("vector: row %d of %d in %d values", i, s.spec.Rows, len(dst))
+		return fmt.Errorf("vector: row %d is out of range [0, %d), the source has no data, or %d values are too few", i, s.spec.Rows, len(dst))
 	}
 	dst = dst[:s.spec.Columns]
 	if s.features != nil {
