@@ -157,8 +157,8 @@ func (e *Energy) Solve(ctx context.Context, engine Engine, unary []float64, curr
 		e.components = split(wholeGraph(&e.terms))
 	} else {
 		for _, g := range e.components {
-			for at, point := range g.points {
-				copy(g.row(int32(at)), e.unary[int(point)*e.k:])
+			for i, point := range g.points {
+				copy(g.row(int32(i)), e.unary[int(point)*e.k:])
 			}
 		}
 	}
@@ -177,8 +177,8 @@ func (e *Energy) Solve(ctx context.Context, engine Engine, unary []float64, curr
 		if err != nil {
 			return Result{}, err
 		}
-		for at, point := range g.points {
-			s.result.Labels[point] = labels[at]
+		for i, point := range g.points {
+			s.result.Labels[point] = labels[i]
 		}
 	}
 	s.result.Energy = e.of(s.result.Labels)

@@ -64,8 +64,8 @@ func (f *FeatureSpec) Check() error {
 // a column of |P|, plus a little for rounding.
 func (f *FeatureSpec) Bounds(entry float64) []float64 {
 	bounds := make([]float64, f.Rank)
-	for at, v := range f.Projection {
-		bounds[at%f.Rank] += math.Abs(v)
+	for i, v := range f.Projection {
+		bounds[i%f.Rank] += math.Abs(v)
 	}
 	for c := range bounds {
 		bounds[c] *= entry * 1.001
@@ -92,14 +92,14 @@ func NewFeaturesOf(spec *FeatureSpec, points *dataset.Points, rows partition.Ran
 	after, _ := slices.BinarySearch(spec.Landmarks, int32(rows.To))
 	own, d := *spec, points.D
 	own.Landmarks = make([]int32, len(spec.Landmarks))
-	for at, l := range spec.Landmarks {
+	for i, l := range spec.Landmarks {
 		switch {
-		case at < before:
-			own.Landmarks[at] = int32(at)
-		case at < after:
-			own.Landmarks[at] = int32(before + int(l) - rows.From)
+		case i < before:
+			own.Landmarks[i] = int32(i)
+		case i < after:
+			own.Landmarks[i] = int32(before + int(l) - rows.From)
 		default:
-			own.Landmarks[at] = int32(at - after + before + rows.Len())
+			own.Landmarks[i] = int32(i - after + before + rows.Len())
 		}
 	}
 	values := slices.Concat(spec.Points.Values[:before*d], points.Values, spec.Points.Values[after*d:])
@@ -135,13 +135,13 @@ func NewFeatures(spec *FeatureSpec, data dataset.Dataset) (*Features, error) {
 func (f *Features) makeBundles() {
 	limit, rank := f.source.routines.productVectors, f.spec.Rank
 	f.bundles = make([]bundle, (rank+limit-1)/limit)
-	for at := range f.bundles {
-		first, end := at*rank/len(f.bundles), (at+1)*rank/len(f.bundles)
+	for i := range f.bundles {
+		first, end := i*rank/len(f.bundles), (i+1)*rank/len(f.bundles)
 		b := bundle{first: first, count: end - first, width: end - first}
 		for j := range f.spec.Landmarks {
 			b.values = append(b.values, f.spec.Projection[j*rank+first:j*rank+end]...)
 		}
-		f.bundles[at] = b
+		f.bundles[i] = b
 	}
 }
 
@@ -198,8 +198,8 @@ func Square(spec MatrixSpec, points dataset.Dataset) ([]float64, error) {
 		if err != nil {
 			return nil, err
 		}
-		for at := range rows.Len() {
-			for _, entry := range v.values[v.begin(at):][:n] {
+		for i := range rows.Len() {
+			for _, entry := range v.values[v.begin(i):][:n] {
 				values = append(values, float64(entry))
 			}
 		}

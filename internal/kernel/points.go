@@ -148,10 +148,10 @@ func (m *entryMaker) multiplySparse(row int, columns []int32) {
 func (m *entryMaker) layOut(points []int32, write bool) {
 	for lane, j := range points {
 		features, values := m.source.points.sparseRow(int(j))
-		for at, f := range features {
+		for i, f := range features {
 			v := 0.0
 			if write {
-				v = float64(values[at])
+				v = float64(values[i])
 			}
 			m.features[int(f)*sparseLanes+lane] = v
 		}
@@ -160,8 +160,8 @@ func (m *entryMaker) layOut(points []int32, write bool) {
 
 // sparseProducts returns the inner products of one row with the expanded points, each summed in feature order.
 func sparseProducts(features []int32, values []float32, laidOut []float64) (sums [sparseLanes]float64) {
-	for at, f := range features {
-		v := float64(values[at])
+	for i, f := range features {
+		v := float64(values[i])
 		lanes := (*[sparseLanes]float64)(laidOut[int(f)*sparseLanes:])
 		sums[0] += float64(v * lanes[0])
 		sums[1] += float64(v * lanes[1])

@@ -164,10 +164,10 @@ func (r *run) useByFew(ctx context.Context, base *space, right []bool, choice *c
 		outcomes = append(outcomes, ofRows...)
 	}
 	var tried clustering.MethodScore
-	for at, outcome := range outcomes {
+	for i, outcome := range outcomes {
 		one := r.tried(outcome.method, outcome.right, right)
 		choice.Tried = append(choice.Tried, one)
-		if at == 0 || one.Agreement() > tried.Agreement() {
+		if i == 0 || one.Agreement() > tried.Agreement() {
 			tried = one
 		}
 	}

@@ -38,11 +38,11 @@ type classifier struct {
 // slice shares is overwritten; it has the length of scores.
 func (c *classifier) blend(row int32, values, scores, shares []float64) {
 	c.forest.Trees.Score(values, shares)
-	for at, share := range shares {
-		scores[at] += c.forest.Score(share, len(scores))
+	for i, share := range shares {
+		scores[i] += c.forest.Score(share, len(scores))
 	}
-	for at, class := range c.classes {
-		scores[at] += float64(clusterShare * c.shares[c.clusters[row]][class])
+	for i, class := range c.classes {
+		scores[i] += float64(clusterShare * c.shares[c.clusters[row]][class])
 	}
 	if c.reach == nil {
 		return
@@ -52,8 +52,8 @@ func (c *classifier) blend(row int32, values, scores, shares []float64) {
 		total += c.reach[class][row]
 	}
 	if total > 0 {
-		for at, class := range c.classes {
-			scores[at] += float64(spreadShare * (c.reach[class][row] / total))
+		for i, class := range c.classes {
+			scores[i] += float64(spreadShare * (c.reach[class][row] / total))
 		}
 	}
 }
@@ -140,10 +140,10 @@ func classShares(clusters []int32, known *discriminant.Known, k int) [][]float64
 	for c := range shares {
 		shares[c] = make([]float64, k)
 	}
-	for at, row := range known.Rows {
+	for i, row := range known.Rows {
 		c := clusters[row]
-		shares[c][known.Classes[at]] += known.Weights[at]
-		total[c] += known.Weights[at]
+		shares[c][known.Classes[i]] += known.Weights[i]
+		total[c] += known.Weights[i]
 	}
 	for c := range shares {
 		for g := range shares[c] {
@@ -172,9 +172,9 @@ func (r *run) newClassifier(ctx context.Context, s *space, known *discriminant.K
 	}
 	c.classes = slices.Compact(slices.Sorted(slices.Values(fitted.Classes)))
 	index := make([]int32, len(fitted.Classes)) // of the class of each row in c.classes
-	for at, class := range fitted.Classes {
+	for i, class := range fitted.Classes {
 		place, _ := slices.BinarySearch(c.classes, class)
-		index[at] = int32(place)
+		index[i] = int32(place)
 	}
 	if c.rule, err = discriminant.Choose(ctx, c.scaled, index, fitted.Weights, len(c.classes)); err != nil {
 		return nil, err
@@ -182,8 +182,8 @@ func (r *run) newClassifier(ctx context.Context, s *space, known *discriminant.K
 	if c.coefficients, err = c.rule.Fit(c.scaled, index, fitted.Weights, len(c.classes)); err != nil {
 		return nil, err
 	}
-	for at := range c.coefficients {
-		c.coefficients[at] *= 1 - forestWeight
+	for i := range c.coefficients {
+		c.coefficients[i] *= 1 - forestWeight
 	}
 	if r.forests[fold] == nil { // the same in all units
 		trees, err := forest.Fit(ctx, c.raw, index, fitted.Weights, len(c.classes), forestTrees, r.spec.Random(clustering.StreamForest), r.threads)
@@ -233,9 +233,9 @@ func (r *run) classifySome(ctx context.Context, c *classifier, units *dataset.Un
 		return nil, err
 	}
 	fitted := make([]int32, len(c.rows))
-	for at, row := range c.rows {
+	for i, row := range c.rows {
 		place, _ := slices.BinarySearch(wanted, row)
-		fitted[at] = int32(place)
+		fitted[i] = int32(place)
 	}
 	spec, _, err := c.features(scaled, fitted)
 	if err != nil {
@@ -254,12 +254,12 @@ func (r *run) classifySome(ctx context.Context, c *classifier, units *dataset.Un
 			return err
 		}
 		ofRow, shares := make([]float64, len(c.classes)), make([]float64, len(c.classes))
-		for at := range rows.Len() {
+		for i := range rows.Len() {
 			for class := range ofRow {
-				ofRow[class] = scores[class*kernel.FeatureRows+at]
+				ofRow[class] = scores[class*kernel.FeatureRows+i]
 			}
-			row := wanted[rows.From+at]
-			c.blend(row, raw.Row(rows.From+at), ofRow, shares)
+			row := wanted[rows.From+i]
+			c.blend(row, raw.Row(rows.From+i), ofRow, shares)
 			labels[row] = c.classes[choose.Largest(ofRow)]
 		}
 		return nil
@@ -320,9 +320,9 @@ func (r *run) enforceable() map[int32][]float64 {
 // kept returns the classes of known rows that keep them in the answer.
 func (r *run) kept(known *discriminant.Known) map[int32]int32 {
 	classes := make(map[int32]int32)
-	for at, row := range known.Rows {
-		if known.Weights[at] == 1 && r.options.Enforce != EnforceNever {
-			classes[row] = known.Classes[at]
+	for i, row := range known.Rows {
+		if known.Weights[i] == 1 && r.options.Enforce != EnforceNever {
+			classes[row] = known.Classes[i]
 		}
 	}
 	return classes

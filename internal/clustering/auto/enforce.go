@@ -107,8 +107,8 @@ func (r *run) wrongShare(labels []int32, right []bool) float64 {
 		if r.supervision.Agreement(one) < float64(nearlyBest*best) {
 			continue
 		}
-		for at := range some {
-			some[at] = some[at] || one[at]
+		for i := range some {
+			some[i] = some[i] || one[i]
 		}
 	}
 	if share := contradictedBy(pairs, some); share >= minContradicted {

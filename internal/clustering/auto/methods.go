@@ -140,9 +140,9 @@ func (p *Problem) classifiable(space clustering.Space) bool {
 	if err != nil {
 		return false
 	}
-	for at, v := range points.Values {
+	for i, v := range points.Values {
 		if units != nil {
-			v = (v - units.Center[at%points.D]) / units.Scale[at%points.D]
+			v = (v - units.Center[i%points.D]) / units.Scale[i%points.D]
 		}
 		if !(math.Abs(v) <= maxValue) {
 			return false

@@ -106,8 +106,8 @@ func (w *whitening) model(m *clustering.Model) (*clustering.Model, error) {
 			values[g*d+f] = values[f*d+g]
 		}
 	}
-	for at := range centroids {
-		centroids[at] = dot(w.factor[at%d], m.Centroids[at/d*d:][:d])
+	for i := range centroids {
+		centroids[i] = dot(w.factor[i%d], m.Centroids[i/d*d:][:d])
 	}
 	full, err := metric.NewFull(d, values)
 	if err != nil {

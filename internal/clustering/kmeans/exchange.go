@@ -65,9 +65,9 @@ func BestStart(ctx context.Context, p *Problem, x Executor, rows []float64) ([]f
 // inRowCoordinates undoes inDataCoordinates for rows in the units of the data.
 func (p *Problem) inRowCoordinates(centroids []float64) []float64 {
 	moved := slices.Clone(centroids)
-	for at := range moved {
+	for i := range moved {
 		if p.Vectors.Mean != nil {
-			moved[at] -= p.Vectors.Mean[at%p.d]
+			moved[i] -= p.Vectors.Mean[i%p.d]
 		}
 	}
 	return moved

@@ -46,13 +46,13 @@ type part struct {
 func newParts(data dataset.Dataset, spec clustering.Spec) ([]part, error) {
 	rng := spec.Random(clustering.StreamParts)
 	all := make([]part, countParts(data))
-	for at := range all {
+	for i := range all {
 		var err error
 		if g, ok := data.(*dataset.Graph); ok {
-			all[at].data, err = someEdges(g, rng)
+			all[i].data, err = someEdges(g, rng)
 		} else {
-			all[at].rows = clustering.DrawRows(data.Rows(), partRows(data.Rows()), rng)
-			all[at].data, err = dataset.Take(data, all[at].rows)
+			all[i].rows = clustering.DrawRows(data.Rows(), partRows(data.Rows()), rng)
+			all[i].data, err = dataset.Take(data, all[i].rows)
 		}
 		if err != nil {
 			return nil, err

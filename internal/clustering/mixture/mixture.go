@@ -209,15 +209,15 @@ func newFit(p *Problem) *fit {
 // variances returns the variance of every column.
 func variances(p *dataset.Points) []float64 {
 	means, sums := make([]float64, p.D), make([]float64, p.D)
-	for at, v := range p.Values {
-		means[at%p.D] += v
+	for i, v := range p.Values {
+		means[i%p.D] += v
 	}
 	for column := range means {
 		means[column] /= float64(p.N)
 	}
-	for at, v := range p.Values {
-		difference := v - means[at%p.D]
-		sums[at%p.D] += float64(difference * difference)
+	for i, v := range p.Values {
+		difference := v - means[i%p.D]
+		sums[i%p.D] += float64(difference * difference)
 	}
 	for column := range sums {
 		sums[column] /= float64(p.N)
@@ -353,8 +353,8 @@ func (m *Mixture) measure(row, z, into []float64) {
 func (f *fit) expect() float64 {
 	k := f.K
 	clear(f.shares)
-	for at, distance := range f.distances {
-		f.shares[int(f.componentOf(int32(at/k)))*k+at%k] -= distance / 2 // exact, fused or not
+	for i, distance := range f.distances {
+		f.shares[int(f.componentOf(int32(i/k)))*k+i%k] -= distance / 2 // exact, fused or not
 	}
 	logs := map[int32][]float64{}
 	for _, component := range f.linked {

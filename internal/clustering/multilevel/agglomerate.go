@@ -39,17 +39,17 @@ func newAgglomeration(g *Graph) *agglomeration {
 		a.into[v], a.within[v] = v, g.diagonal(v)
 		neighbors, weights := g.row(v)
 		a.between[v] = make(map[int32]float64, len(neighbors))
-		for at, u := range neighbors {
+		for i, u := range neighbors {
 			if u != v {
-				a.between[v][u] = weights[at]
+				a.between[v][u] = weights[i]
 			}
 		}
 	}
 	for v := range int32(n) {
 		neighbors, weights := g.row(v)
-		for at, u := range neighbors {
+		for i, u := range neighbors {
 			if u > v {
-				a.queue = append(a.queue, a.merger(v, u, weights[at]))
+				a.queue = append(a.queue, a.merger(v, u, weights[i]))
 			}
 		}
 	}

@@ -261,7 +261,7 @@ func (c *chooser) paperTrial(ctx context.Context, rule clustering.CutRule, plain
 
 // scatter stores the values of some links at their indices.
 func scatter(all, values []float64, subset []int) {
-	for at, which := range subset {
-		all[which] = values[at]
+	for i, which := range subset {
+		all[which] = values[i]
 	}
 }

@@ -56,8 +56,8 @@ func (c *completion) ends(subset []int, end func(link) int) [][]float64 {
 	columns := make([][]float64, c.width)
 	for a := range columns {
 		columns[a] = make([]float64, len(subset))
-		for at, which := range subset {
-			columns[a][at] = c.damped[a][end(c.all[which])]
+		for i, which := range subset {
+			columns[a][i] = c.damped[a][end(c.all[which])]
 		}
 	}
 	return columns
@@ -160,8 +160,8 @@ func byRows(x, y [][]float64, from, to int) [][]float64 {
 func rowsOf(columns [][]float64, from, to int) [][]float64 {
 	rows := newFactors(to-from, len(columns))
 	for a, column := range columns {
-		for at, v := range column[from:to] {
-			rows[at][a] = v
+		for i, v := range column[from:to] {
+			rows[i][a] = v
 		}
 	}
 	return rows
@@ -299,11 +299,11 @@ func (c *completion) factors(rho float64, subset []int) factors {
 	}
 	values, vectors := eigen.DenseEigenpairs(size, within)
 	f := newFactors(size, c.k)
-	for at, u := range vectors[:c.k] {
+	for i, u := range vectors[:c.k] {
 		eigen.Backward(half[:size], u)
-		scale := math.Sqrt(max(values[at], least))
+		scale := math.Sqrt(max(values[i], least))
 		for a, v := range u {
-			f[a][at] = float64(v * scale)
+			f[a][i] = float64(v * scale)
 		}
 	}
 	return f
@@ -355,7 +355,7 @@ func (c *completion) leftOut(subset []int) [][]float64 {
 		parts[v] = elementary.Dot(u, b)
 	}
 	losses := make([][]float64, len(rhos))
-	for at, rho := range rhos {
+	for i, rho := range rhos {
 		a, d := make([]float64, m), make([]float64, m)
 		for v, u := range vectors {
 			inverse := 1 / (max(0, values[v]) + rho)
@@ -365,7 +365,7 @@ func (c *completion) leftOut(subset []int) [][]float64 {
 				d[e] += float64(float64(x*x) * inverse)
 			}
 		}
-		losses[at] = c.missed(subset, a, d, roots)
+		losses[i] = c.missed(subset, a, d, roots)
 	}
 	return losses
 }

@@ -31,12 +31,12 @@ func (m *method) components() (component []int32, count int) {
 		return component, min(1, m.rows())
 	}
 	number := map[int32]int32{}
-	for at := range component {
-		c := pieces.Of[m.kept.Row(at)]
+	for i := range component {
+		c := pieces.Of[m.kept.Row(i)]
 		if _, seen := number[c]; !seen {
 			number[c] = int32(len(number))
 		}
-		component[at] = number[c]
+		component[i] = number[c]
 	}
 	return component, len(number)
 }
@@ -48,8 +48,8 @@ func (m *method) nullVectors() [][]float64 {
 	for c := range null {
 		null[c] = make([]float64, m.rows())
 	}
-	for at, c := range component {
-		null[c][at] = math.Sqrt(m.degrees[m.kept.Row(at)])
+	for i, c := range component {
+		null[c][i] = math.Sqrt(m.degrees[m.kept.Row(i)])
 	}
 	return null
 }

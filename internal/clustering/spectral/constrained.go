@@ -124,12 +124,12 @@ func (m *method) discretize(ctx context.Context, result *clustering.Result, vect
 	}
 	result.Embedding = embedding.New(vectors, false)
 	rows, columns := slices.Clone(result.Embedding.Values), len(vectors)
-	for at := range rows {
+	for i := range rows {
 		switch m.options.Discretization {
 		case DiscretizeSign: // Wang2014 (15)
-			rows[at] = sign(rows[at])
+			rows[i] = sign(rows[i])
 		case DiscretizeWeighted:
-			rows[at] /= costs[at%columns]
+			rows[i] /= costs[i%columns]
 		}
 	}
 	found, err := m.kept.Cluster(ctx, rows, columns, m.kmeansSpec())

@@ -183,8 +183,8 @@ func (s *Shard) addMoves(ctx context.Context, tiles []*tile, moves []labeling.Mo
 		return err
 	}
 	for _, w := range s.workspaces.Idle {
-		for at, v := range w.sums[:min(len(changes), len(w.sums))] {
-			changes[at] += v
+		for i, v := range w.sums[:min(len(changes), len(w.sums))] {
+			changes[i] += v
 		}
 	}
 	return nil

@@ -59,14 +59,14 @@ func (m *Model) check(spec *RowSpec) error {
 	case len(m.Metric) != 0 && len(m.Metric) != d && (len(m.Metric)/d != d || len(m.Metric)%d != 0):
 		return fmt.Errorf("vector: Metric has %d entries, want 0, %d or its square", len(m.Metric), d)
 	}
-	for at, v := range m.Centroids {
+	for i, v := range m.Centroids {
 		if !(max(v, -v) <= maxCentroid) || v < 0 && m.divergence() {
-			return fmt.Errorf("vector: feature %d of centroid %d is %v", at%d, at/d, v)
+			return fmt.Errorf("vector: feature %d of centroid %d is %v", i%d, i/d, v)
 		}
 	}
-	for at, v := range m.Metric {
+	for i, v := range m.Metric {
 		if !(max(v, -v) <= maxValue) {
-			return fmt.Errorf("vector: value %d of the metric is %v", at, v)
+			return fmt.Errorf("vector: value %d of the metric is %v", i, v)
 		}
 	}
 	return nil

@@ -107,9 +107,9 @@ func rounder(grid int32) float64 { return math.Ldexp(1.5, int(grid)+52) }
 
 // round rounds a prepared row to the grids, in place. A background never becomes 0, because its logarithm is needed.
 func (s *Source) round(r *row) {
-	for at, v := range r.values {
-		c := s.rounders[r.column(at)]
-		r.values[at] = (v + c) - c
+	for i, v := range r.values {
+		c := s.rounders[r.column(i)]
+		r.values[i] = (v + c) - c
 	}
 	if s.spec.HasBackground() {
 		c := s.rounders[s.spec.Columns]
