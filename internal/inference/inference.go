@@ -18,6 +18,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // Pair is one constraint. A must-link costs Cost if the labels of its points differ, a cannot-link if they are equal.
@@ -40,7 +42,7 @@ const (
 )
 
 func (e Engine) String() string {
-	return [...]string{"unknown", "icm", "bp", "lp", "exact"}[e]
+	return text.Name(e, "unknown", "icm", "bp", "lp", "exact")
 }
 
 // limits bounds the work of the engines. They count operations rather than time, so that the answer does not depend on

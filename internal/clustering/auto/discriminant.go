@@ -13,6 +13,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
@@ -136,10 +137,7 @@ func (r *run) spreadClasses(ctx context.Context, s *space, c *classifier, known 
 // classShares returns the share of each class among the known rows of a cluster. The shares of a cluster without known
 // rows are 0.
 func classShares(clusters []int32, known *discriminant.Known, k int) [][]float64 {
-	shares, total := make([][]float64, k), make([]float64, k)
-	for c := range shares {
-		shares[c] = make([]float64, k)
-	}
+	shares, total := eigen.Columns(k, k), make([]float64, k)
 	for i, row := range known.Rows {
 		c := clusters[row]
 		shares[c][known.Classes[i]] += known.Weights[i]

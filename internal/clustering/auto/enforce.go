@@ -23,7 +23,7 @@ const (
 )
 
 // String returns the name in the catalog.
-func (e Enforcement) String() string { return [...]string{"auto", "always", "never"}[e] }
+func (e Enforcement) String() string { return text.Name(e, "auto", "always", "never") }
 
 // enforce changes labels so that certain constraints and seeds hold, unless the data may overrule them, and reports it.
 func (r *run) enforce(ctx context.Context, labels []int32, margins []float64, right []bool) ([]int32, error) {

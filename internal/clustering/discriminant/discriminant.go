@@ -166,9 +166,8 @@ func solve(matrix [][]float64, classes []int32, trust []float64, k int, penalty 
 		system[i][i] += penalty / weight
 	}
 	factor = eigen.Cholesky(system)
-	targets := make([][]float64, k)
+	targets := eigen.Columns(m, k)
 	for c := range targets {
-		targets[c] = make([]float64, m)
 		for i, g := range classes {
 			targets[c][i] = -1 / float64(k)
 			if int(g) == c {
@@ -187,14 +186,8 @@ func solve(matrix [][]float64, classes []int32, trust []float64, k int, penalty 
 // classes.
 func leaveOneOut(matrix [][]float64, classes []int32, trust []float64, k int, penalty float64) float64 {
 	factor, columns := solve(matrix, classes, trust, k, penalty)
-	m := len(classes)
-	unit := make([][]float64, m)
-	for i := range unit {
-		unit[i] = make([]float64, m)
-		unit[i][i] = 1
-	}
 	squares, totals := make([]float64, k), make([]float64, k)
-	for i, column := range eigen.ForwardAll(factor, unit) {
+	for i, column := range eigen.ForwardAll(factor, eigen.Identity(len(classes))) {
 		diagonal := 0.0 // of the inverse
 		for _, v := range column[i:] {
 			diagonal += float64(v * v)

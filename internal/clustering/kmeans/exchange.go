@@ -179,8 +179,8 @@ func (x *exchanger) measure(i int) {
 	}
 }
 
-// bestReplacement returns the centroid that a point with these distances to all rows replaces best. After the exchange, the
-// distance of a row is min(first, distance) or, for rows of the replaced centroid, min(second, distance).
+// bestReplacement returns the centroid that a point with these distances to all rows replaces best. After the exchange,
+// the distance of a row is min(first, distance) or, for rows of the replaced centroid, min(second, distance).
 func (x *exchanger) bestReplacement(distances, losses []float64) trial {
 	clear(losses)
 	c := 0

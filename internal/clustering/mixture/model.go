@@ -8,6 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/numeric/elementary"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
@@ -82,7 +83,7 @@ func New(shares []float64, d int, values []float64) (*Mixture, error) {
 
 // compact returns the rows and columns of a triangle that belong to smooth columns. All others must be 0.
 func (m *Mixture) compact(c int, triangle []float64) ([][]float64, error) {
-	factor, nonzero := square(len(m.smooth)), 0
+	factor, nonzero := eigen.Columns(len(m.smooth), len(m.smooth)), 0
 	for a, row := range m.smooth {
 		for b, column := range m.smooth[:a+1] {
 			if factor[a][b] = triangle[row*m.d+column]; factor[a][b] != 0 {

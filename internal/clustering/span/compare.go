@@ -10,6 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
 // maxSample is the default number of points that are labeled when finalists are compared.
@@ -19,10 +20,7 @@ const maxSample = 20_000
 // the labels violate.
 func (c *chooser) compare(ctx context.Context, finalists []*trial) error {
 	c.takeSample(c.Random)
-	violated := make([][]float64, len(finalists)) // every link
-	for i := range violated {
-		violated[i] = make([]float64, len(c.all))
-	}
+	violated := eigen.Columns(len(c.all), len(finalists)) // every link
 	err := c.pool.Run(ctx, c.threads, len(c.folds)*len(finalists), func(task int) error {
 		fold, t := task%len(c.folds), finalists[task/len(c.folds)]
 		if t.fit == nil {

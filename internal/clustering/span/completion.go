@@ -53,9 +53,8 @@ func (c *completion) residual(pair link) float64 {
 // ends returns g_i or g_j of some links, one column per vector. Here and below, a subset of the links is a list of
 // their indices in links.all.
 func (c *completion) ends(subset []int, end func(link) int) [][]float64 {
-	columns := make([][]float64, c.width)
+	columns := eigen.Columns(len(subset), c.width)
 	for a := range columns {
-		columns[a] = make([]float64, len(subset))
 		for i, which := range subset {
 			columns[a][i] = c.damped[a][end(c.all[which])]
 		}
@@ -189,9 +188,8 @@ func products(i, j, x [][]float64) []float64 {
 
 // spread applies the adjoint of products: it returns the sum of value (g_i g_j' + g_j g_i') / 2.
 func spread(i, j [][]float64, values []float64) [][]float64 {
-	scaled := make([][]float64, len(j))
+	scaled := eigen.Columns(len(values), len(j))
 	for a, column := range j {
-		scaled[a] = make([]float64, len(column))
 		for at, v := range column {
 			scaled[a][at] = float64(values[at] * v)
 		}
@@ -314,9 +312,8 @@ func (b *basis) half() [][]float64 {
 	if b.whole != nil {
 		return b.whole
 	}
-	scaled := make([][]float64, len(b.vectors))
+	scaled := eigen.Columns(b.n, len(b.vectors))
 	for a, v := range b.vectors {
-		scaled[a] = make([]float64, b.n)
 		for i := range v {
 			scaled[a][i] = v[i] / b.lengths[i]
 		}

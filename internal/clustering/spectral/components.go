@@ -10,6 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/text"
 )
 
@@ -44,10 +45,7 @@ func (m *method) components() (component []int32, count int) {
 // nullVectors spans what Lbar maps to 0: D^1/2 1 on each connected component.
 func (m *method) nullVectors() [][]float64 {
 	component, count := m.components()
-	null := make([][]float64, count)
-	for c := range null {
-		null[c] = make([]float64, m.rows())
-	}
+	null := eigen.Columns(m.rows(), count)
 	for i, c := range component {
 		null[c][i] = math.Sqrt(m.degrees[m.kept.Row(i)])
 	}

@@ -20,10 +20,7 @@ type beliefOperator struct{ *method }
 func (b beliefOperator) Rows() int { return b.n }
 
 func (b beliefOperator) Multiply(_ context.Context, columns [][]float64) ([][]float64, error) {
-	products := make([][]float64, len(columns))
-	for v := range columns {
-		products[v] = make([]float64, b.n)
-	}
+	products := eigen.Columns(b.n, len(columns))
 	b.beliefs.multiply(products, columns, b.roots)
 	return products, nil
 }

@@ -85,7 +85,7 @@ func mirrored(n int, values []float64) (a [][]float64, exponent int) {
 		}
 	}
 	_, exponent = math.Frexp(largest)
-	a = columns(n, n)
+	a = Columns(n, n)
 	for i := range n {
 		for j := i; j < n; j++ {
 			v := math.Ldexp(values[i*n+j], -exponent)
@@ -168,7 +168,7 @@ type rotationChain struct {
 func (t *tridiagonal) eigenvectors(ctx context.Context) ([][]float64, error) {
 	const gathered = 1 << 16
 	n := len(t.diagonal)
-	strips := columns(n*stripColumns, (n+stripColumns-1)/stripColumns)
+	strips := Columns(n*stripColumns, (n+stripColumns-1)/stripColumns)
 	for i := range n {
 		strips[i/stripColumns][i*stripColumns+i%stripColumns] = 1
 	}
@@ -200,7 +200,7 @@ func (t *tridiagonal) eigenvectors(ctx context.Context) ([][]float64, error) {
 		return nil, err
 	}
 	apply()
-	x := columns(n, n)
+	x := Columns(n, n)
 	parallel.Ranges(n, rowsAtATime, func(from, to int) {
 		for at, rows := range strips {
 			for i := from; i < to; i++ {

@@ -14,7 +14,7 @@ import (
 
 // permuted returns columns with their rows in another order.
 func permuted(x [][]float64, order []int32) [][]float64 {
-	y := columns(len(order), len(x))
+	y := Columns(len(order), len(x))
 	for j, column := range x {
 		for at, i := range order {
 			y[j][at] = column[i]
@@ -79,7 +79,7 @@ func Filtered(ctx context.Context, m *Sparse, outside [][]float64, count int, rn
 			return Eigenpairs{}, err
 		}
 	}
-	result := Eigenpairs{Values: f.values[:count], Vectors: columns(n, count), Residuals: f.lengths[:count], Work: f.Work, Converged: f.converged == count}
+	result := Eigenpairs{Values: f.values[:count], Vectors: Columns(n, count), Residuals: f.lengths[:count], Work: f.Work, Converged: f.converged == count}
 	for j, v := range result.Vectors {
 		for at, i := range order {
 			v[i] = f.x[j][at]
@@ -274,7 +274,7 @@ func (f *filtered) step(x, y []float64, byProduct, byX, byY float64) {
 func (f *filtered) products(x, others [][]float64) [][]float64 {
 	f.Rounds++
 	f.Products += len(x)
-	y := columns(f.Rows(), len(x))
+	y := Columns(f.Rows(), len(x))
 	parallel.Ranges(len(x), together, func(from, to int) { f.setProducts(y[from:to], x[from:to]) })
 	if len(others) > 0 {
 		project(f.Rows(), y, others)

@@ -99,8 +99,8 @@ func newSearch(p *pencil, count int, options Options, rng *generator) *search {
 		s.Basis = basisSize(s.block)
 	}
 	s.Basis = min(max(s.Basis, 4*s.block), room)
-	s.residuals = columns(p.rows, s.block)
-	s.bx = columns(p.rows, s.block)
+	s.residuals = Columns(p.rows, s.block)
+	s.bx = Columns(p.rows, s.block)
 	return s
 }
 
@@ -191,7 +191,7 @@ func cloneColumns(x [][]float64) [][]float64 {
 // extendSymmetric appends columns to a symmetric matrix, and their mirror as rows.
 func extendSymmetric(m, last [][]float64) [][]float64 {
 	size, old := len(last), len(m)
-	grown := columns(size, size)
+	grown := Columns(size, size)
 	for i := range old {
 		copy(grown[i], m[i])
 	}
