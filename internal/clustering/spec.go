@@ -1,7 +1,3 @@
-// Package clustering holds what all algorithms share: the spec of a job, the Stepper interface that every algorithm
-// implements, the loop that runs methods and their restarts, and the result. The algorithms themselves are in the
-// packages below it, such as kmeans, kernelkmeans and spectral. None of them logs, reads a clock, or knows where rows
-// are stored.
 package clustering
 
 import (
