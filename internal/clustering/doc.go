@@ -7,8 +7,8 @@
 // names, often with the number of an equation, a figure or a section:
 //
 //   - Basu2002: S. Basu, A. Banerjee and R. J. Mooney, Semi-supervised clustering by seeding. ICML 2002.
-//   - Basu2003: S. Basu, M. Bilenko and R. J. Mooney, Comparing and unifying search-based and similarity-based approaches
-//     to semi-supervised clustering. ICML workshop, 2003.
+//   - Basu2003: S. Basu, M. Bilenko and R. J. Mooney, Comparing and unifying search-based and similarity-based
+//     approaches to semi-supervised clustering. ICML workshop, 2003.
 //   - Bilenko2004: M. Bilenko and S. Basu, A comparison of inference techniques for semi-supervised clustering with
 //     hidden Markov random fields. ICML workshop, 2004.
 //   - Dhillon2007: I. Dhillon, Y. Guan and B. Kulis, Weighted graph cuts without eigenvectors: a multilevel approach.

@@ -228,19 +228,9 @@ func (r *reduction) solveIteratively(
 		return Cuts{}, nil, err
 	}
 	if 1-lowest.Values[0] < roughly*roughly {
-		sharp, err := r.lowest(snapshot.Within(ctx, "sharp"), count+2, rng, Options{
-			Tolerance: minLambda / 10, MaxProducts: options.MaxProducts, Observe: before,
-		}, work)
-		if err != nil {
-			return Cuts{}, nil, err
-		}
-		for j, v := range sharp.Vectors {
-			if 1-sharp.Values[j] < minLambda && sharp.Residuals[j] < minLambda {
-				nearlyNull = append(nearlyNull, v)
-			}
-		}
-		if len(nearlyNull) > 0 {
-			return Cuts{}, nearlyNull, nil
+		nearlyNull, err = r.nearlyNull(ctx, count+2, rng, Options{MaxProducts: options.MaxProducts, Observe: before}, work)
+		if err != nil || len(nearlyNull) > 0 {
+			return Cuts{}, nearlyNull, err
 		}
 	}
 	approximation := &surrogate{r, lowest}
@@ -270,6 +260,18 @@ func (r *reduction) solveIteratively(
 	found.Converged = s.converged == count
 	found.Floor = r.costFloor(wanted.Cuts, lowest)
 	return found, nil, err
+}
+
+// nearlyNull returns those of the lowest eigenvectors of Lbar whose eigenvalues are as good as 0.
+func (r *reduction) nearlyNull(ctx context.Context, count int, rng *generator, options Options, work *Work) (null [][]float64, err error) {
+	options.Tolerance = minLambda / 10
+	sharp, err := r.lowest(snapshot.Within(ctx, "sharp"), count, rng, options, work)
+	for j, v := range sharp.Vectors {
+		if 1-sharp.Values[j] < minLambda && sharp.Residuals[j] < minLambda {
+			null = append(null, v)
+		}
+	}
+	return null, err
 }
 
 // pencil returns the problem B_S w = mu Lbar w.
