@@ -3,6 +3,7 @@ package clustering
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/snapshot"
@@ -98,9 +99,13 @@ func (a *attempt) record(result *Result, report Report) {
 	a.notices = result.Warnings
 }
 
-// better reports whether a beats b: by the lower value or, if the values are equal, by the lower restart number.
+// better reports whether a beats b: by the lower value or, if the values are equal, by the lower restart number. NaN is
+// worse than any number.
 func (a *attempt) better(b *attempt) bool {
-	return a.value < b.value || (a.value == b.value && a.restart < b.restart)
+	if math.IsNaN(a.value) != math.IsNaN(b.value) {
+		return math.IsNaN(b.value)
+	}
+	return a.value < b.value || (!(a.value > b.value) && a.restart < b.restart)
 }
 
 // Complete reports whether there are points and all of them have a label. A run that is canceled before its first

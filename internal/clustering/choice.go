@@ -18,7 +18,7 @@ const (
 
 // String returns the name of the space in the catalog, "" for 0.
 func (s Space) String() string {
-	return [...]string{"", "rows", "standardized", "neighbors", "standardized-neighbors", "graph", "levels", "mixture"}[s]
+	return text.Name(s, "", "rows", "standardized", "neighbors", "standardized-neighbors", "graph", "levels", "mixture")
 }
 
 // ConstraintUse is how a method uses constraints.
@@ -42,7 +42,7 @@ const (
 
 // String returns the name of the use in the catalog, "" for 0.
 func (u ConstraintUse) String() string {
-	return [...]string{"", "none", "soft", "hard", "metric", "cuts", "discriminant", "spread", "whitened"}[u]
+	return text.Name(u, "", "none", "soft", "hard", "metric", "cuts", "discriminant", "spread", "whitened")
 }
 
 // Method is one of the methods that auto chooses from: a space to cluster in, and how constraints are used.
@@ -138,4 +138,4 @@ const (
 )
 
 // String returns the name of the degree in the API, "" for 0.
-func (s Confidence) String() string { return [...]string{"", "unsure", "likely", "clear"}[s] }
+func (s Confidence) String() string { return text.Name(s, "", "unsure", "likely", "clear") }

@@ -66,8 +66,8 @@ func (l Labeling) Among(n int, kept []int32) Labeling {
 // LabelingsAmong applies Among to each of several labelings.
 func LabelingsAmong(n int, kept []int32, runs []Labeling) []Labeling {
 	all := make([]Labeling, len(runs))
-	for at, run := range runs {
-		all[at] = run.Among(n, kept)
+	for i, run := range runs {
+		all[i] = run.Among(n, kept)
 	}
 	return all
 }

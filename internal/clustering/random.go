@@ -86,8 +86,8 @@ func SomePairs(n, most int) iter.Seq2[int, int] {
 			if 2*step == n {
 				places = step // the other half of the circle yields the same pairs
 			}
-			for at := range places {
-				if !yield(at, (at+step)%n) {
+			for i := range places {
+				if !yield(i, (i+step)%n) {
 					return
 				}
 			}

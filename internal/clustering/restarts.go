@@ -104,11 +104,11 @@ type running struct {
 func newSchedule(setups []Setup, observers []Observer) *schedule {
 	s := &schedule{server: setups[0]}
 	total, mu := 0, &sync.Mutex{}
-	for at, f := range setups {
+	for i, f := range setups {
 		restarts := f.Runs().Restarts
 		s.jobs = append(s.jobs, &jobRuns{
-			name: strconv.Itoa(at), setup: f, total: restarts, runs: make([]*Labeling, restarts),
-			observer: newOrderedObserver(observers[at], restarts, mu),
+			name: strconv.Itoa(i), setup: f, total: restarts, runs: make([]*Labeling, restarts),
+			observer: newOrderedObserver(observers[i], restarts, mu),
 		})
 		total += restarts
 	}
@@ -120,9 +120,9 @@ func newSchedule(setups []Setup, observers []Observer) *schedule {
 // run runs all restarts. If the context ends first, it stops them and keeps the best results so far.
 func (s *schedule) run(ctx context.Context) error {
 	defer func() {
-		for at := range s.lanes {
-			if s.lanes[at].job != nil {
-				s.lanes[at].stop()
+		for i := range s.lanes {
+			if s.lanes[i].job != nil {
+				s.lanes[i].stop()
 			}
 		}
 	}()
@@ -153,8 +153,8 @@ func (s *schedule) run(ctx context.Context) error {
 // pending returns the pending requests of the lowest kind.
 func (s *schedule) pending() []LaneRequest {
 	var requests []LaneRequest
-	for at := range s.lanes {
-		request := s.lanes[at].request
+	for i := range s.lanes {
+		request := s.lanes[i].request
 		if request == nil {
 			continue
 		}
@@ -162,7 +162,7 @@ func (s *schedule) pending() []LaneRequest {
 			requests = requests[:0]
 		}
 		if len(requests) == 0 || request.Kind() == requests[0].Kind() {
-			requests = append(requests, LaneRequest{at, request})
+			requests = append(requests, LaneRequest{i, request})
 		}
 	}
 	return requests
@@ -170,15 +170,15 @@ func (s *schedule) pending() []LaneRequest {
 
 // begin starts the next restarts in the free lanes.
 func (s *schedule) begin(ctx context.Context) {
-	for at := range s.lanes {
+	for i := range s.lanes {
 		for s.next < len(s.jobs) && s.jobs[s.next].next == s.jobs[s.next].total {
 			s.next++
 		}
 		if s.next == len(s.jobs) || ctx.Err() != nil {
 			return
 		}
-		if s.lanes[at].job == nil {
-			s.lanes[at].begin(ctx, s.jobs[s.next])
+		if s.lanes[i].job == nil {
+			s.lanes[i].begin(ctx, s.jobs[s.next])
 		}
 	}
 }
@@ -209,8 +209,8 @@ func (s *schedule) advance() error {
 // end compares the restarts that have ended with the best so far and frees their lanes. It reports whether it freed
 // any.
 func (s *schedule) end(ctx context.Context) (freed bool, err error) {
-	for at := range s.lanes {
-		lane := &s.lanes[at]
+	for i := range s.lanes {
+		lane := &s.lanes[i]
 		if lane.job == nil || !lane.ended {
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/numeric/neighbor"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // Result is the outcome of a run.
@@ -176,7 +177,7 @@ const (
 
 // String returns the name of the rule, "" for 0.
 func (r CutRule) String() string {
-	return [...]string{"", "unconstrained", "pencil", "completion", "paper", "strict"}[r]
+	return text.Name(r, "", "unconstrained", "pencil", "completion", "paper", "strict")
 }
 
 // CutCandidate is a rule with its parameters, and how well it did on held-out constraints.

@@ -193,9 +193,9 @@ func (e *Embedding) row(i int32) []float64 { return e.Values[int(i)*e.Columns:][
 // more than the others.
 func IdealScores(k int) []float64 {
 	scores := make([]float64, k*k)
-	for at := range scores {
-		if scores[at] = -1 / float64(k); at%(k+1) == 0 {
-			scores[at]++
+	for i := range scores {
+		if scores[i] = -1 / float64(k); i%(k+1) == 0 {
+			scores[i]++
 		}
 	}
 	return scores

@@ -55,15 +55,15 @@ var errNoAnswer = errors.New("clustering: no restart has an answer")
 // time. If one job fails, RunAll fails.
 func RunAll(ctx context.Context, jobs []Job, observer func(job int) Observer) ([]*Result, error) {
 	setups, observers := make([]Setup, len(jobs)), make([]Observer, len(jobs))
-	for at, j := range jobs {
-		o := observer(at)
-		observers[at] = o
+	for i, j := range jobs {
+		o := observer(i)
+		observers[i] = o
 		for _, notice := range j.Notices() {
 			o.Observe(notice)
 		}
 		o.Observe(PhaseInitialize)
 		var err error
-		if setups[at], err = j.Begin(snapshot.Within(ctx, strconv.Itoa(at)), o); err != nil {
+		if setups[i], err = j.Begin(snapshot.Within(ctx, strconv.Itoa(i)), o); err != nil {
 			return nil, err
 		}
 	}
@@ -75,22 +75,22 @@ func RunAll(ctx context.Context, jobs []Job, observer func(job int) Observer) ([
 		return nil, err
 	}
 	results := make([]*Result, len(jobs))
-	for at, j := range s.jobs {
+	for i, j := range s.jobs {
 		if j.best == nil {
 			return nil, cmp.Or(ctx.Err(), errNoAnswer)
 		}
-		results[at] = j.best.result
+		results[i] = j.best.result
 		if j.setup.Runs().Keep {
 			for _, run := range j.runs {
 				if run != nil {
-					results[at].Runs = append(results[at].Runs, *run)
+					results[i].Runs = append(results[i].Runs, *run)
 				}
 			}
 		}
-		fill(ctx, j.setup, results[at])
-		for _, notice := range AnswerNotices(results[at]) {
-			results[at].Warnings = append(results[at].Warnings, notice)
-			observers[at].Observe(notice)
+		fill(ctx, j.setup, results[i])
+		for _, notice := range AnswerNotices(results[i]) {
+			results[i].Warnings = append(results[i].Warnings, notice)
+			observers[i].Observe(notice)
 		}
 	}
 	return results, nil

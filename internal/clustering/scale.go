@@ -21,7 +21,7 @@ const (
 
 // String returns the name of the scale in the catalog, "" for ScaleDefault.
 func (s Scale) String() string {
-	return [...]string{"", "auto", "zscore", "none", "minmax", "robust"}[s]
+	return text.Name(s, "", "auto", "zscore", "none", "minmax", "robust")
 }
 
 // rules holds how the units of each scale are computed.

@@ -1,7 +1,3 @@
-// Package clustering holds what all algorithms share: the spec of a job, the Stepper interface that every algorithm
-// implements, the loop that runs methods and their restarts, and the result. The algorithms themselves are in the
-// packages below it, such as kmeans, kernelkmeans and spectral. None of them logs, reads a clock, or knows where rows
-// are stored.
 package clustering
 
 import (
@@ -10,6 +6,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/numeric/neighbor"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // Spec is what the user asks for. Together with the data set it determines the answer to the last bit.
@@ -125,7 +122,7 @@ const (
 
 // String returns the name of the start in the catalog, "" for StartDefault.
 func (s Start) String() string {
-	return [...]string{"", "farthest-first", "random", "kmeans++", "labels", "seeds", "neighborhoods", "weighted-farthest-first", "centroids", "spectral", "multilevel"}[s]
+	return text.Name(s, "", "farthest-first", "random", "kmeans++", "labels", "seeds", "neighborhoods", "weighted-farthest-first", "centroids", "spectral", "multilevel")
 }
 
 // Field returns the path of an algorithm's option in the API, such as "spec.cop_kmeans.max_restarts".

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/snapshot"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // Report describes what one step did.
@@ -56,7 +57,7 @@ const (
 )
 
 func (r StopReason) String() string {
-	return [...]string{"", "CONVERGED", "MAX_ITERATIONS", "TOLERANCE", "RISE", "CYCLE", "CANCELLED", "MAX_PRODUCTS"}[r]
+	return text.Name(r, "", "CONVERGED", "MAX_ITERATIONS", "TOLERANCE", "RISE", "CYCLE", "CANCELLED", "MAX_PRODUCTS")
 }
 
 // HistoryEntry records an accepted step of a run or, as iteration 0 of kernel k-means, its initial labels.

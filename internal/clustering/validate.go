@@ -70,15 +70,15 @@ func validateStart(rows int, spec Spec) error {
 // validateSeeds checks that seeds name rows and clusters that exist, and do not contradict each other.
 func validateSeeds(rows int, spec Spec) error {
 	certain := map[int32]int32{} // the label of each seeded point; -1 if its seeds have probabilities
-	for at, s := range spec.Seeds {
+	for i, s := range spec.Seeds {
 		if s.Index < 0 || int(s.Index) >= rows {
-			return fault.Invalid("INDEX_OUT_OF_RANGE", "seed %d names point %d, outside 0..%d", at, s.Index, rows-1).OnField("spec.supervision.seeds")
+			return fault.Invalid("INDEX_OUT_OF_RANGE", "seed %d names point %d, outside 0..%d", i, s.Index, rows-1).OnField("spec.supervision.seeds")
 		}
 		if s.Label < 0 || int(s.Label) >= spec.K {
-			return fault.Invalid("BAD_SEED_LABEL", "seed %d gives point %d the label %d; labels are 0..%d", at, s.Index, s.Label, spec.K-1).OnField("spec.supervision.seeds")
+			return fault.Invalid("BAD_SEED_LABEL", "seed %d gives point %d the label %d; labels are 0..%d", i, s.Index, s.Label, spec.K-1).OnField("spec.supervision.seeds")
 		}
 		if !(s.Probability >= 0 && s.Probability <= 1) {
-			return fault.Invalid("BAD_PROBABILITY", "seed %d gives point %d the label %d with probability %v; it must be above 0 and at most 1", at, s.Index, s.Label, s.Probability).OnField("spec.supervision.seeds")
+			return fault.Invalid("BAD_PROBABILITY", "seed %d gives point %d the label %d with probability %v; it must be above 0 and at most 1", i, s.Index, s.Label, s.Probability).OnField("spec.supervision.seeds")
 		}
 		label := s.Label
 		if s.Probability != 0 {

@@ -41,7 +41,7 @@ func ascend(ctx context.Context, g *graph, prefer []int32, gap float64) (*ascent
 		a.higher[i] = g.start[i+1] - g.start[i] - a.lower[i]
 		a.share[i] = 1 / float64(max(a.lower[i], a.higher[i], 1))
 	}
-	judged := a.bound
+	boundAtLastCheck := a.bound
 	for a.rounds == 0 || !a.solved() && a.rounds < maxRounds {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -56,10 +56,10 @@ func ascend(ctx context.Context, g *graph, prefer []int32, gap float64) (*ascent
 			}
 		}
 		if a.rounds%roundsPerCheck == 0 {
-			if a.bound-judged < minGain*(a.energy-a.bound) {
+			if a.bound-boundAtLastCheck < minGain*(a.energy-a.bound) {
 				break
 			}
-			judged = a.bound
+			boundAtLastCheck = a.bound
 		}
 	}
 	return a, nil

@@ -73,8 +73,8 @@ func (c *blockCholesky) joins(i int32, below []int32) bool {
 }
 
 func (c *blockCholesky) clear() {
-	for at := range c.panels {
-		clear(c.panels[at].entry)
+	for i := range c.panels {
+		clear(c.panels[i].entry)
 	}
 }
 
@@ -108,17 +108,17 @@ func (c *blockCholesky) block(i, j int32) (entry []float64, stride int, transpos
 
 // factor replaces the matrix by its lower triangular factor.
 func (c *blockCholesky) factor(ctx context.Context) error {
-	for at := range c.panels {
-		p := &c.panels[at]
+	for i := range c.panels {
+		p := &c.panels[i]
 		for col := range p.cols {
 			p.given[col] = p.entry[col*p.cols+col]
 		}
 	}
-	for at := range c.panels {
+	for i := range c.panels {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		p := &c.panels[at]
+		p := &c.panels[i]
 		p.factor()
 		c.update(p)
 	}

@@ -18,6 +18,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // Pair is one constraint. A must-link costs Cost if the labels of its points differ, a cannot-link if they are equal.
@@ -40,7 +42,7 @@ const (
 )
 
 func (e Engine) String() string {
-	return [...]string{"unknown", "icm", "bp", "lp", "exact"}[e]
+	return text.Name(e, "unknown", "icm", "bp", "lp", "exact")
 }
 
 // limits bounds the work of the engines. They count operations rather than time, so that the answer does not depend on
@@ -157,8 +159,8 @@ func (e *Energy) Solve(ctx context.Context, engine Engine, unary []float64, curr
 		e.components = split(wholeGraph(&e.terms))
 	} else {
 		for _, g := range e.components {
-			for at, point := range g.points {
-				copy(g.row(int32(at)), e.unary[int(point)*e.k:])
+			for i, point := range g.points {
+				copy(g.row(int32(i)), e.unary[int(point)*e.k:])
 			}
 		}
 	}
@@ -177,8 +179,8 @@ func (e *Energy) Solve(ctx context.Context, engine Engine, unary []float64, curr
 		if err != nil {
 			return Result{}, err
 		}
-		for at, point := range g.points {
-			s.result.Labels[point] = labels[at]
+		for i, point := range g.points {
+			s.result.Labels[point] = labels[i]
 		}
 	}
 	s.result.Energy = e.of(s.result.Labels)

@@ -128,8 +128,8 @@ func (x *relaxation) value(y []float64) float64 {
 	for v, cost := range x.cost {
 		total += float64(cost * y[v])
 	}
-	for at := range x.terms {
-		t := &x.terms[at]
+	for i := range x.terms {
+		t := &x.terms[i]
 		total += float64(t.weight * max(0, t.part(y)))
 	}
 	return total
@@ -138,10 +138,10 @@ func (x *relaxation) value(y []float64) float64 {
 // reducedCosts computes the costs with the multipliers added: cost + A' multiplier.
 func (x *relaxation) reducedCosts(multiplier, reduced []float64) {
 	copy(reduced, x.cost)
-	for at := range x.terms {
-		t := &x.terms[at]
-		reduced[t.a] += multiplier[at]
-		reduced[t.b] += float64(t.sign * multiplier[at])
+	for i := range x.terms {
+		t := &x.terms[i]
+		reduced[t.a] += multiplier[i]
+		reduced[t.b] += float64(t.sign * multiplier[i])
 	}
 }
 

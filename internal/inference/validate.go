@@ -34,21 +34,21 @@ func check(engine Engine, p *terms, current []int32) error {
 // checkCosts returns an error unless all costs, and their sum, are finite and pairs join two different points.
 func checkCosts(p *terms) error {
 	total := 0.0
-	for at, cost := range p.unary {
+	for i, cost := range p.unary {
 		if math.IsNaN(cost) || math.IsInf(cost, 0) {
-			return fault.Invalid("BAD_COST", "the cost of label %[3]d for point %[1]d is %[2]g; costs must be finite", at/p.k, cost, at%p.k)
+			return fault.Invalid("BAD_COST", "the cost of label %[3]d for point %[1]d is %[2]g; costs must be finite", i/p.k, cost, i%p.k)
 		}
 		total += math.Abs(cost)
 	}
-	for at, pair := range p.pairs {
+	for i, pair := range p.pairs {
 		switch {
 		case pair.I < 0 || int(pair.I) >= p.points() || pair.J < 0 || int(pair.J) >= p.points():
 			return fault.Invalid("POINT_OUT_OF_RANGE", "pair %d (%d,%d) has a point outside 0..%d",
-				at, pair.I, pair.J, p.points()-1)
+				i, pair.I, pair.J, p.points()-1)
 		case pair.I == pair.J:
-			return fault.Invalid("SELF_PAIR", "pair %d joins point %d with itself; leave it out", at, pair.I)
+			return fault.Invalid("SELF_PAIR", "pair %d joins point %d with itself; leave it out", i, pair.I)
 		case !(pair.Cost >= 0) || math.IsInf(pair.Cost, 0):
-			return fault.Invalid("BAD_COST", "pair %d (%d,%d) costs %g; costs of pairs must be finite and at least 0", at, pair.I, pair.J, pair.Cost)
+			return fault.Invalid("BAD_COST", "pair %d (%d,%d) costs %g; costs of pairs must be finite and at least 0", i, pair.I, pair.J, pair.Cost)
 		}
 		total += pair.Cost
 	}

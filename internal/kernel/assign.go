@@ -20,7 +20,9 @@ func (s *Shard) Assign(ctx context.Context, numbers []int, step uint64, stats []
 		return nil, err
 	}
 	if s.source.graph != nil {
-		s.terms[0].sortBySquare()
+		for i := range stats {
+			s.terms[i].sortBySquare()
+		}
 	}
 	s.activeStats = stats
 	err = s.parallel(ctx, len(tiles), s.assignTile)
@@ -42,9 +44,9 @@ func (s *Shard) assignOne(t *tile) error {
 	}
 	w := s.workspaces.borrow()
 	t.moves = t.moves[:0]
-	for asked := range s.activeStats {
-		w.assignment = s.assignment(t, s.activeStats[asked].Lane)
-		w.terms = &s.terms[asked]
+	for i := range s.activeStats {
+		w.assignment = s.assignment(t, s.activeStats[i].Lane)
+		w.terms = &s.terms[i]
 		t.moves = t.sums.assign(t.moves, w)
 	}
 	s.workspaces.GiveBack(w)
@@ -74,8 +76,8 @@ func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, stats 
 		for len(w.farthest) < len(stats) {
 			w.farthest = append(w.farthest, labeling.Candidate{})
 		}
-		for asked := range stats {
-			w.farthest[asked] = s.farthestInTile(w.farthest[asked], tiles[at], &stats[asked], &s.terms[asked])
+		for i := range stats {
+			w.farthest[i] = s.farthestInTile(w.farthest[i], tiles[at], &stats[i], &s.terms[i])
 		}
 		s.workspaces.GiveBack(w)
 		return nil
@@ -85,8 +87,8 @@ func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, stats 
 	}
 	best := make([]labeling.Candidate, len(stats))
 	for _, w := range s.workspaces.Idle {
-		for asked := range min(len(best), len(w.farthest)) {
-			best[asked] = best[asked].Farther(w.farthest[asked])
+		for i := range min(len(best), len(w.farthest)) {
+			best[i] = best[i].Farther(w.farthest[i])
 		}
 	}
 	return best, nil
@@ -95,9 +97,9 @@ func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, stats 
 // farthestInTile returns the farther of best and the point of a tile with the largest a_i d_ic, among clusters of at
 // least two points.
 func (s *Shard) farthestInTile(best labeling.Candidate, t *tile, stats *ClusterStats, terms *clusterTerms) labeling.Candidate {
-	asked := s.assignment(t, stats.Lane)
-	for r, a := range asked.weights {
-		c := asked.own(r)
+	rows := s.assignment(t, stats.Lane)
+	for r, a := range rows.weights {
+		c := rows.own(r)
 		if c < 0 || stats.Count[c] < 2 {
 			continue
 		}
@@ -145,14 +147,14 @@ func (s *Shard) ready(numbers []int, step uint64, stats []ClusterStats) ([]*tile
 		}
 	}
 	k := s.operands.K
-	for at, lane := range stats {
+	for i, lane := range stats {
 		if lane.Lane < 0 || lane.Lane >= s.operands.lanes() || len(lane.Weight) != k || len(lane.SelfAffinity) != k || len(lane.Count) != k {
 			return nil, ErrNotReady
 		}
-		if at == len(s.terms) {
+		if i == len(s.terms) {
 			s.terms = append(s.terms, clusterTerms{})
 		}
-		s.terms[at].set(lane)
+		s.terms[i].set(lane)
 	}
 	return tiles, nil
 }
@@ -166,8 +168,8 @@ func (s *Shard) Fits(ctx context.Context, numbers []int, step uint64, stats []Cl
 	}
 	s.workspaces.reset(s.operands.clusters())
 	if s.source.graph != nil {
-		for asked := range stats {
-			s.terms[asked].sortBySquare()
+		for i := range stats {
+			s.terms[i].sortBySquare()
 		}
 	}
 	return s.listsPerRow(ctx, numbers, 2*len(stats), func(t *tile, list int, dst []float64) error {
@@ -225,10 +227,10 @@ func (s *graphSums) otherParts(dst []float64, w *workspace) {
 		if own >= 0 {
 			w.place[own] = 1
 		}
-		for at := range row {
-			c := row[at].cluster
+		for i := range row {
+			c := row[i].cluster
 			if c != own {
-				least = min(least, a.part(r, c, row[at].sum))
+				least = min(least, a.part(r, c, row[i].sum))
 			}
 			w.place[c] = 1
 		}
@@ -236,8 +238,8 @@ func (s *graphSums) otherParts(dst []float64, w *workspace) {
 		if own >= 0 {
 			w.place[own] = 0
 		}
-		for at := range row {
-			w.place[row[at].cluster] = 0
+		for i := range row {
+			w.place[row[i].cluster] = 0
 		}
 	}
 }

@@ -1,11 +1,13 @@
 package kernel
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 )
 
 // Bounds holds upper bounds of magnitudes in the base matrix. They depend only on the data and the kernel, never on
@@ -54,7 +56,7 @@ func (s *Source) pointsBound() (Bounds, error) {
 			largest *= heaviest * heaviest
 		}
 		if !(largest <= math.MaxFloat32) {
-			return Bounds{}, outOfRange(0, 0, largest)
+			return Bounds{}, beyondFloat32(choose.Largest(s.points.norms), fmt.Sprintf("may have kernel values as large as %g", largest))
 		}
 		return Bounds{RowSum: largest * float64(s.spec.Rows), Entry: largest}, nil
 	}
@@ -112,7 +114,14 @@ func graphBound(spec MatrixSpec, g *dataset.Graph) Bounds {
 	return bound
 }
 
+// outOfRange returns the fault of an entry that float32 does not hold.
 func outOfRange(i, j int, v float64) error {
-	return fault.Invalid("OUT_OF_FLOAT32_RANGE",
-		"the kernel value of rows %d and %d is %g, beyond what float32 holds (%g); scale the data or choose another kernel", i, j, v, math.MaxFloat32)
+	if i == j {
+		return beyondFloat32(i, fmt.Sprintf("has the kernel value %g with itself", v))
+	}
+	return beyondFloat32(i, fmt.Sprintf("has the kernel value %g with row %d", v, j))
+}
+
+func beyondFloat32(row int, what string) error {
+	return fault.InRow(row, "OUT_OF_FLOAT32_RANGE", " %s, beyond what float32 holds (%g); scale the data or choose another kernel", what, math.MaxFloat32)
 }

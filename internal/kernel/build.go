@@ -48,7 +48,7 @@ func (s *Shard) buildFromPoints(ctx context.Context, numbers []int) (map[int]*de
 // storedTile returns the tile with the given number, or nil unless this shard has stored its entries.
 func (s *Shard) storedTile(number int) *denseTile {
 	if t := s.tiles[number]; t != nil {
-		if dense, is := t.base.(*denseTile); is && dense.stored() {
+		if dense, ok := t.base.(*denseTile); ok && dense.stored() {
 			return dense
 		}
 	}
@@ -67,8 +67,8 @@ func (s *Source) build(b buildBlock) error {
 	var columns [columnsPerFill]int32
 	for from := b.columns.From; from < b.columns.To; from += columnsPerFill {
 		some := columns[:min(columnsPerFill, b.columns.To-from)]
-		for at := range some {
-			some[at] = int32(from + at)
+		for i := range some {
+			some[i] = int32(from + i)
 		}
 		var out []float32
 		if b.tile.half == nil {
@@ -141,7 +141,7 @@ func (s *Source) buildFromRows(ctx context.Context, number int) (*denseTile, err
 		return nil, err
 	}
 	if len(given) != t.height*t.n {
-		return nil, fmt.Errorf("kernel: got %d values for %d rows of %d", len(given), t.height, t.n)
+		return nil, fmt.Errorf("kernel: %d rows of the matrix have %d values, want %d", t.height, len(given), t.height*t.n)
 	}
 	values, column := make([]float64, t.height), make([]float32, t.stride)
 	for j := range t.n {
@@ -207,9 +207,9 @@ func (m *entryMaker) fill(row int, columns []int32, out []float32) error {
 	} else {
 		m.multiply(row/m.rows.lanes, columns)
 	}
-	for at, j := range columns {
-		column := out[at*m.stride : (at+1)*m.stride]
-		if err := m.finish(column, row, int(j), m.products[at*m.height:(at+1)*m.height]); err != nil {
+	for i, j := range columns {
+		column := out[i*m.stride : (i+1)*m.stride]
+		if err := m.finish(column, row, int(j), m.products[i*m.height:(i+1)*m.height]); err != nil {
 			return err
 		}
 		m.source.roundHalf(column[row:], &m.half)

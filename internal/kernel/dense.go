@@ -180,8 +180,8 @@ func (t *denseTile) locate(columns []int32, w *window) (view, error) {
 	}
 	w.values = parallel.Resized(w.values, len(columns)*height)
 	if t.half != nil {
-		for at, j := range columns {
-			s.routines.fromHalf(w.values[at*height:(at+1)*height], t.half[int(j)*height:][:height], float32(s.spec.HalfScale))
+		for i, j := range columns {
+			s.routines.fromHalf(w.values[i*height:(i+1)*height], t.half[int(j)*height:][:height], float32(s.spec.HalfScale))
 		}
 		return view{values: w.values, pitch: height}, nil
 	}
@@ -209,15 +209,15 @@ func (t *denseTile) chunking(p *plan) chunking {
 // apply updates the sums as the plan prescribes. The plan's layout for this tile must have been computed before.
 func (t *denseTile) apply(sums []float64, p *plan, w *window) error {
 	l := &p.layouts[t.chunking(p)] // computed before the threads started
-	for at, b := range l.blocks {
+	for i, b := range l.blocks {
 		columns := p.columns[b.firstColumn:b.endColumn]
 		v, err := t.locate(columns, w)
 		if err != nil {
 			return err
 		}
 		var next []int32
-		if at+1 < len(l.blocks) && t.entries != nil {
-			next = p.columns[l.blocks[at+1].firstColumn:l.blocks[at+1].endColumn]
+		if i+1 < len(l.blocks) && t.entries != nil {
+			next = p.columns[l.blocks[i+1].firstColumn:l.blocks[i+1].endColumn]
 		}
 		t.applyRuns(sums, l, b, v, next, &w.pass)
 	}

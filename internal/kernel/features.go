@@ -38,23 +38,23 @@ func (f *FeatureSpec) Check() error {
 	m := len(f.Landmarks)
 	switch {
 	case !f.Matrix.Function.OfPoints() || f.Matrix.Scale != nil || f.Matrix.ZeroDiagonal || f.Matrix.HalfScale != 0:
-		return fmt.Errorf("kernel: features of the matrix %v, which is not a plain one of points", f.Matrix.Function)
+		return fmt.Errorf("kernel: features need a matrix of points without scale, rounding or changes of the diagonal, not this one (%v)", f.Matrix.Function)
 	case m < 1 || m > f.Matrix.Rows || f.Rank < 1 || f.Rank > m || len(f.Projection)/m != f.Rank || len(f.Projection)%m != 0:
-		return fmt.Errorf("kernel: %d values that make %d features of %d landmarks among %d points", len(f.Projection), f.Rank, m, f.Matrix.Rows)
+		return fmt.Errorf("kernel: %d features of %d landmarks among %d points cannot have a projection of %d values", f.Rank, m, f.Matrix.Rows, len(f.Projection))
 	}
 	if p := f.Points; p != nil && (p.N != m || p.D != f.Matrix.Columns) {
-		return fmt.Errorf("kernel: %d x %d values of %d landmarks with %d columns", p.N, p.D, m, f.Matrix.Columns)
+		return fmt.Errorf("kernel: the landmarks are %d x %d values, want %d x %d", p.N, p.D, m, f.Matrix.Columns)
 	}
 	last := int32(-1)
 	for _, l := range f.Landmarks {
 		if l <= last || int(l) >= f.Matrix.Rows {
-			return fmt.Errorf("kernel: landmark %d after %d among %d points", l, last, f.Matrix.Rows)
+			return fmt.Errorf("kernel: landmark %d after %d is out of order or out of range [0, %d)", l, last, f.Matrix.Rows)
 		}
 		last = l
 	}
 	for _, v := range f.Projection {
 		if !(math.Abs(v) <= maxFeature) {
-			return fmt.Errorf("kernel: the value %v of a projection", v)
+			return fmt.Errorf("kernel: a value of the projection is %v, want at most %g", v, maxFeature)
 		}
 	}
 	return nil
@@ -64,8 +64,8 @@ func (f *FeatureSpec) Check() error {
 // a column of |P|, plus a little for rounding.
 func (f *FeatureSpec) Bounds(entry float64) []float64 {
 	bounds := make([]float64, f.Rank)
-	for at, v := range f.Projection {
-		bounds[at%f.Rank] += math.Abs(v)
+	for i, v := range f.Projection {
+		bounds[i%f.Rank] += math.Abs(v)
 	}
 	for c := range bounds {
 		bounds[c] *= entry * 1.001
@@ -85,21 +85,21 @@ type Features struct {
 // to the number of a row to get its place in Compute. The spec must have the landmarks.
 func NewFeaturesOf(spec *FeatureSpec, points *dataset.Points, rows partition.Range) (f *Features, shift int, err error) {
 	if spec.Points == nil || points.N != rows.Len() || points.D != spec.Matrix.Columns {
-		return nil, 0, fmt.Errorf("kernel: %d x %d points for features of %d rows of %d columns", points.N, points.D, rows.Len(), spec.Matrix.Columns)
+		return nil, 0, fmt.Errorf("kernel: the points are %d x %d values, want %d x %d and a spec with landmarks", points.N, points.D, rows.Len(), spec.Matrix.Columns)
 	}
 	// Each point is there once, and in order, so that entries of a landmark with itself remain on the diagonal.
 	before, _ := slices.BinarySearch(spec.Landmarks, int32(rows.From))
 	after, _ := slices.BinarySearch(spec.Landmarks, int32(rows.To))
 	own, d := *spec, points.D
 	own.Landmarks = make([]int32, len(spec.Landmarks))
-	for at, l := range spec.Landmarks {
+	for i, l := range spec.Landmarks {
 		switch {
-		case at < before:
-			own.Landmarks[at] = int32(at)
-		case at < after:
-			own.Landmarks[at] = int32(before + int(l) - rows.From)
+		case i < before:
+			own.Landmarks[i] = int32(i)
+		case i < after:
+			own.Landmarks[i] = int32(before + int(l) - rows.From)
 		default:
-			own.Landmarks[at] = int32(at - after + before + rows.Len())
+			own.Landmarks[i] = int32(i - after + before + rows.Len())
 		}
 	}
 	values := slices.Concat(spec.Points.Values[:before*d], points.Values, spec.Points.Values[after*d:])
@@ -135,13 +135,13 @@ func NewFeatures(spec *FeatureSpec, data dataset.Dataset) (*Features, error) {
 func (f *Features) makeBundles() {
 	limit, rank := f.source.routines.productVectors, f.spec.Rank
 	f.bundles = make([]bundle, (rank+limit-1)/limit)
-	for at := range f.bundles {
-		first, end := at*rank/len(f.bundles), (at+1)*rank/len(f.bundles)
+	for i := range f.bundles {
+		first, end := i*rank/len(f.bundles), (i+1)*rank/len(f.bundles)
 		b := bundle{first: first, count: end - first, width: end - first}
 		for j := range f.spec.Landmarks {
 			b.values = append(b.values, f.spec.Projection[j*rank+first:j*rank+end]...)
 		}
-		f.bundles[at] = b
+		f.bundles[i] = b
 	}
 }
 
@@ -152,7 +152,7 @@ const FeatureRows = 256
 // Compute computes the features of at most FeatureRows rows: feature c of row r is dst[c*FeatureRows+r].
 func (f *Features) Compute(dst []float64, rows partition.Range) error {
 	if rows.From < 0 || rows.To > f.source.Rows() || rows.Len() > FeatureRows || len(dst) < f.spec.Rank*FeatureRows {
-		return fmt.Errorf("kernel: features of rows %d to %d of %d in %d values", rows.From, rows.To, f.source.Rows(), len(dst))
+		return fmt.Errorf("kernel: rows [%d, %d) are out of range [0, %d), more than %d, or too many for %d values", rows.From, rows.To, f.source.Rows(), FeatureRows, len(dst))
 	}
 	w := f.source.borrowWindow()
 	defer f.source.returnWindow(w)
@@ -198,8 +198,8 @@ func Square(spec MatrixSpec, points dataset.Dataset) ([]float64, error) {
 		if err != nil {
 			return nil, err
 		}
-		for at := range rows.Len() {
-			for _, entry := range v.values[v.begin(at):][:n] {
+		for i := range rows.Len() {
+			for _, entry := range v.values[v.begin(i):][:n] {
 				values = append(values, float64(entry))
 			}
 		}

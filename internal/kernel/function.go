@@ -17,6 +17,7 @@ import (
 	"math"
 
 	"github.com/cleave-project/cleave/internal/numeric/elementary"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // This file contains everything the package knows about individual kernel functions. The catalog has the rest:
@@ -52,11 +53,7 @@ func FunctionNamed(name string) Function {
 
 // String returns the function's name in the catalog, or "" for an unknown function.
 func (f Function) String() string {
-	names := [...]string{"", "linear", "gaussian", "laplacian", "polynomial", "sigmoid", "cosine", "given", "adjacency"}
-	if int(f) >= len(names) {
-		return ""
-	}
-	return names[f]
+	return text.Name(f, "", "linear", "gaussian", "laplacian", "polynomial", "sigmoid", "cosine", "given", "adjacency")
 }
 
 // directional reports whether the function compares directions, which a row of zeros does not have.

@@ -22,20 +22,20 @@ func (s *Shard) Gains(ctx context.Context, numbers []int, step uint64, stats []C
 	}
 	s.workspaces.reset(s.operands.clusters())
 	terms := make([]gainTerms, len(stats))
-	for at := range stats {
-		terms[at].set(stats[at])
+	for i := range stats {
+		terms[i].set(stats[i])
 	}
-	return s.listsPerRow(ctx, numbers, len(stats), func(t *tile, asked int, dst []float64) error {
+	return s.listsPerRow(ctx, numbers, len(stats), func(t *tile, i int, dst []float64) error {
 		if err := s.loadDiagonal(t); err != nil {
 			return err
 		}
 		w := s.workspaces.borrow()
-		w.assignment = s.assignment(t, stats[asked].Lane)
+		w.assignment = s.assignment(t, stats[i].Lane)
 		dst = dst[:t.rows.Len()]
-		t.sums.joining(dst, &terms[asked], w)
-		own := t.own[stats[asked].Lane*t.rows.Len():]
+		t.sums.joining(dst, &terms[i], w)
+		own := t.own[stats[i].Lane*t.rows.Len():]
 		for r := range dst {
-			dst[r] -= terms[asked].leaving(w.own(r), own[r], t.diagonal[r], w.weights[r])
+			dst[r] -= terms[i].leaving(w.own(r), own[r], t.diagonal[r], w.weights[r])
 		}
 		s.workspaces.GiveBack(w)
 		return nil
@@ -115,10 +115,10 @@ func (s *graphSums) joining(dst []float64, terms *gainTerms, w *workspace) {
 	for r := range dst {
 		own, weight, diagonal := a.own(r), a.weights[r], a.diagonal[r]
 		best, row := math.Inf(-1), s.row(r)
-		for at := range row {
-			c := row[at].cluster
+		for i := range row {
+			c := row[i].cluster
 			if c != own {
-				best = max(best, terms.Joining(c, row[at].sum, diagonal, weight))
+				best = max(best, terms.Joining(c, row[i].sum, diagonal, weight))
 			}
 			w.place[c] = 1
 		}
@@ -136,8 +136,8 @@ func (s *graphSums) joining(dst []float64, terms *gainTerms, w *workspace) {
 		if own >= 0 {
 			w.place[own] = 0
 		}
-		for at := range row {
-			w.place[row[at].cluster] = 0
+		for i := range row {
+			w.place[row[i].cluster] = 0
 		}
 		dst[r] = best
 	}

@@ -82,9 +82,9 @@ func (t *graphTile) addColumns(dst []float64, columns []int32) error {
 func (t *graphTile) degrees(dst []float64) error {
 	for r := range t.rows.Len() {
 		neighbors, weights := t.row(t.rows.From + r)
-		for at, w := range weights {
+		for i, w := range weights {
 			if w < 0 {
-				return negativeAffinity(t.rows.From+r, int(neighbors[at]), w)
+				return negativeAffinity(t.rows.From+r, int(neighbors[i]), w)
 			}
 			dst[r] += w
 		}
@@ -135,9 +135,9 @@ func (s *graphSums) assign(moves []labeling.Move, w *workspace) []labeling.Move 
 			ownPart = a.part(r, own, 0) // replaced below if it is adjacent
 			w.place[own] = 1
 		}
-		for at := range row {
-			c := row[at].cluster
-			d := a.part(r, c, row[at].sum)
+		for i := range row {
+			c := row[i].cluster
+			d := a.part(r, c, row[i].sum)
 			if c == own {
 				ownPart = d
 			}
@@ -158,8 +158,8 @@ func (s *graphSums) assign(moves []labeling.Move, w *workspace) []labeling.Move 
 		if own >= 0 {
 			w.place[own] = 0
 		}
-		for at := range row {
-			w.place[row[at].cluster] = 0
+		for i := range row {
+			w.place[row[i].cluster] = 0
 		}
 	}
 	return moves
@@ -226,8 +226,8 @@ func (t *graphTile) multiply(dst [][]float64, x *vectors) error {
 	defer t.source.returnWindow(w)
 	g, r := t.source.graph, &t.source.routines
 	base := &Sparse{RowStart: g.RowStart, Column: g.Column, Value: t.source.weights}
-	for at := range x.bundles {
-		b := &x.bundles[at]
+	for i := range x.bundles {
+		b := &x.bundles[i]
 		for from := t.rows.From; from < t.rows.To; from += rowsPerBlock {
 			to := min(from+rowsPerBlock, t.rows.To)
 			sums := parallel.Resized(w.panel.sums, (to-from)*b.width)

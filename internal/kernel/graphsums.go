@@ -60,9 +60,9 @@ func (s *graphSums) of(r int, c int32) float64 {
 // find returns the index of a cluster in a row, or len(row) if it is not there. Linear search is enough: few clusters
 // are adjacent to a vertex, and hubs with many changes are recomputed instead.
 func find(row []adjacency, c int32) int {
-	for at := range row {
-		if row[at].cluster == c {
-			return at
+	for i := range row {
+		if row[i].cluster == c {
+			return i
 		}
 	}
 	return len(row)
@@ -117,7 +117,7 @@ func (s *graphSums) recompute(r int, labels []int32, w *workspace) {
 // gather adds entries of a row of M to the row's sums. place maps a cluster to its index in row plus one; the caller
 // must reset it.
 func gather(row []adjacency, columns []int32, values []float64, labels, place []int32) []adjacency {
-	for at, j := range columns {
+	for i, j := range columns {
 		c := labels[j]
 		if c < 0 {
 			continue
@@ -127,7 +127,7 @@ func gather(row []adjacency, columns []int32, values []float64, labels, place []
 			place[c] = int32(len(row))
 		}
 		e := &row[place[c]-1]
-		e.sum += values[at]
+		e.sum += values[i]
 		e.contributors++
 	}
 	return row

@@ -3,10 +3,9 @@ package kernel
 import "math"
 
 // In half precision, entries are stored in 16 bits, scaled by a power of two so that the largest fills the range.
-// Rounding to 11 significant bits (a relative error of at most 2^-11, down to 2^-29 of the largest entry) makes it a
-// different matrix, and so a different numeric class. But it is one matrix: an entry has the same bits stored or
-// recomputed, and sums over it are exact, because a multiple of the grid that is rounded to 11 bits is still a multiple
-// of the grid.
+// Answers differ from those in single precision, because entries keep only 11 significant bits (a relative error of at
+// most 2^-11, down to 2^-29 of the largest entry). They are as reproducible: an entry has the same bits stored or
+// recomputed, and sums are exact, because a multiple of the grid that is rounded to 11 bits is still one.
 
 // minHalfExponent is the exponent of the smallest scale: its inverse is still a float32. With that scale, every float32
 // is a multiple of the smallest float16, so smaller ones would gain nothing.

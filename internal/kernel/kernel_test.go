@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"context"
+	"errors"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/labeling"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
@@ -329,6 +331,67 @@ func TestBoundByCauchySchwarz(t *testing.T) {
 	bound, err := FindBounds(MatrixSpec{Function: Linear, Rows: 1000, Columns: 1}, points)
 	if err != nil || bound.RowSum != 1e6*(1e6+999) || bound.Entry != 1e12 {
 		t.Errorf("bound %+v, %v", bound, err)
+	}
+}
+
+// Faults name the cell or row at fault, so that others can say where it is in a file.
+func TestWhatFloat32CannotHold(t *testing.T) {
+	dense := func(values ...float64) dataset.Dataset {
+		return &dataset.Points{N: len(values) / 2, D: 2, Values: values}
+	}
+	sparse := must(dataset.NewSparsePoints(3, 9, []int64{0, 1, 1, 3}, []int32{4, 2, 8}, []float64{1, 1, 1e40}))
+	for name, c := range map[string]struct {
+		spec        MatrixSpec
+		data        dataset.Dataset
+		row, column int
+		want        string
+	}{
+		"a value":        {MatrixSpec{Function: Linear}, dense(1, 2, 3, 1e40), 1, 1, " is 1e+40"},
+		"a sparse value": {MatrixSpec{Function: Linear}, sparse, 2, 8, " is 1e+40"},
+		"a square":       {MatrixSpec{Function: Linear}, dense(1, 2, 3, 1e30), 1, -1, " has the kernel value 1.0"},
+		"a bound":        {MatrixSpec{Function: Polynomial, Degree: 3, Gamma: 1, Coef0: -1}, dense(1, 2, 3, 1e20, 5, 6), 1, -1, " may have kernel values as large as "},
+		"a given value":  {MatrixSpec{Function: Given}, &dataset.Kernel{N: 2, Values: []float64{1, 1e40, 1e40, 1}}, 0, -1, " has the kernel value 1e+40 with row 1"},
+	} {
+		c.spec.Rows, c.spec.Columns = c.data.Rows(), 2
+		_, err := FindBounds(c.spec, c.data)
+		f, _ := errors.AsType[*fault.Error](err)
+		if f == nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		row, column, problem, _ := f.Problem()
+		if row != c.row || column != c.column || !strings.HasPrefix(problem, c.want) || !fault.Is(err, "OUT_OF_FLOAT32_RANGE") {
+			t.Errorf("%s: row %d, column %d: %v", name, row, column, err)
+		}
+	}
+}
+
+// Units of the smallest numbers are finite too.
+func TestTinyWeightsAreSummedExactly(t *testing.T) {
+	const w = 1e-300
+	g := must(dataset.NewGraph(3, []dataset.Edge{{Source: 0, Target: 1, Weight: 3 * w}, {Source: 1, Target: 2, Weight: w}}))
+	spec := MatrixSpec{Function: Adjacency, Rows: 3}
+	spec.Grid = GridFor(must(FindBounds(spec, g)).RowSum)
+	s := NewShard(must(NewSource(spec, g, nil)), 1)
+	if err := s.Build(t.Context(), []int{0}, true); err != nil {
+		t.Fatal(err)
+	}
+	setOperands(t, s, Operands{ID: 1, K: 2, Weights: []float64{1, 1, 1}, Sparse: &Sparse{RowStart: make([]int64, 4)}})
+	sums := must(s.Load(t.Context(), []int{0}, 1, []int32{0, 0, 1}))
+	if got, want := spec.Grid.Value(sums[0]), 6*w; math.Abs(got-want) > 1e-12*want || sums[1] != (Int128{}) {
+		t.Errorf("the clusters have %v and %v within, want %v and 0", got, spec.Grid.Value(sums[1]), want)
+	}
+}
+
+// A list without lanes is assigned to nothing, whatever was asked before.
+func TestAssignWithoutStats(t *testing.T) {
+	for _, function := range []Function{Gaussian, Adjacency} {
+		p := newProblem(t, rand.New(rand.NewPCG(1, 6)), 20, 3, function)
+		s, tiles := p.shard(t, 1), partition.AllTiles(p.n)
+		must(s.Load(t.Context(), tiles, 1, p.labels()))
+		if moves := must(s.Assign(t.Context(), tiles, 1, nil)); len(moves) > 0 {
+			t.Errorf("function %v: %v", function, moves)
+		}
 	}
 }
 

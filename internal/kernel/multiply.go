@@ -31,7 +31,7 @@ func (s *Shard) Multiply(ctx context.Context, numbers []int, x [][]float64) ([][
 	}
 	for v := range x {
 		if len(x[v]) != s.source.Rows() {
-			return nil, fmt.Errorf("kernel: a vector of %d values for %d rows", len(x[v]), s.source.Rows())
+			return nil, fmt.Errorf("kernel: a vector has %d values, want %d", len(x[v]), s.source.Rows())
 		}
 	}
 	tiles, err := s.tilesOf(numbers)
@@ -191,8 +191,8 @@ func (t *denseTile) multiply(dst [][]float64, x *vectors) error {
 		copy(dst[v], p.sums[v*t.stride:])
 		for r := range dst[v] {
 			columns, values := x.sparse.Row(t.rows.From + r)
-			for at, j := range columns {
-				dst[v][r] = math.FMA(values[at], x.each[v][j], dst[v][r])
+			for i, j := range columns {
+				dst[v][r] = math.FMA(values[i], x.each[v][j], dst[v][r])
 			}
 		}
 	}
@@ -227,8 +227,8 @@ func (t *denseTile) addProducts(p *panel, columns []int32, bundles []bundle, w *
 func (r *routines) addPanel(p *panel, bundles []bundle) {
 	for row := 0; row < p.rows; row += r.productRows {
 		r.addProducts(p, row, &bundles[0])
-		for at := range bundles[1:] {
-			r.addWideProducts(p, row, &bundles[1+at])
+		for i := range bundles[1:] {
+			r.addWideProducts(p, row, &bundles[1+i])
 		}
 	}
 }

@@ -37,8 +37,7 @@ func newPointSet(points *dataset.Points, mean []float64) (*pointSet, error) {
 			}
 			row[f] = float32(v)
 			if math.IsInf(float64(row[f]), 0) {
-				return nil, fault.Invalid("OUT_OF_FLOAT32_RANGE",
-					"row %d, column %d is %g, beyond what float32 holds; scale the data", i, f, v)
+				return nil, fault.InCell(i, f, "OUT_OF_FLOAT32_RANGE", " is %g, beyond what float32 holds; scale the data", v)
 			}
 		}
 		norm := 0.0
@@ -105,8 +104,7 @@ func newSparsePointSet(points *dataset.SparsePoints, mean []float64) (*pointSet,
 		for at := points.RowStart[i]; at < points.RowStart[i+1]; at++ {
 			v := float32(points.Value[at])
 			if math.IsInf(float64(v), 0) {
-				return nil, fault.Invalid("OUT_OF_FLOAT32_RANGE",
-					"row %d, column %d is %g, beyond what float32 holds; scale the data", i, points.Column[at], points.Value[at])
+				return nil, fault.InCell(i, int(points.Column[at]), "OUT_OF_FLOAT32_RANGE", " is %g, beyond what float32 holds; scale the data", points.Value[at])
 			}
 			p.values[at] = v
 			p.norms[i] += float64(v) * float64(v) // exact, fused or not
@@ -150,10 +148,10 @@ func (m *entryMaker) multiplySparse(row int, columns []int32) {
 func (m *entryMaker) layOut(points []int32, write bool) {
 	for lane, j := range points {
 		features, values := m.source.points.sparseRow(int(j))
-		for at, f := range features {
+		for i, f := range features {
 			v := 0.0
 			if write {
-				v = float64(values[at])
+				v = float64(values[i])
 			}
 			m.features[int(f)*sparseLanes+lane] = v
 		}
@@ -162,8 +160,8 @@ func (m *entryMaker) layOut(points []int32, write bool) {
 
 // sparseProducts returns the inner products of one row with the expanded points, each summed in feature order.
 func sparseProducts(features []int32, values []float32, laidOut []float64) (sums [sparseLanes]float64) {
-	for at, f := range features {
-		v := float64(values[at])
+	for i, f := range features {
+		v := float64(values[i])
 		lanes := (*[sparseLanes]float64)(laidOut[int(f)*sparseLanes:])
 		sums[0] += float64(v * lanes[0])
 		sums[1] += float64(v * lanes[1])

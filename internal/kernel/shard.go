@@ -133,13 +133,13 @@ func (s *Shard) Build(ctx context.Context, numbers []int, stored bool) error {
 	if err != nil {
 		return err
 	}
-	for at, number := range missing {
+	for i, number := range missing {
 		if t := s.tiles[number]; t != nil {
-			t.base = bases[at]
+			t.base = bases[i]
 			continue
 		}
 		rows := partition.Tile(s.source.Rows(), number)
-		s.tiles[number] = &tile{rows: rows, stride: padded(rows.Len()), base: bases[at]}
+		s.tiles[number] = &tile{rows: rows, stride: padded(rows.Len()), base: bases[i]}
 	}
 	return nil
 }
@@ -186,7 +186,7 @@ func (s *Shard) SetOperands(a Operands) error {
 		return nil
 	}
 	if limit := s.source.maxLanes(); a.lanes() > limit {
-		return fmt.Errorf("kernel: %d lanes, at most %d", a.Lanes, limit)
+		return fmt.Errorf("kernel: there are %d lanes, want at most %d", a.Lanes, limit)
 	}
 	s.Reset()
 	s.operands = a
@@ -247,8 +247,8 @@ func (s *Shard) ColumnSums(ctx context.Context, numbers []int, lists [][]int32) 
 // startsOf returns where each tile's rows begin in a list with one value per row, followed by the length of the list.
 func startsOf(tiles []*tile) []int {
 	starts := make([]int, len(tiles)+1)
-	for at, t := range tiles {
-		starts[at+1] = starts[at] + t.rows.Len()
+	for i, t := range tiles {
+		starts[i+1] = starts[i] + t.rows.Len()
 	}
 	return starts
 }

@@ -44,7 +44,7 @@ func workedShard(t *testing.T, p *problem, stored bool, lanes, threads int) *Sha
 
 // entryBytes returns the memory of a tile's own entries. Those of a graph belong to the source.
 func entryBytes(base matrix) int64 {
-	if dense, is := base.(*denseTile); is {
+	if dense, ok := base.(*denseTile); ok {
 		return 4*int64(len(dense.entries)) + 2*int64(len(dense.half))
 	}
 	return 0

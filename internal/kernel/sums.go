@@ -115,8 +115,8 @@ func (s *denseSums) loadOwn(own []float64, labels []int32) {
 func (s *denseSums) addSparse(labels []int32) {
 	for r := range s.rows.Len() {
 		columns, values := s.sparse.Row(s.rows.From + r)
-		for at, j := range columns {
-			s.add(r, labels[j], values[at])
+		for i, j := range columns {
+			s.add(r, labels[j], values[i])
 		}
 	}
 }

@@ -78,7 +78,7 @@ func (s *Shard) planDelta(ctx context.Context, tiles []*tile, step uint64, moves
 // S_ic over i in c, as 128-bit integers, which is exact in any order.
 func (s *Shard) sweep(ctx context.Context, tiles []*tile, step uint64, p *plan) ([]Int128, error) {
 	for _, t := range tiles {
-		if dense, is := t.base.(*denseTile); is && !t.at(step) {
+		if dense, ok := t.base.(*denseTile); ok && !t.at(step) {
 			p.layout(dense.chunking(p))
 		}
 	}
@@ -113,12 +113,14 @@ func (s *Shard) sweepOne(t *tile) error {
 		}
 		t.step, t.loaded = s.activeStep, true
 	}
-	toUnits := math.Ldexp(1, -int(s.source.spec.Grid))
+	// Entries are a multiple of 2^grid. Two factors make it 1, because one alone may be beyond float64.
+	up := -int(s.source.spec.Grid)
+	half, rest := math.Ldexp(1, up/2), math.Ldexp(1, up-up/2)
 	for lane := range s.operands.lanes() {
 		own := t.own[lane*t.rows.Len():]
 		for r, c := range p.labelsOf(lane)[t.rows.From:t.rows.To] {
 			if c >= 0 {
-				w.self[c] = w.self[c].AddInt64(int64(own[r] * toUnits))
+				w.self[c] = w.self[c].AddInt64(int64(own[r] * half * rest))
 			}
 		}
 	}

@@ -136,8 +136,8 @@ func (s *Shares) Weigh(hosts []Host) []Host { return weigh(hosts, s.speeds) }
 // Due reports whether it is time to compare speeds, after a number of operations on one placement.
 func (s *Shares) Due(operations int) bool { return operations > 0 && operations%speedSamples == 0 }
 
-// rarer is how many times as much each change of the shares must save than the one before.
-const rarer = 4
+// savingsGrowth is how many times as much each change of the shares must save than the one before.
+const savingsGrowth = 4
 
 // Gain is what moving tiles gains: how many seconds each operation becomes shorter, and how many it takes to build the
 // moved tiles.
@@ -149,8 +149,8 @@ type Gain struct{ Saved, Cost float64 }
 //   - the speeds of all hosts with tiles have been measured,
 //   - the longest part of an operation becomes shorter by a tenth, and
 //   - as many operations as there were on this placement become shorter, together, by as much as it takes to build
-//     the moved tiles, and by at least the given number of seconds. After each change the next one must save rarer
-//     times as much.
+//     the moved tiles, and by at least the given number of seconds. After each change the next one must save
+//     savingsGrowth times as much.
 //
 // So a job never spends more time on moving tiles than it has lost before because of their placement, and moves them
 // ever more rarely if speeds keep changing. Each host keeps at least one of its tiles, so that its speed remains
@@ -166,7 +166,7 @@ func (s *Shares) Rebalance(l *Layout, rule StorageRule, operations int, atLeast 
 	if speeds == nil {
 		return Gain{}, false
 	}
-	before, factor := l.clone(), math.Pow(rarer, float64(s.changes))
+	before, factor := l.clone(), math.Pow(savingsGrowth, float64(s.changes))
 	l.hosts = weigh(l.hosts, speeds)
 	was, all := maxLoad(l.load, l.hosts), 0.0
 	for _, host := range l.hosts {
@@ -218,7 +218,7 @@ func buildSeconds(before, after *Layout, speeds map[string]Speed) float64 {
 func weigh(hosts []Host, speeds map[string]Speed) []Host {
 	var known []ratio
 	for _, h := range hosts {
-		if s, is := speeds[h.ID]; is {
+		if s, ok := speeds[h.ID]; ok {
 			known = append(known, ratio{value: 1 / (s.Operation * weight(h)), weight: 1})
 		}
 	}
@@ -228,7 +228,7 @@ func weigh(hosts []Host, speeds map[string]Speed) []Host {
 	typical, weighed := median(known), slices.Clone(hosts)
 	for i, h := range hosts {
 		weighed[i].Weight = typical * weight(h)
-		if s, is := speeds[h.ID]; is {
+		if s, ok := speeds[h.ID]; ok {
 			weighed[i].Weight = 1 / s.Operation
 		}
 	}

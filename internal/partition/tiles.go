@@ -41,8 +41,8 @@ func TileOf(n, row int) int { return row / TileRows(n) }
 // TileRanges returns the rows of some tiles of n rows.
 func TileRanges(n int, tiles []int) []Range {
 	ranges := make([]Range, len(tiles))
-	for at, t := range tiles {
-		ranges[at] = Tile(n, t)
+	for i, t := range tiles {
+		ranges[i] = Tile(n, t)
 	}
 	return ranges
 }

@@ -12,6 +12,15 @@ import (
 	"unicode/utf8"
 )
 
+// Name returns the name of a value of an enumeration, given the names of 0, 1 and so on. It returns "" for a value that
+// has none, such as one of a newer peer.
+func Name[E ~int | ~uint8](value E, names ...string) string {
+	if value < 0 || int(value) >= len(names) {
+		return ""
+	}
+	return names[value]
+}
+
 // Plural returns a count and its noun: "1 row", "2 rows".
 func Plural(count int, noun string) string { return Count(count, noun, noun+"s") }
 

@@ -59,3 +59,12 @@ func TestSimilar(t *testing.T) {
 		t.Errorf("got %d bytes", len(got))
 	}
 }
+
+// Values without a name, which a newer peer or a damaged record may have, have an empty one.
+func TestName(t *testing.T) {
+	for value, want := range map[int]string{-1: "", 0: "none", 1: "some", 2: ""} {
+		if got := Name(value, "none", "some"); got != want {
+			t.Errorf("%d is called %q, want %q", value, got, want)
+		}
+	}
+}

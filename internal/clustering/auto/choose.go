@@ -18,7 +18,7 @@ func (r *run) choose(ctx context.Context) (*answer, *clustering.Choice, error) {
 	}
 	r.baseline = base.unconstrained.labels
 	r.findStrays(r.baseline)
-	must, cannot := r.supervision.Kinds()
+	must, cannot := r.supervision.CountPairs()
 	switch {
 	case len(r.supervision.Shown(heldout.None)) == 0:
 		return base.unconstrained, choice, nil
@@ -164,10 +164,10 @@ func (r *run) useByFew(ctx context.Context, base *space, right []bool, choice *c
 		outcomes = append(outcomes, ofRows...)
 	}
 	var tried clustering.MethodScore
-	for at, outcome := range outcomes {
+	for i, outcome := range outcomes {
 		one := r.tried(outcome.method, outcome.right, right)
 		choice.Tried = append(choice.Tried, one)
-		if at == 0 || one.Agreement() > tried.Agreement() {
+		if i == 0 || one.Agreement() > tried.Agreement() {
 			tried = one
 		}
 	}
@@ -207,7 +207,7 @@ func (r *run) chooseFrom(outcomes []outcome, right []bool, choice *clustering.Ch
 		choice.Chosen = fallback.Method
 		choice.Reason = append(reason("no other method scores clearly better on held-out %s (this one %.2f, ignoring them %.2f); ", r.noun(), fallback.Agreement(), without), choice.Reason...)
 	case found.best == nil:
-		choice.Reason = append(reason("every method that uses the %s was clearly worse in the first fold than ignoring them (%.2f on held-out ones), so none was tried further; ", r.noun(), without), choice.Reason...)
+		choice.Reason = append(reason("every method that uses the %s did clearly worse on held-out ones than ignoring them (%.2f); ", r.noun(), without), choice.Reason...)
 	default:
 		choice.Reason = append(reason("ignoring the %s scores as well on held-out ones (%.2f) as using them; ", r.noun(), without), choice.Reason...)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
@@ -38,11 +39,11 @@ type classifier struct {
 // slice shares is overwritten; it has the length of scores.
 func (c *classifier) blend(row int32, values, scores, shares []float64) {
 	c.forest.Trees.Score(values, shares)
-	for at, share := range shares {
-		scores[at] += c.forest.Score(share, len(scores))
+	for i, share := range shares {
+		scores[i] += c.forest.Score(share, len(scores))
 	}
-	for at, class := range c.classes {
-		scores[at] += float64(clusterShare * c.shares[c.clusters[row]][class])
+	for i, class := range c.classes {
+		scores[i] += float64(clusterShare * c.shares[c.clusters[row]][class])
 	}
 	if c.reach == nil {
 		return
@@ -52,8 +53,8 @@ func (c *classifier) blend(row int32, values, scores, shares []float64) {
 		total += c.reach[class][row]
 	}
 	if total > 0 {
-		for at, class := range c.classes {
-			scores[at] += float64(spreadShare * (c.reach[class][row] / total))
+		for i, class := range c.classes {
+			scores[i] += float64(spreadShare * (c.reach[class][row] / total))
 		}
 	}
 }
@@ -136,14 +137,11 @@ func (r *run) spreadClasses(ctx context.Context, s *space, c *classifier, known 
 // classShares returns the share of each class among the known rows of a cluster. The shares of a cluster without known
 // rows are 0.
 func classShares(clusters []int32, known *discriminant.Known, k int) [][]float64 {
-	shares, total := make([][]float64, k), make([]float64, k)
-	for c := range shares {
-		shares[c] = make([]float64, k)
-	}
-	for at, row := range known.Rows {
+	shares, total := eigen.Columns(k, k), make([]float64, k)
+	for i, row := range known.Rows {
 		c := clusters[row]
-		shares[c][known.Classes[at]] += known.Weights[at]
-		total[c] += known.Weights[at]
+		shares[c][known.Classes[i]] += known.Weights[i]
+		total[c] += known.Weights[i]
 	}
 	for c := range shares {
 		for g := range shares[c] {
@@ -172,9 +170,9 @@ func (r *run) newClassifier(ctx context.Context, s *space, known *discriminant.K
 	}
 	c.classes = slices.Compact(slices.Sorted(slices.Values(fitted.Classes)))
 	index := make([]int32, len(fitted.Classes)) // of the class of each row in c.classes
-	for at, class := range fitted.Classes {
+	for i, class := range fitted.Classes {
 		place, _ := slices.BinarySearch(c.classes, class)
-		index[at] = int32(place)
+		index[i] = int32(place)
 	}
 	if c.rule, err = discriminant.Choose(ctx, c.scaled, index, fitted.Weights, len(c.classes)); err != nil {
 		return nil, err
@@ -182,8 +180,8 @@ func (r *run) newClassifier(ctx context.Context, s *space, known *discriminant.K
 	if c.coefficients, err = c.rule.Fit(c.scaled, index, fitted.Weights, len(c.classes)); err != nil {
 		return nil, err
 	}
-	for at := range c.coefficients {
-		c.coefficients[at] *= 1 - forestWeight
+	for i := range c.coefficients {
+		c.coefficients[i] *= 1 - forestWeight
 	}
 	if r.forests[fold] == nil { // the same in all units
 		trees, err := forest.Fit(ctx, c.raw, index, fitted.Weights, len(c.classes), forestTrees, r.spec.Random(clustering.StreamForest), r.threads)
@@ -233,9 +231,9 @@ func (r *run) classifySome(ctx context.Context, c *classifier, units *dataset.Un
 		return nil, err
 	}
 	fitted := make([]int32, len(c.rows))
-	for at, row := range c.rows {
+	for i, row := range c.rows {
 		place, _ := slices.BinarySearch(wanted, row)
-		fitted[at] = int32(place)
+		fitted[i] = int32(place)
 	}
 	spec, _, err := c.features(scaled, fitted)
 	if err != nil {
@@ -254,12 +252,12 @@ func (r *run) classifySome(ctx context.Context, c *classifier, units *dataset.Un
 			return err
 		}
 		ofRow, shares := make([]float64, len(c.classes)), make([]float64, len(c.classes))
-		for at := range rows.Len() {
+		for i := range rows.Len() {
 			for class := range ofRow {
-				ofRow[class] = scores[class*kernel.FeatureRows+at]
+				ofRow[class] = scores[class*kernel.FeatureRows+i]
 			}
-			row := wanted[rows.From+at]
-			c.blend(row, raw.Row(rows.From+at), ofRow, shares)
+			row := wanted[rows.From+i]
+			c.blend(row, raw.Row(rows.From+i), ofRow, shares)
 			labels[row] = c.classes[choose.Largest(ofRow)]
 		}
 		return nil
@@ -275,6 +273,7 @@ func (r *run) classifyAll(ctx context.Context, c *classifier, known *discriminan
 	}
 	k, raw := r.spec.K, r.data.(*dataset.Points)
 	a := &answer{labels: make([]int32, r.n), own: make([]float64, r.n), next: make([]float64, r.n)}
+	a.scores = r.enforceable()
 	kept := r.kept(known)
 	err = parallel.NewPool(r.threads).Run(ctx, r.threads, partition.TileCount(r.n), func(tile int) error {
 		rows, scores, shares := partition.Tile(r.n, tile), make([]float64, k), make([]float64, k)
@@ -286,6 +285,7 @@ func (r *run) classifyAll(ctx context.Context, c *classifier, known *discriminan
 				a.labels[i] = class
 			}
 			a.own[i], a.next[i] = clustering.FromIdealScores(scores, int(a.labels[i]))
+			copy(a.scores[int32(i)], scores)
 		}
 		return ctx.Err()
 	})
@@ -300,12 +300,27 @@ func (r *run) classifyAll(ctx context.Context, c *classifier, known *discriminan
 	return a, nil
 }
 
+// enforceable returns room for the scores of the rows with supervision.
+func (r *run) enforceable() map[int32][]float64 {
+	scores := make(map[int32][]float64)
+	for _, c := range r.supervision.Constraints {
+		scores[c.I], scores[c.J] = nil, nil
+	}
+	for _, s := range r.supervision.Seeds {
+		scores[s.Point] = nil
+	}
+	for row := range scores {
+		scores[row] = make([]float64, r.spec.K)
+	}
+	return scores
+}
+
 // kept returns the classes of known rows that keep them in the answer.
 func (r *run) kept(known *discriminant.Known) map[int32]int32 {
 	classes := make(map[int32]int32)
-	for at, row := range known.Rows {
-		if known.Weights[at] == 1 && r.options.Enforce != EnforceNever {
-			classes[row] = known.Classes[at]
+	for i, row := range known.Rows {
+		if known.Weights[i] == 1 && r.options.Enforce != EnforceNever {
+			classes[row] = known.Classes[i]
 		}
 	}
 	return classes

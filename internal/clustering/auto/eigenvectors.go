@@ -30,9 +30,8 @@ func (e *coordinates) near(c *contraction) [][]float64 {
 	if e == nil {
 		return nil
 	}
-	start := make([][]float64, len(e.vectors))
+	start := eigen.Columns(c.Rows(), len(e.vectors))
 	for j, v := range e.vectors {
-		start[j] = make([]float64, c.Rows())
 		for row, i := range e.kept {
 			if b := c.block[i]; b >= 0 && e.factor[row] > 0 {
 				start[j][b] += float64(c.factor[b]*v[row]) / e.factor[row]
@@ -150,9 +149,8 @@ func (c *contraction) Rows() int { return len(c.factor) }
 
 // Multiply implements eigen.Operator.
 func (c *contraction) Multiply(ctx context.Context, columns [][]float64) ([][]float64, error) {
-	wide := make([][]float64, len(columns))
+	wide := eigen.Columns(len(c.block), len(columns))
 	for v, column := range columns {
-		wide[v] = make([]float64, len(c.block))
 		for i, b := range c.block {
 			if b >= 0 {
 				wide[v][i] = float64(column[b] * c.factor[b])
@@ -163,9 +161,8 @@ func (c *contraction) Multiply(ctx context.Context, columns [][]float64) ([][]fl
 	if err != nil {
 		return nil, err
 	}
-	narrow := make([][]float64, len(columns))
+	narrow := eigen.Columns(len(c.factor), len(columns))
 	for v := range columns {
-		narrow[v] = make([]float64, len(c.factor))
 		for i, b := range c.block {
 			if b >= 0 {
 				narrow[v][b] += products[v][i]

@@ -23,7 +23,7 @@ const (
 )
 
 // String returns the name in the catalog.
-func (e Enforcement) String() string { return [...]string{"auto", "always", "never"}[e] }
+func (e Enforcement) String() string { return text.Name(e, "auto", "always", "never") }
 
 // enforce changes labels so that certain constraints and seeds hold, unless the data may overrule them, and reports it.
 func (r *run) enforce(ctx context.Context, labels []int32, margins []float64, right []bool) ([]int32, error) {
@@ -107,8 +107,8 @@ func (r *run) wrongShare(labels []int32, right []bool) float64 {
 		if r.supervision.Agreement(one) < float64(nearlyBest*best) {
 			continue
 		}
-		for at := range some {
-			some[at] = some[at] || one[at]
+		for i := range some {
+			some[i] = some[i] || one[i]
 		}
 	}
 	if share := contradictedBy(pairs, some); share >= minContradicted {

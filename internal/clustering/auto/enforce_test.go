@@ -1,6 +1,7 @@
 package auto
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,6 +37,41 @@ func TestEnforceCountsOne(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantNotices(t, r, c.want...)
+	}
+}
+
+// A row whose label is enforced is as far from its new class as its scores say, be that the second best or not, and
+// whatever number the class has in the result.
+func TestEnforcedRowsAreMeasuredByTheirScores(t *testing.T) {
+	const n, k = 4, 3
+	set, err := constraint.NewSet(n, []constraint.Constraint{{I: 0, J: 1, Kind: constraint.MustLink}}, constraint.UnitWeight)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seeds := []constraint.Seed{{Index: 1, Label: 0}, {Index: 2, Label: 1}, {Index: 3, Label: 2}}
+	r := eigenRun(n, k)
+	r.o, r.given, r.options.Enforce = clustering.NopObserver{}, set, EnforceAlways
+	r.supervision = heldout.New(set, seeds, k, r.folds, clusteringtest.NewRand(1))
+	r.opened = map[clustering.Space]*space{clustering.SpaceRows: {name: clustering.SpaceRows}}
+	scores := [][]float64{{0.6, 0.3, 0.1}, {0, 0.1, 0.9}, {0.9, 0, 0.1}, {0.1, 0.9, 0}} // classes 2, 0 and 1 are called 0, 1 and 2
+	found := &answer{labels: []int32{0, 2, 0, 1}, own: make([]float64, n), next: make([]float64, n), scores: r.enforceable(), result: &clustering.Result{}}
+	for i := range n {
+		copy(found.scores[int32(i)], scores[i])
+		found.own[i], found.next[i] = clustering.FromIdealScores(scores[i], int(found.labels[i]))
+	}
+	result := r.report(found, &clustering.Choice{Chosen: clustering.Method{Space: clustering.SpaceRows}})
+	if err := r.score(t.Context(), found, result); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.respect(t.Context(), found, result); err != nil {
+		t.Fatal(err)
+	}
+	if want := []int32{0, 0, 1, 2}; !slices.Equal(result.Labels, want) {
+		t.Fatalf("the labels are %v, want %v", result.Labels, want)
+	}
+	own, next := clustering.FromIdealScores(scores[0], 2)
+	if result.Rows.Distance[0] != own || result.Rows.Margin[0] != next-own {
+		t.Errorf("distance %v and margin %v, want %v and %v", result.Rows.Distance[0], result.Rows.Margin[0], own, next-own)
 	}
 }
 

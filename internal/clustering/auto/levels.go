@@ -36,9 +36,9 @@ func (r *run) levelAnswer(s *space, labels []int32, found multilevel.Found) *ans
 	cut := normalizedCut(s.graph, labels, r.spec.K)
 	result := &clustering.Result{StopReason: clustering.StopConverged, ObjectiveName: "normalized-cut", Objective: cut, PlainObjective: &cut}
 	result.Iterations = len(found.Steps) - 1
-	for at, step := range found.Steps {
-		entry := clustering.HistoryEntry{Iteration: at, Objective: float64(r.spec.K) - step.Value, Moved: step.Moved}
-		if at == result.Iterations {
+	for i, step := range found.Steps {
+		entry := clustering.HistoryEntry{Iteration: i, Objective: float64(r.spec.K) - step.Value, Moved: step.Moved}
+		if i == result.Iterations {
 			entry.Objective = cut // including vertices that took no part
 		}
 		result.History = append(result.History, entry)

@@ -125,7 +125,7 @@ func (p *Problem) discriminantIn(name clustering.Space) bool {
 
 // onlyDiscriminants reports whether there are so many seeds that no other methods are tried.
 func (p *Problem) onlyDiscriminants() bool {
-	must, cannot := p.supervision.Kinds()
+	must, cannot := p.supervision.CountPairs()
 	return len(p.supervision.Seeds) >= manySeeds && p.supervision.Contradictions == 0 && must > 0 && cannot > 0 &&
 		p.allClassesKnown() && slices.ContainsFunc(p.spaces, p.discriminantIn)
 }
@@ -140,9 +140,9 @@ func (p *Problem) classifiable(space clustering.Space) bool {
 	if err != nil {
 		return false
 	}
-	for at, v := range points.Values {
+	for i, v := range points.Values {
 		if units != nil {
-			v = (v - units.Center[at%points.D]) / units.Scale[at%points.D]
+			v = (v - units.Center[i%points.D]) / units.Scale[i%points.D]
 		}
 		if !(math.Abs(v) <= maxValue) {
 			return false
@@ -157,7 +157,7 @@ func (r *run) mayReplace(score clustering.MethodScore) bool {
 	switch {
 	case len(r.supervision.Seeds) > 0 && r.supervision.Contradictions == 0 && dense:
 		return true // seeds are certain
-	case r.trusted() && candidateOf(score.ConstraintUse).certain: // the others infer less from constraints, or more than they say
+	case r.trusted() && candidateOf(score.ConstraintUse).certain: // it takes constraints as certain, and infers nothing else from them
 		return score.Advantage >= clearlyWorse
 	case r.supervision.Contradictions > 0:
 		return score.Advantage > leastAdvantageUnsure

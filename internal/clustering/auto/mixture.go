@@ -54,12 +54,12 @@ func (r *run) openMixture(ctx context.Context, s *space) (err error) {
 // fitMixtures runs tasks as mixtures. One in which a cluster becomes empty counts as that without constraints.
 func (r *run) fitMixtures(ctx context.Context, s *space, tasks []task) ([]*answer, error) {
 	answers := make([]*answer, len(tasks))
-	for at, t := range tasks {
-		if answers[at] = s.unconstrained; t.use == clustering.UseNone {
+	for i, t := range tasks {
+		if answers[i] = s.unconstrained; t.use == clustering.UseNone {
 			continue
 		}
 		var err error
-		answers[at], err = r.remembered(ctx, t, func(ctx context.Context) (*answer, error) {
+		answers[i], err = r.remembered(ctx, t, func(ctx context.Context) (*answer, error) {
 			found, err := r.fitMixture(ctx, s, r.shown(t))
 			if found == nil {
 				return s.unconstrained, err
@@ -111,9 +111,9 @@ func mixtureAnswer(found *mixture.Found, units *dataset.Units) *answer {
 	if found.Converged {
 		result.StopReason = clustering.StopConverged
 	}
-	for at, cost := range found.Costs {
+	for i, cost := range found.Costs {
 		result.Objective = cost
-		result.History = append(result.History, clustering.HistoryEntry{Iteration: at + 1, Objective: cost})
+		result.History = append(result.History, clustering.HistoryEntry{Iteration: i + 1, Objective: cost})
 	}
 	return &answer{labels: found.Labels, result: result}
 }

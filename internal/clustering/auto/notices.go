@@ -42,7 +42,7 @@ func (r *run) noticeOneKind(must, cannot int) {
 // noticeLeftOut reports how many vertices of a graph take no part in its cut.
 func (r *run) noticeLeftOut(left int) {
 	r.warn("SMALL_PIECES",
-		"%d of %d vertices are isolated or in components too small to be clusters; each component joins the cluster that its constraints favor, or the loosest one", left, r.n)
+		"%d of %d vertices are isolated or in components too small to be clusters; each component is assigned to the cluster that its constraints favor, else to the cluster with the weakest internal connections", left, r.n)
 }
 
 // noticeUnits warns if a single column decides which rows are near and auto chose the units.
@@ -90,8 +90,8 @@ func (r *run) noticeTrials(best *clustering.MethodScore, outcomes []outcome) {
 // pairs are constraints.
 func (r *run) noticeConstraints(never func(pair int) bool) {
 	var against []text.Part
-	for at, pair := range r.supervision.Pairs {
-		if !never(at) {
+	for i, pair := range r.supervision.Pairs {
+		if !never(i) {
 			continue
 		}
 		against = append(against, text.Link(int(pair.I), int(pair.J), pair.Must))
@@ -108,16 +108,16 @@ func (r *run) noticeConstraints(never func(pair int) bool) {
 // the share of its pairs that methods get wrong, over all methods.
 func (r *run) noticeSeeds(never func(pair int) bool, all []outcome) {
 	others, apart, wrong := map[int32]int{}, map[int32]int{}, map[int32]int{} // by held-out seed
-	for at, pair := range r.supervision.Pairs {
-		if at < len(r.supervision.Constraints) || !pair.Must {
+	for i, pair := range r.supervision.Pairs {
+		if i < len(r.supervision.Constraints) || !pair.Must {
 			continue
 		}
 		others[pair.I]++
-		if never(at) {
+		if never(i) {
 			apart[pair.I]++
 		}
 		for _, one := range all {
-			if !one.right[at] {
+			if !one.right[i] {
 				wrong[pair.I]++
 			}
 		}
@@ -161,9 +161,9 @@ func clarityOf(margins []float64) func(row int32) float64 {
 func withStrengths(suspects []clustering.Suspect, margins []float64) []clustering.Suspect {
 	clarity := clarityOf(margins)
 	all := slices.Clone(suspects)
-	for at := range all {
-		if all[at].Other >= 0 {
-			all[at].Strength = min(clarity(all[at].Row), clarity(all[at].Other))
+	for i := range all {
+		if all[i].Other >= 0 {
+			all[i].Strength = min(clarity(all[i].Row), clarity(all[i].Other))
 		}
 	}
 	slices.SortStableFunc(all, func(a, b clustering.Suspect) int { return cmp.Compare(b.Strength, a.Strength) })

@@ -74,8 +74,8 @@ func (p *Problem) Eigensolver() *planning.Eigensolver {
 
 // Levels returns the plan of the cuts of the graph, or nil if the graph itself is not cut.
 func (p *Problem) Levels() *planning.Levels {
-	g, is := p.data.(*dataset.Graph)
-	if !is || p.spaces[0] != clustering.SpaceLevels {
+	g, ok := p.data.(*dataset.Graph)
+	if !ok || p.spaces[0] != clustering.SpaceLevels {
 		return nil
 	}
 	fits := 1

@@ -137,15 +137,15 @@ func leastOf(ctx context.Context, w *rows, fits [][]*kmeans.Problem) ([]*cluster
 		return nil, err
 	}
 	least := make([]*clustering.Result, len(fits))
-	for at, problems := range fits {
+	for i, problems := range fits {
 		var runs []clustering.Labeling
 		for _, result := range results[:len(problems)] {
 			runs = append(runs, result.Runs...)
-			if least[at] == nil || result.Objective < least[at].Objective {
-				least[at] = result
+			if least[i] == nil || result.Objective < least[i].Objective {
+				least[i] = result
 			}
 		}
-		least[at].Runs = runs
+		least[i].Runs = runs
 		results = results[len(problems):]
 	}
 	return least, nil

@@ -15,6 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 )
 
 // Problem is a spec that was checked against its data.
@@ -38,7 +39,7 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	if err := clustering.Validate(data.Rows(), spec); err != nil {
 		return nil, err
 	}
-	if g, is := data.(*dataset.Graph); is {
+	if g, ok := data.(*dataset.Graph); ok {
 		if err := checkWeights(g); err != nil {
 			return nil, err
 		}
@@ -142,9 +143,12 @@ func (r *run) respect(ctx context.Context, found *answer, result *clustering.Res
 	if err != nil || slices.Equal(labels, result.Labels) {
 		return err
 	}
-	for i, c := range labels {
-		if found.own != nil && c != result.Labels[i] {
-			found.own[i], found.next[i] = found.next[i], found.own[i]
+	if found.own != nil {
+		numbers := r.numbers(found.labels)
+		for i, c := range labels {
+			if c != result.Labels[i] {
+				found.own[i], found.next[i] = clustering.FromIdealScores(found.scores[int32(i)], slices.Index(numbers, c))
+			}
 		}
 	}
 	result.Labels = labels
@@ -200,10 +204,18 @@ func (r *run) report(found *answer, choice *clustering.Choice) *clustering.Resul
 		result.Units = r.opened[choice.Chosen.Space].units
 	}
 	if len(r.supervision.Seeds) > 0 {
-		renumber(&result, numbersBySeeds(r.spec.K, result.Labels, r.supervision.Seeds))
+		renumber(&result, r.numbers(result.Labels))
 	}
 	result.CountSizes(r.spec.K)
 	return &result
+}
+
+// numbers returns the numbers in the result of the clusters of an answer.
+func (r *run) numbers(labels []int32) []int32 {
+	if len(r.supervision.Seeds) == 0 {
+		return choose.All[int32](r.spec.K)
+	}
+	return numbersBySeeds(r.spec.K, labels, r.supervision.Seeds)
 }
 
 // finish adds the satisfied constraints and the notices.

@@ -37,8 +37,10 @@ type answer struct {
 	result *clustering.Result
 	at     *coordinates // nil if found on the rows of the data
 
-	// Set by discriminants: distances of rows from their own class and from the nearest other.
+	// Set by discriminants: distances of rows from their own class and from the nearest other, and the scores of all
+	// classes for rows whose label may be enforced.
 	own, next []float64
+	scores    map[int32][]float64
 	note      string // set by discriminants: a description
 
 	whitened *dataset.Points // the whitened rows that k-means was run on; nil otherwise

@@ -13,7 +13,7 @@ import (
 func (p *Problem) listSpaces() []clustering.Space {
 	raw := []clustering.Space{clustering.SpaceRows, clustering.SpaceNeighbors}
 	standardized := []clustering.Space{clustering.SpaceStandardized, clustering.SpaceStandardizedNeighbors}
-	if g, is := p.data.(*dataset.Graph); is {
+	if g, ok := p.data.(*dataset.Graph); ok {
 		return p.graphSpaces(g)
 	}
 	if seconds := planning.NeighborSeconds(p.data, usualThreads); seconds > longSearch {

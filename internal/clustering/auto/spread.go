@@ -9,6 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/discriminant"
 	"github.com/cleave-project/cleave/internal/clustering/heldout"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/partition"
 )
@@ -40,13 +41,10 @@ func (r *run) fitSpread(ctx context.Context, s *space, t task) (*answer, error) 
 func (r *run) reach(ctx context.Context, g *dataset.Graph, known *discriminant.Known, tolerance float64) ([][]float64, error) {
 	k := r.spec.K
 	total := make([]float64, k)
-	for at, g := range known.Classes {
-		total[g] += known.Weights[at]
+	for i, c := range known.Classes {
+		total[c] += known.Weights[i]
 	}
-	given := make([][]float64, k)
-	for g := range given {
-		given[g] = make([]float64, r.n)
-	}
+	given := eigen.Columns(r.n, k)
 	for at, row := range known.Rows {
 		given[known.Classes[at]][row] = known.Weights[at] / total[known.Classes[at]]
 	}
@@ -58,9 +56,9 @@ func (r *run) reach(ctx context.Context, g *dataset.Graph, known *discriminant.K
 		copy(reach[first:], found)
 		return err
 	})
-	for g := range reach {
-		if total[g] == 0 {
-			reach[g] = nil
+	for c := range reach {
+		if total[c] == 0 {
+			reach[c] = nil
 		}
 	}
 	return reach, err
@@ -197,9 +195,8 @@ func (n *normalized) spread(ctx context.Context, given [][]float64, tolerance fl
 			}
 		}
 	}
-	solutions := make([][]float64, len(given))
+	solutions := eigen.Columns(n.graph.N, len(given))
 	for l := range solutions {
-		solutions[l] = make([]float64, n.graph.N)
 		for i := range x {
 			solutions[l][i] = x[i][l]
 		}

@@ -110,8 +110,8 @@ func (t *trials) try(ctx context.Context, b batch) error {
 // that a brief fit to the first fold shows hopelessly behind ahead are not fitted to other folds.
 func (r *run) crossValidate(ctx context.Context, s *space, uses []clustering.ConstraintUse, ahead []bool) ([]outcome, error) {
 	outcomes := make([]outcome, len(uses))
-	for at, use := range uses {
-		outcomes[at] = outcome{method: clustering.Method{Space: s.name, ConstraintUse: use}, folds: r.folds}
+	for i, use := range uses {
+		outcomes[i] = outcome{method: clustering.Method{Space: s.name, ConstraintUse: use}, folds: r.folds}
 	}
 	if ahead != nil {
 		if err := r.screen(ctx, s, outcomes, ahead); err != nil {
@@ -130,8 +130,8 @@ func (r *run) crossValidate(ctx context.Context, s *space, uses []clustering.Con
 	if err != nil {
 		return nil, err
 	}
-	for at := range outcomes {
-		one := &outcomes[at]
+	for i := range outcomes {
+		one := &outcomes[i]
 		if one.folds == r.folds {
 			own := answers[:r.folds]
 			answers = answers[r.folds:]
@@ -150,9 +150,9 @@ func (r *run) crossValidate(ctx context.Context, s *space, uses []clustering.Con
 func (r *run) screen(ctx context.Context, s *space, outcomes []outcome, ahead []bool) error {
 	var places []int
 	var tasks []task
-	for at, one := range outcomes {
+	for i, one := range outcomes {
 		if s.name != clustering.SpaceMixture && candidateOf(one.method.ConstraintUse).screened {
-			places, tasks = append(places, at), append(tasks, task{use: one.method.ConstraintUse, brief: true})
+			places, tasks = append(places, i), append(tasks, task{use: one.method.ConstraintUse, brief: true})
 		}
 	}
 	if len(tasks) == 0 {
@@ -166,9 +166,9 @@ func (r *run) screen(ctx context.Context, s *space, outcomes []outcome, ahead []
 	if r.supervision.Advantage(ahead, r.right(s.unconstrained)) > hopelessSpace {
 		limit = 0
 	}
-	for at, place := range places {
+	for i, place := range places {
 		one := &outcomes[place]
-		if one.right = r.right(answers[at]); r.behindInFirst(one.right, ahead) > limit {
+		if one.right = r.right(answers[i]); r.behindInFirst(one.right, ahead) > limit {
 			one.folds = 1
 		}
 	}
@@ -201,8 +201,8 @@ func (r *run) triedFirst(one outcome, base []bool) clustering.MethodScore {
 // all.
 func (r *run) right(answers ...*answer) []bool {
 	labels := make([][]int32, len(answers))
-	for at, a := range answers {
-		labels[at] = a.labels
+	for i, a := range answers {
+		labels[i] = a.labels
 	}
 	return r.supervision.Right(labels...)
 }
@@ -230,9 +230,9 @@ func HeldOut(ctx context.Context, p *Problem, x Executors) ([]bool, error) {
 	right := make([]bool, len(r.supervision.Pairs))
 	for fold := range r.folds {
 		best := bestWithout(r, methods, fold)
-		for at, pair := range r.supervision.Pairs {
+		for i, pair := range r.supervision.Pairs {
 			if pair.Fold == fold {
-				right[at] = best[at]
+				right[i] = best[i]
 			}
 		}
 	}

@@ -31,10 +31,7 @@ type whitening struct {
 // as if d more rows had scattered equally in all directions. Without any scatter, V is the identity.
 func newWhitening(units *dataset.Units, rows *dataset.Points, components *constraint.Components) *whitening {
 	d, count, trace := rows.D, 0, 0.0
-	v := make([][]float64, d)
-	for f := range v {
-		v[f] = make([]float64, d)
-	}
+	v := eigen.Columns(d, d)
 	mean, difference := make([]float64, d), make([]float64, d)
 	for c := range int32(components.Count()) {
 		members := components.Members(c)
@@ -93,12 +90,7 @@ func (w *whitening) apply(rows *dataset.Points) (*dataset.Points, error) {
 // model converts centroids of whitened rows to a model of the data, whose metric is V^-1 = G^-T G^-1.
 func (w *whitening) model(m *clustering.Model) (*clustering.Model, error) {
 	d := m.D
-	identity := make([][]float64, d)
-	for f := range identity {
-		identity[f] = make([]float64, d)
-		identity[f][f] = 1
-	}
-	inverse := eigen.ForwardAll(w.factor, identity) // the columns of G^-1
+	inverse := eigen.ForwardAll(w.factor, eigen.Identity(d)) // the columns of G^-1
 	values, centroids := make([]float64, d*d), make([]float64, len(m.Centroids))
 	for f := range d {
 		for g := range f + 1 {
@@ -106,8 +98,8 @@ func (w *whitening) model(m *clustering.Model) (*clustering.Model, error) {
 			values[g*d+f] = values[f*d+g]
 		}
 	}
-	for at := range centroids {
-		centroids[at] = dot(w.factor[at%d], m.Centroids[at/d*d:][:d])
+	for i := range centroids {
+		centroids[i] = dot(w.factor[i%d], m.Centroids[i/d*d:][:d])
 	}
 	full, err := metric.NewFull(d, values)
 	if err != nil {

@@ -124,8 +124,8 @@ func kernelsHaving(parameter string) []string {
 
 func names[T any](list []T, name func(T) string) []string {
 	all := make([]string, len(list))
-	for at, item := range list {
-		all[at] = name(item)
+	for i, item := range list {
+		all[i] = name(item)
 	}
 	return all
 }

@@ -101,7 +101,7 @@ func (r Request) checkStart(a Algorithm) *Refusal {
 		return r.refuse(a, notApplicable, "init", "{init} does not apply to auto, which has several starts of its own; it applies to %s",
 			text.Or(names(r.accepting([]string{"init"}), func(a Algorithm) string { return a.Name })))
 	case given && len(a.Starts) == 0:
-		return r.refuse(a, notApplicable, "init", "{init} does not apply to %s: its coordinates do not depend on a start", a.Name)
+		return r.refuse(a, notApplicable, "init", "{init} does not apply to %s: it computes eigenvectors, which need no starting point", a.Name)
 	case given && !slices.Contains(a.Starts, start):
 		return r.refuse(a, notApplicable, "init", "{init} %s does not apply to %s; use %s", start, a.Name, text.Or(a.Starts))
 	case (start == "labels") != r.given("initial-labels"):
@@ -210,7 +210,7 @@ func (r Request) checkBeliefs(a Algorithm) *Refusal {
 	case len(whole) > 0 && supervised:
 		return r.refuse(a, notApplicable, whole[0], "{constraints} and {seeds} cannot be combined with {%s}, which is a whole constraint matrix: put the constraints into it", whole[0])
 	case len(whole) == 0 && !supervised:
-		return r.refuse(a, "NO_BELIEFS", "constraints", "%s needs something to respect: {constraints}, {seeds} or {beliefs}, or use spectral, which needs nothing", a.Name)
+		return r.refuse(a, "NO_BELIEFS", "constraints", "%s needs {constraints}, {seeds} or {beliefs}; without them, use spectral", a.Name)
 	}
 	return nil
 }

@@ -130,8 +130,8 @@ func CannotLink(i, j int32) constraint.Constraint {
 // WantFault fails the test unless err is a fault with the given reason whose message contains all parts.
 func WantFault(t testing.TB, err error, reason string, says ...string) {
 	t.Helper()
-	f, is := errors.AsType[*fault.Error](err)
-	if !is || f.Reason != reason {
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok || f.Reason != reason {
 		t.Fatalf("got %v, want a fault %s", err, reason)
 	}
 	for _, part := range says {

@@ -44,7 +44,7 @@ func New(data dataset.Dataset, spec clustering.Spec) *Comparison {
 		return nil // the job itself reports what is wrong
 	}
 	c := &Comparison{data, spec, problem, problem.Supervision()}
-	must, cannot := c.supervision.Kinds()
+	must, cannot := c.supervision.CountPairs()
 	if must == 0 || cannot == 0 || must+cannot < heldout.EnoughPairs || len(c.supervision.Constraints) > mostPairs || len(c.supervision.Seeds) > mostSeeds {
 		return nil
 	}

@@ -69,8 +69,8 @@ const smallShare = 0.1
 
 // Keep reports which pieces take part in an eigenproblem for k clusters. Small pieces do not: each has an eigenvector
 // of its own that is as good as the best cut, so the clusters would be small pieces and everything else. Unbound pieces
-// do not either, because there is nothing to cut. The largest bound piece is always kept. If small pieces have more
-// vertices than the others, the graph consists of them, and all bound pieces are kept.
+// do not either, because there is nothing to cut. The largest bound piece is always kept. If small pieces hold
+// most of the vertices, all bound pieces are kept.
 func (p Pieces) Keep(k int) []bool {
 	keep := make([]bool, p.Count())
 	largest, kept, bound := -1, 0, 0

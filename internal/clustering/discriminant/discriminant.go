@@ -166,9 +166,8 @@ func solve(matrix [][]float64, classes []int32, trust []float64, k int, penalty 
 		system[i][i] += penalty / weight
 	}
 	factor = eigen.Cholesky(system)
-	targets := make([][]float64, k)
+	targets := eigen.Columns(m, k)
 	for c := range targets {
-		targets[c] = make([]float64, m)
 		for i, g := range classes {
 			targets[c][i] = -1 / float64(k)
 			if int(g) == c {
@@ -187,14 +186,8 @@ func solve(matrix [][]float64, classes []int32, trust []float64, k int, penalty 
 // classes.
 func leaveOneOut(matrix [][]float64, classes []int32, trust []float64, k int, penalty float64) float64 {
 	factor, columns := solve(matrix, classes, trust, k, penalty)
-	m := len(classes)
-	unit := make([][]float64, m)
-	for i := range unit {
-		unit[i] = make([]float64, m)
-		unit[i][i] = 1
-	}
-	errors, totals := make([]float64, k), make([]float64, k)
-	for i, column := range eigen.ForwardAll(factor, unit) {
+	squares, totals := make([]float64, k), make([]float64, k)
+	for i, column := range eigen.ForwardAll(factor, eigen.Identity(len(classes))) {
 		diagonal := 0.0 // of the inverse
 		for _, v := range column[i:] {
 			diagonal += float64(v * v)
@@ -204,13 +197,13 @@ func leaveOneOut(matrix [][]float64, classes []int32, trust []float64, k int, pe
 			residual := a[i] / diagonal
 			square += float64(residual * residual)
 		}
-		errors[classes[i]] += float64(trust[i] * square)
+		squares[classes[i]] += float64(trust[i] * square)
 		totals[classes[i]] += trust[i]
 	}
 	sum, present := 0.0, 0
 	for c, total := range totals {
 		if total > 0 {
-			sum += errors[c] / total
+			sum += squares[c] / total
 			present++
 		}
 	}

@@ -87,9 +87,8 @@ func (s scaledMatrix) Rows() int { return len(s.factors) }
 
 // Multiply implements eigen.Operator. It changes the products of the matrix, which must not share memory with columns.
 func (s scaledMatrix) Multiply(ctx context.Context, columns [][]float64) ([][]float64, error) {
-	scaled := make([][]float64, len(columns))
+	scaled := eigen.Columns(s.Rows(), len(columns))
 	for v, column := range columns {
-		scaled[v] = make([]float64, len(column))
 		for i := range column {
 			scaled[v][i] = float64(column[i] * s.factors[i])
 		}

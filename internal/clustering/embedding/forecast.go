@@ -47,14 +47,14 @@ func trend(values []float64) (middle, slope, uncertainty float64) {
 		middle += v / n
 	}
 	squares, products, rest := 0.0, 0.0, 0.0
-	for at, v := range values {
-		x := float64(at) - (n-1)/2 // exact, fused or not
+	for i, v := range values {
+		x := float64(i) - (n-1)/2 // exact, fused or not
 		squares += float64(x * x)
 		products += float64(x * (v - middle))
 	}
 	slope = products / squares
-	for at, v := range values {
-		x := float64(at) - (n-1)/2 // exact, fused or not
+	for i, v := range values {
+		x := float64(i) - (n-1)/2 // exact, fused or not
 		off := v - middle - float64(slope*x)
 		rest += float64(off * off)
 	}

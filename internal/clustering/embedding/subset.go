@@ -91,9 +91,8 @@ func (s Subset) Expand(vectors [][]float64) [][]float64 {
 	if s.All() {
 		return vectors
 	}
-	whole := make([][]float64, len(vectors))
+	whole := eigen.Columns(s.n, len(vectors))
 	for v := range vectors {
-		whole[v] = make([]float64, s.n)
 		for at, i := range s.kept {
 			whole[v][i] = vectors[v][at]
 		}

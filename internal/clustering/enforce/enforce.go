@@ -40,7 +40,7 @@ func Apply(ctx context.Context, k int, labels, fixed []int32, prices []float64, 
 	a := newAssignment(k, labels, fixed, prices)
 	var result Result
 	for _, c := range constraints {
-		if c.Kind == constraint.MustLink && !a.join(c.I, c.J) {
+		if c.Kind == constraint.MustLink && !a.merge(c.I, c.J) {
 			result.Contradicted = append(result.Contradicted, c)
 		}
 	}
@@ -49,7 +49,7 @@ func Apply(ctx context.Context, k int, labels, fixed []int32, prices []float64, 
 	for _, c := range constraints {
 		switch {
 		case c.Kind != constraint.CannotLink:
-		case !a.part(c.I, c.J):
+		case !a.separate(c.I, c.J):
 			result.Contradicted = append(result.Contradicted, c)
 		default:
 			apart = append(apart, c)
@@ -124,8 +124,8 @@ func (a *assignment) find(i int32) int32 {
 	return i
 }
 
-// join merges the components of two rows. It returns false if they have different known labels.
-func (a *assignment) join(i, j int32) bool {
+// merge merges the components of two rows. It returns false if they have different known labels.
+func (a *assignment) merge(i, j int32) bool {
 	i, j = a.find(i), a.find(j)
 	if i == j {
 		return true
@@ -161,8 +161,8 @@ func (a *assignment) shareOf(root, c int32) (at int, found bool) {
 	return slices.BinarySearchFunc(a.inside[root], c, func(s share, c int32) int { return cmp.Compare(s.cluster, c) })
 }
 
-// part records that the components of two rows must be apart. It returns false if they cannot be.
-func (a *assignment) part(i, j int32) bool {
+// separate records that the components of two rows must be apart. It returns false if they cannot be.
+func (a *assignment) separate(i, j int32) bool {
 	i, j = a.find(i), a.find(j)
 	if i == j || a.fixed[i] != None && a.fixed[i] == a.fixed[j] {
 		return false

@@ -58,16 +58,16 @@ func link(nodes []node) (*Forest, error) {
 	f := &Forest{nodes: nodes}
 	var open []int32 // inner nodes whose right subtree has not begun
 	complete := true // the node before is a leaf
-	for at := range int32(len(nodes)) {
+	for i := range int32(len(nodes)) {
 		switch {
 		case complete && len(open) == 0:
-			f.roots = append(f.roots, at)
+			f.roots = append(f.roots, i)
 		case complete:
-			nodes[open[len(open)-1]].right = at
+			nodes[open[len(open)-1]].right = i
 			open = open[:len(open)-1]
 		}
-		if complete = nodes[at].column == leaf; !complete {
-			open = append(open, at)
+		if complete = nodes[i].column == leaf; !complete {
+			open = append(open, i)
 		}
 	}
 	if !complete || len(open) > 0 || len(f.roots) == 0 {
@@ -92,17 +92,17 @@ func (f *Forest) Values() []float64 {
 // New returns the forest of the given values, for rows with the given number of columns and for k classes.
 func New(k, columns int, values []float64) (*Forest, error) {
 	nodes := make([]node, len(values)/ValueColumns)
-	for at := range nodes {
-		column, threshold := values[ValueColumns*at], values[ValueColumns*at+1]
+	for i := range nodes {
+		column, threshold := values[ValueColumns*i], values[ValueColumns*i+1]
 		switch {
 		case column != math.Trunc(column) || !(column >= float64(leaf)) || column >= float64(columns):
-			return nil, fmt.Errorf("forest: node %d compares column %v of %d", at, column, columns)
+			return nil, fmt.Errorf("forest: node %d compares column %v of %d", i, column, columns)
 		case math.IsNaN(threshold) || math.IsInf(threshold, 0):
-			return nil, fmt.Errorf("forest: the threshold of node %d is %v", at, threshold)
+			return nil, fmt.Errorf("forest: the threshold of node %d is %v", i, threshold)
 		case int32(column) == leaf && (threshold != math.Trunc(threshold) || threshold < 0 || threshold >= float64(k)):
-			return nil, fmt.Errorf("forest: leaf %d has class %v of %d", at, threshold, k)
+			return nil, fmt.Errorf("forest: leaf %d has class %v of %d", i, threshold, k)
 		}
-		nodes[at] = node{column: int32(column), threshold: threshold}
+		nodes[i] = node{column: int32(column), threshold: threshold}
 	}
 	return link(nodes)
 }
@@ -110,9 +110,9 @@ func New(k, columns int, values []float64) (*Forest, error) {
 // Renumbered returns the forest with other numbers for the classes.
 func (f *Forest) Renumbered(numbers []int32) *Forest {
 	nodes := slices.Clone(f.nodes)
-	for at, n := range nodes {
+	for i, n := range nodes {
 		if n.column == leaf {
-			nodes[at].threshold = float64(numbers[int(n.threshold)])
+			nodes[i].threshold = float64(numbers[int(n.threshold)])
 		}
 	}
 	return &Forest{nodes, f.roots}

@@ -34,9 +34,9 @@ func (s *Supervision) Agreement(right []bool) float64 { return s.AgreementWithou
 // AgreementWithout returns the agreement with the pairs outside a fold.
 func (s *Supervision) AgreementWithout(fold int, right []bool) float64 {
 	var all counts
-	for at, pair := range s.Pairs {
+	for i, pair := range s.Pairs {
 		if pair.Fold != fold {
-			all.add(pair.Must, right[at], 1)
+			all.add(pair.Must, right[i], 1)
 		}
 	}
 	return all.agreement()
@@ -56,10 +56,10 @@ func (s *Supervision) Advantage(right, other []bool) float64 {
 	}
 	var own, others counts
 	cells := map[[3]bool]int{}
-	for at, pair := range s.Pairs {
-		own.add(pair.Must, right[at], 1)
-		others.add(pair.Must, other[at], 1)
-		cells[[3]bool{pair.Must, right[at], other[at]}]++
+	for i, pair := range s.Pairs {
+		own.add(pair.Must, right[i], 1)
+		others.add(pair.Must, other[i], 1)
+		cells[[3]bool{pair.Must, right[i], other[i]}]++
 	}
 	var differences, sizes []float64
 	for cell := range 8 { // in a fixed order
@@ -79,11 +79,11 @@ func (s *Supervision) Advantage(right, other []bool) float64 {
 // differences stands for as many units as sizes says.
 func standardErrors(difference, n float64, differences, sizes []float64) float64 {
 	mean, squares := 0.0, 0.0
-	for at, d := range differences {
-		mean += float64(d*sizes[at]) / n
+	for i, d := range differences {
+		mean += float64(d*sizes[i]) / n
 	}
-	for at, d := range differences {
-		squares += float64(sizes[at] * float64((d-mean)*(d-mean)))
+	for i, d := range differences {
+		squares += float64(sizes[i] * float64((d-mean)*(d-mean)))
 	}
 	deviation := math.Sqrt(float64((n - 1) / n * squares))
 	if deviation <= 1e-12 {
@@ -97,11 +97,11 @@ func (s *Supervision) seedAdvantage(right, other []bool) float64 {
 	var own, others counts
 	var units [][2]counts
 	number := map[int32]int{} // index of the unit of each held-out seed
-	for at, pair := range s.Pairs {
-		own.add(pair.Must, right[at], 1)
-		others.add(pair.Must, other[at], 1)
+	for i, pair := range s.Pairs {
+		own.add(pair.Must, right[i], 1)
+		others.add(pair.Must, other[i], 1)
 		unit := len(units)
-		if at >= len(s.Constraints) {
+		if i >= len(s.Constraints) {
 			known, exists := number[pair.I]
 			if !exists {
 				known, number[pair.I] = unit, unit
@@ -111,12 +111,12 @@ func (s *Supervision) seedAdvantage(right, other []bool) float64 {
 		if unit == len(units) {
 			units = append(units, [2]counts{})
 		}
-		units[unit][0].add(pair.Must, right[at], 1)
-		units[unit][1].add(pair.Must, other[at], 1)
+		units[unit][0].add(pair.Must, right[i], 1)
+		units[unit][1].add(pair.Must, other[i], 1)
 	}
 	differences := make([]float64, len(units))
-	for at, unit := range units {
-		differences[at] = own.without(unit[0]).agreement() - others.without(unit[1]).agreement()
+	for i, unit := range units {
+		differences[i] = own.without(unit[0]).agreement() - others.without(unit[1]).agreement()
 	}
 	return standardErrors(own.agreement()-others.agreement(), float64(len(units)), differences, clustering.Ones(len(units)))
 }

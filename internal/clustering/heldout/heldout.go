@@ -53,18 +53,18 @@ func New(set *constraint.Set, seeds []constraint.Seed, k, folds int, rng *rand.R
 	for _, p := range set.Pairs() {
 		s.Constraints = append(s.Constraints, p.Constraint())
 	}
-	for at, place := range rng.Perm(len(s.Constraints)) {
-		s.fold[place] = at % folds
+	for i, place := range rng.Perm(len(s.Constraints)) {
+		s.fold[place] = i % folds
 	}
 	gathered := constraint.GatherSeeds(seeds)
 	s.Seeds = make([]Seed, len(gathered))
-	for at, place := range rng.Perm(len(gathered)) {
+	for i, place := range rng.Perm(len(gathered)) {
 		given := gathered[place]
 		best := choose.Largest(given.Chances)
-		s.Seeds[place] = Seed{given.Point, given.Labels[best], given.Chances[best], at % folds}
+		s.Seeds[place] = Seed{given.Point, given.Labels[best], given.Chances[best], i % folds}
 	}
-	for at, c := range s.Constraints {
-		s.Pairs = append(s.Pairs, Pair{c.I, c.J, c.Kind == constraint.MustLink, s.fold[at]})
+	for i, c := range s.Constraints {
+		s.Pairs = append(s.Pairs, Pair{c.I, c.J, c.Kind == constraint.MustLink, s.fold[i]})
 	}
 	for fold := range folds {
 		s.holdOutSeeds(fold)
@@ -103,8 +103,8 @@ func (s *Supervision) ShownSeeds(without int) []Seed {
 // and a cannot-link with the last seed of every other label, which imply all other pairs.
 func (s *Supervision) Shown(without int) []constraint.Constraint {
 	var shown []constraint.Constraint
-	for at, c := range s.Constraints {
-		if s.fold[at] != without {
+	for i, c := range s.Constraints {
+		if s.fold[i] != without {
 			shown = append(shown, c)
 		}
 	}
@@ -133,8 +133,8 @@ func (s *Supervision) Shown(without int) []constraint.Constraint {
 // its own way.
 func (s *Supervision) Spec(spec clustering.Spec, without int) clustering.Spec {
 	heldOut := map[Pair]bool{}
-	for at, c := range s.Constraints {
-		if s.fold[at] == without {
+	for i, c := range s.Constraints {
+		if s.fold[i] == without {
 			heldOut[Pair{I: c.I, J: c.J, Must: c.Kind == constraint.MustLink}] = true
 		}
 	}
@@ -156,23 +156,23 @@ func (s *Supervision) First(folds int) (*Supervision, []int) {
 	some := *s
 	some.Pairs = nil
 	var places []int
-	for at, pair := range s.Pairs {
+	for i, pair := range s.Pairs {
 		if pair.Fold >= folds {
 			continue
 		}
-		some.Pairs, places = append(some.Pairs, pair), append(places, at)
+		some.Pairs, places = append(some.Pairs, pair), append(places, i)
 	}
 	some.Constraints, some.fold = nil, nil
-	for at, c := range s.Constraints {
-		if s.fold[at] < folds {
-			some.Constraints, some.fold = append(some.Constraints, c), append(some.fold, s.fold[at])
+	for i, c := range s.Constraints {
+		if s.fold[i] < folds {
+			some.Constraints, some.fold = append(some.Constraints, c), append(some.fold, s.fold[i])
 		}
 	}
 	return &some, places
 }
 
-// Kinds counts the held-out pairs of each kind.
-func (s *Supervision) Kinds() (must, cannot int) {
+// CountPairs counts the held-out pairs of each kind.
+func (s *Supervision) CountPairs() (must, cannot int) {
 	for _, pair := range s.Pairs {
 		if pair.Must {
 			must++
@@ -186,9 +186,9 @@ func (s *Supervision) Kinds() (must, cannot int) {
 // Right reports for every held-out pair whether labels have it right. There is one labeling per fold, or one for all.
 func (s *Supervision) Right(labels ...[]int32) []bool {
 	right := make([]bool, len(s.Pairs))
-	for at, pair := range s.Pairs {
+	for i, pair := range s.Pairs {
 		l := labels[pair.Fold%len(labels)]
-		right[at] = (l[pair.I] == l[pair.J]) == pair.Must
+		right[i] = (l[pair.I] == l[pair.J]) == pair.Must
 	}
 	return right
 }
@@ -196,14 +196,14 @@ func (s *Supervision) Right(labels ...[]int32) []bool {
 // Trial counts the pairs of a fold, or of all folds if fold is None, that a method has right.
 func (s *Supervision) Trial(m clustering.Method, right []bool, folds, fold int) clustering.Trial {
 	t := clustering.Trial{Method: m, Folds: folds}
-	for at, pair := range s.Pairs {
+	for i, pair := range s.Pairs {
 		count, good := &t.CannotLinks, &t.CannotLinksRight
 		if pair.Must {
 			count, good = &t.MustLinks, &t.MustLinksRight
 		}
 		if fold == None || pair.Fold == fold {
 			*count++
-			if right[at] {
+			if right[i] {
 				*good++
 			}
 		}

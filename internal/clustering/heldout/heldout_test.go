@@ -55,7 +55,7 @@ func TestFoldsOfConstraints(t *testing.T) {
 			t.Errorf("%+v has no weight", c)
 		}
 	}
-	must, cannot := s.Kinds()
+	must, cannot := s.CountPairs()
 	if must+cannot != set.Len() || must == 0 || cannot == 0 {
 		t.Errorf("%d must-links and %d cannot-links of %d", must, cannot, set.Len())
 	}

@@ -22,8 +22,8 @@ func (s *Supervision) StrayMustLinks(labels []int32) (stray, among int) {
 	}
 	for fold := range folds {
 		separated := s.separatedWithout(fold, labels)
-		for at, c := range s.Constraints {
-			if s.fold[at] == fold && separated[clustersOf(c, labels)] {
+		for i, c := range s.Constraints {
+			if s.fold[i] == fold && separated[clustersOf(c, labels)] {
 				among++
 				if c.Kind == constraint.MustLink {
 					stray++
@@ -46,7 +46,7 @@ func (s *Supervision) separatedWithout(fold int, labels []int32) map[[2]int32]bo
 	byPair := map[[2]int32]*counts{}
 	var pairs []*counts
 	must, all := 0, 0
-	for at, c := range s.Constraints {
+	for i, c := range s.Constraints {
 		pair := clustersOf(c, labels)
 		if pair[0] == pair[1] {
 			continue
@@ -57,7 +57,7 @@ func (s *Supervision) separatedWithout(fold int, labels []int32) map[[2]int32]bo
 			byPair[pair] = one
 			pairs = append(pairs, one)
 		}
-		if s.fold[at] == fold {
+		if s.fold[i] == fold {
 			continue
 		}
 		one.all++
@@ -75,8 +75,8 @@ func (s *Supervision) separatedWithout(fold int, labels []int32) map[[2]int32]bo
 	}
 	slices.SortStableFunc(pairs, func(a, b *counts) int { return cmp.Compare(a.share, b.share) })
 	separated, covered := map[[2]int32]bool{}, 0
-	for at, one := range pairs {
-		if 2*covered >= all && one.share > pairs[at-1].share {
+	for i, one := range pairs {
+		if 2*covered >= all && one.share > pairs[i-1].share {
 			break
 		}
 		separated[one.pair] = true

@@ -254,8 +254,8 @@ func difference(from, to []int32) []labeling.Move {
 
 func reversed(moves []labeling.Move) []labeling.Move {
 	back := make([]labeling.Move, len(moves))
-	for at, m := range moves {
-		back[at] = labeling.Move{Point: m.Point, From: m.To, To: m.From}
+	for i, m := range moves {
+		back[i] = labeling.Move{Point: m.Point, From: m.To, To: m.From}
 	}
 	return back
 }

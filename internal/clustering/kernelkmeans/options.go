@@ -11,6 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // Options are the options of kernel k-means (Kulis2009).
@@ -97,7 +98,7 @@ const (
 )
 
 func (o Objective) String() string {
-	return [...]string{"default", "kernel-kmeans", "ratio-association", "ratio-cut", "normalized-cut"}[o]
+	return text.Name(o, "default", "kernel-kmeans", "ratio-association", "ratio-cut", "normalized-cut")
 }
 
 // RisePolicy is what happens if a step raises the objective or repeats a labeling.
@@ -111,4 +112,4 @@ const (
 )
 
 // String returns the name of the policy in the catalog.
-func (p RisePolicy) String() string { return [...]string{"shift", "stop", "ignore"}[p] }
+func (p RisePolicy) String() string { return text.Name(p, "shift", "stop", "ignore") }

@@ -32,7 +32,7 @@ func NewPrediction(p *Problem, trained dataset.Dataset, labels []int32, fresh da
 	}
 	all, err := p.stacked(trained, fresh)
 	if err != nil {
-		return nil, err
+		return nil, fault.ShiftRows(err, -trained.Rows())
 	}
 	prediction := &Prediction{Matrix: p.Matrix, Points: all, labels: labels, old: p}
 	m := &prediction.Matrix
@@ -45,7 +45,7 @@ func NewPrediction(p *Problem, trained dataset.Dataset, labels []int32, fresh da
 	}
 	bound, err := kernel.FindBounds(*m, all)
 	m.Grid = kernel.GridFor(bound.RowSum)
-	return prediction, err
+	return prediction, fault.ShiftRows(err, -trained.Rows())
 }
 
 // stacked returns old points followed by new ones, in the units of the run. Files of sparse points do not state their

@@ -205,7 +205,7 @@ type cancelAfter struct {
 
 func (c *cancelAfter) Observe(e clustering.Event) {
 	c.Recorder.Observe(e)
-	if done, is := e.(clustering.IterationDone); is && done.Iteration == c.iteration {
+	if done, ok := e.(clustering.IterationDone); ok && done.Iteration == c.iteration {
 		c.cancel()
 	}
 }

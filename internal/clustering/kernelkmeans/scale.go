@@ -87,11 +87,11 @@ func (p *Problem) inUnit(constraints []constraint.Constraint) []constraint.Const
 	}
 	const largest, least = clustering.MaxWeight / 1e10, 1e-300 // beyond them a constraint decides alone, or does not count
 	converted := make([]constraint.Constraint, len(constraints))
-	for at, c := range constraints {
+	for i, c := range constraints {
 		if c.Weighted && c.Weight > 0 {
 			c.Weight = min(max(p.ToUnit(c.Weight), least), largest)
 		}
-		converted[at] = c
+		converted[i] = c
 	}
 	return converted
 }

@@ -129,54 +129,33 @@ func (m *method) pairDistance(p, q int, affinity float64) float64 {
 //
 // It prefers candidates that are cannot-linked to every chosen component. Ties go to the lowest index.
 func (m *method) farthestFirst() ([]int32, error) {
-	labels := clustering.Unassigned(m.p.n)
-	set, components := m.constraints, m.constraints.Components()
-	candidates := m.candidates()
-	affinity := make([]float64, m.p.n) // of each point to all chosen points
-	var chosen []int32
-	chosenWeight, chosenDiagonal, chosenPoints := 0.0, 0.0, 0
+	labels, candidates := clustering.Unassigned(m.p.n), m.candidates()
+	chosen := &chosenSet{affinity: make([]float64, m.p.n)}
 	taken := make([]bool, len(candidates))
-	for len(chosen) < m.p.spec.K {
+	for len(chosen.components) < m.p.spec.K {
 		best, bestApart, bestScore := -1, false, 0.0
-		for at, candidate := range candidates {
-			if taken[at] {
+		for i, candidate := range candidates {
+			if taken[i] {
 				continue
 			}
-			members := components.Members(candidate)
-			score, apart := float64(len(members)), false
-			if len(chosen) > 0 {
-				weight, diagonal, cross := 0.0, 0.0, 0.0
-				for _, p := range members {
-					weight += m.weights[p]
-					diagonal += m.diagonal[p] / m.weights[p]
-					cross += affinity[p]
-				}
-				score = float64(chosenWeight*diagonal) + float64(weight*chosenDiagonal) - 2*cross
-				if m.p.spec.FarthestMean {
-					score /= float64(len(members) * chosenPoints)
-				}
-				apart = true
-				for _, other := range chosen {
-					apart = apart && set.Apart(candidate, other)
-				}
-			}
+			score, apart := m.scoreCandidate(chosen, candidate)
 			if best < 0 || (apart && !bestApart) || (apart == bestApart && score > bestScore) {
-				best, bestApart, bestScore = at, apart, score
+				best, bestApart, bestScore = i, apart, score
 			}
 		}
 		if best < 0 {
 			break // fewer components than clusters: the rest start empty
 		}
 		taken[best] = true
-		members := components.Members(candidates[best])
+		members := m.constraints.Components().Members(candidates[best])
 		for _, p := range members {
-			labels[p] = int32(len(chosen))
-			chosenWeight += m.weights[p]
-			chosenDiagonal += m.diagonal[p] / m.weights[p]
+			labels[p] = int32(len(chosen.components))
+			chosen.weight += m.weights[p]
+			chosen.diagonal += m.diagonal[p] / m.weights[p]
 		}
-		chosenPoints += len(members)
-		chosen = append(chosen, candidates[best])
-		if len(chosen) == m.p.spec.K {
+		chosen.points += len(members)
+		chosen.components = append(chosen.components, candidates[best])
+		if len(chosen.components) == m.p.spec.K {
 			break
 		}
 		sums, err := m.x.ColumnSum(members)
@@ -184,10 +163,38 @@ func (m *method) farthestFirst() ([]int32, error) {
 			return nil, err
 		}
 		for i, v := range sums {
-			affinity[i] += v
+			chosen.affinity[i] += v
 		}
 	}
 	return labels, nil
+}
+
+// chosenSet holds the components that farthestFirst has chosen, and sums over their points.
+type chosenSet struct {
+	components       []int32
+	weight, diagonal float64 // sums of a_q and of M_qq/a_q
+	points           int
+	affinity         []float64 // of each point of the data to all chosen points
+}
+
+// scoreCandidate returns the distance of a component from all chosen ones, or its size if there are none, and whether
+// it is cannot-linked to each of them.
+func (m *method) scoreCandidate(chosen *chosenSet, candidate int32) (score float64, apart bool) {
+	members := m.constraints.Components().Members(candidate)
+	if len(chosen.components) == 0 {
+		return float64(len(members)), false
+	}
+	weight, diagonal, cross := 0.0, 0.0, 0.0
+	for _, p := range members {
+		weight += m.weights[p]
+		diagonal += m.diagonal[p] / m.weights[p]
+		cross += chosen.affinity[p]
+	}
+	score = float64(chosen.weight*diagonal) + float64(weight*chosen.diagonal) - 2*cross
+	if m.p.spec.FarthestMean {
+		score /= float64(len(members) * chosen.points)
+	}
+	return score, !slices.ContainsFunc(chosen.components, func(other int32) bool { return !m.constraints.Apart(candidate, other) })
 }
 
 // candidates returns the components of at least two points if there are k of them, otherwise all components.

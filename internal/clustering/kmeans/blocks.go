@@ -18,15 +18,15 @@ type groups struct {
 // newGroups makes a group of each of the given must-link components, and returns the number of each component's group.
 func newGroups(all *constraint.Components, components []int32) (g groups, number map[int32]int32) {
 	number = make(map[int32]int32, len(components))
-	for at, c := range components {
-		number[c] = int32(at)
+	for i, c := range components {
+		number[c] = int32(i)
 		g.members = append(g.members, all.Members(c))
 		g.points = append(g.points, all.Members(c)...)
 	}
 	slices.Sort(g.points)
 	g.of = make([]int32, len(g.points))
-	for at, point := range g.points {
-		g.of[at] = number[all.Of(point)]
+	for i, point := range g.points {
+		g.of[i] = number[all.Of(point)]
 	}
 	return g, number
 }
@@ -34,8 +34,8 @@ func newGroups(all *constraint.Components, components []int32) (g groups, number
 // singletons makes a group of each of the given points, which must ascend.
 func singletons(points []int32) groups {
 	g := groups{members: make([][]int32, len(points)), points: points, of: make([]int32, len(points)), single: true}
-	for at := range points {
-		g.members[at], g.of[at] = points[at:at+1], int32(at)
+	for i := range points {
+		g.members[i], g.of[i] = points[i:i+1], int32(i)
 	}
 	return g
 }
@@ -46,9 +46,9 @@ func (g *groups) costs(distances []float64, k int) []float64 {
 		return distances
 	}
 	costs := make([]float64, len(g.members)*k)
-	for at, group := range g.of {
+	for i, group := range g.of {
 		for c := range k {
-			costs[int(group)*k+c] += distances[at*k+c]
+			costs[int(group)*k+c] += distances[i*k+c]
 		}
 	}
 	return costs
@@ -105,8 +105,8 @@ func newBlocks(set *constraint.Set) *blocks {
 
 func (b *blocks) links() []metric.Link {
 	links := make([]metric.Link, len(b.pairs))
-	for at, pair := range b.pairs {
-		links[at] = metric.Link{Kind: pair.Kind, Weight: pair.Weight}
+	for i, pair := range b.pairs {
+		links[i] = metric.Link{Kind: pair.Kind, Weight: pair.Weight}
 	}
 	return links
 }

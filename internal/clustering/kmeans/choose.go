@@ -54,8 +54,8 @@ func (p *Problem) withUnconstrained(ctx context.Context, x Executor) (*Problem, 
 			return min(unit*pair.Weight, math.MaxFloat64/constraint.MaxEntailed) // so that the sum is finite
 		})
 		chosen.links = slices.Clone(p.links)
-		for at, pair := range chosen.Constraints.Pairs() {
-			chosen.links[at].Weight = pair.Weight
+		for i, pair := range chosen.Constraints.Pairs() {
+			chosen.links[i].Weight = pair.Weight
 		}
 	}
 	return &chosen, nil
@@ -95,8 +95,8 @@ func (p *Problem) Runs() int {
 // objectiveOf returns J of the unconstrained answer, before any metric is learned.
 func (p *Problem) objectiveOf(answer *unconstrained) float64 {
 	links := slices.Clone(p.links)
-	for at, pair := range p.Constraints.Pairs() {
-		links[at].Violated = pair.Violates(answer.labels)
+	for i, pair := range p.Constraints.Pairs() {
+		links[i].Violated = pair.Violates(answer.labels)
 	}
 	measure := metric.Measure{Distortion: p.options.Distortion, Metric: metric.NewIdentity(p.d)}
 	must, cannot := measure.Penalties(p.options.Penalty, links, measure.Bound(p.options.Penalty, links, p.ranges))

@@ -65,9 +65,9 @@ func BestStart(ctx context.Context, p *Problem, x Executor, rows []float64) ([]f
 // inRowCoordinates undoes inDataCoordinates for rows in the units of the data.
 func (p *Problem) inRowCoordinates(centroids []float64) []float64 {
 	moved := slices.Clone(centroids)
-	for at := range moved {
+	for i := range moved {
 		if p.Vectors.Mean != nil {
-			moved[at] -= p.Vectors.Mean[at%p.d]
+			moved[i] -= p.Vectors.Mean[i%p.d]
 		}
 	}
 	return moved
@@ -111,7 +111,7 @@ func exchange(ctx context.Context, rows []float64, width int, centroids []float6
 		return centroids, err
 	}
 	n := len(rows) / width
-	exchanged, best := false, trial{rise: math.Inf(1)}
+	exchanged, cheapest := false, trial{rise: math.Inf(1)}
 	distances, losses := make([]float64, n), make([]float64, x.k)
 	for range min(triesPerCluster*x.k, maxTries) {
 		if err := ctx.Err(); err != nil {
@@ -124,9 +124,9 @@ func exchange(ctx context.Context, rows []float64, width int, centroids []float6
 		for i := range n {
 			distances[i] = metric.SquaredDistance(x.row(i), x.row(point))
 		}
-		t := x.leastMissed(distances, losses)
-		if t.point = point; t.rise < best.rise {
-			best = t
+		t := x.bestReplacement(distances, losses)
+		if t.point = point; t.rise < cheapest.rise {
+			cheapest = t
 		}
 		if t.rise < 0 {
 			copy(x.centroids[t.centroid*width:], x.row(point))
@@ -134,8 +134,8 @@ func exchange(ctx context.Context, rows []float64, width int, centroids []float6
 			exchanged = true
 		}
 	}
-	if !exchanged && !math.IsInf(best.rise, 1) {
-		copy(x.centroids[best.centroid*width:], x.row(best.point))
+	if !exchanged && !math.IsInf(cheapest.rise, 1) {
+		copy(x.centroids[cheapest.centroid*width:], x.row(cheapest.point))
 	}
 	return x.centroids, nil
 }
@@ -179,9 +179,9 @@ func (x *exchanger) measure(i int) {
 	}
 }
 
-// leastMissed returns the centroid that a point with these distances to all rows replaces best. After the exchange, the
-// distance of a row is min(first, distance) or, for rows of the replaced centroid, min(second, distance).
-func (x *exchanger) leastMissed(distances, losses []float64) trial {
+// bestReplacement returns the centroid that a point with these distances to all rows replaces best. After the exchange,
+// the distance of a row is min(first, distance) or, for rows of the replaced centroid, min(second, distance).
+func (x *exchanger) bestReplacement(distances, losses []float64) trial {
 	clear(losses)
 	c := 0
 	gain := 0.0

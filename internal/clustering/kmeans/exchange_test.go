@@ -70,7 +70,7 @@ func TestDistancesAfterExchanges(t *testing.T) {
 			distances[i] = metric.SquaredDistance(x.row(i), x.row(point))
 		}
 		before, losses := total(rows, width, x.centroids), make([]float64, k)
-		best := x.leastMissed(distances, losses)
+		best := x.bestReplacement(distances, losses)
 		copy(x.centroids[c*width:], x.row(point))
 		if rise := total(rows, width, x.centroids) - before; rise < best.rise-1e-9 || c == best.centroid && rise > best.rise+1e-9 {
 			t.Fatalf("centroid %d for point %d raises the sum by %v; the least is said to be %+v", c, point, rise, best)

@@ -247,13 +247,13 @@ func (m *hmrf) pairCosts() []inference.Pair {
 	measure := m.measureOf(m.metric)
 	limit := measure.Bound(m.p.options.Penalty, m.links, m.p.ranges)
 	costs := make([]inference.Pair, len(m.pairs))
-	for at, pair := range m.pairs {
+	for i, pair := range m.pairs {
 		distance := 0.0
 		if m.p.options.Penalty != metric.Potts {
-			distance = measure.Between(m.links[at].X, m.links[at].Y)
+			distance = measure.Between(m.links[i].X, m.links[i].Y)
 		}
 		must := pair.Kind == constraint.MustLink
-		costs[at] = inference.Pair{
+		costs[i] = inference.Pair{
 			I: m.groupOf(pair.I), J: m.groupOf(pair.J), MustLink: must,
 			Cost: metric.Penalty(m.p.options.Penalty, must, pair.Weight, distance, limit),
 		}
@@ -273,8 +273,8 @@ func (m *hmrf) measureOf(a *metric.Metric) metric.Measure {
 
 // markViolations marks the links that the labels violate, and counts them.
 func (m *hmrf) markViolations() (violated int) {
-	for at, pair := range m.pairs {
-		if m.links[at].Violated = pair.Violates(m.labels); m.links[at].Violated {
+	for i, pair := range m.pairs {
+		if m.links[i].Violated = pair.Violates(m.labels); m.links[i].Violated {
 			violated++
 		}
 	}

@@ -76,9 +76,9 @@ func (l *Local) reload(err error) error {
 // AddChanges adds the changes of a shard's sums, which cover only the lanes that have moves, to the sums of all lanes.
 func AddChanges(sums []float64, clusters int, moves []labeling.Move, changes []float64) {
 	lanes := vector.MovedLanes(clusters, moves)
-	for at, lane := range lanes {
+	for i, lane := range lanes {
 		size := len(changes) / len(lanes)
-		for c, v := range changes[at*size : (at+1)*size] {
+		for c, v := range changes[i*size : (i+1)*size] {
 			sums[lane*size+c] += v
 		}
 	}
@@ -106,8 +106,8 @@ func (l *Local) Step(ctx context.Context, queries []vector.Query) (*Step, error)
 // Totals adds up one value of each tile, in tile order, for each of several lists.
 func Totals(perTile [][]float64) []float64 {
 	totals := make([]float64, len(perTile))
-	for at, values := range perTile {
-		totals[at] = AddTiles(values, len(values))[0]
+	for i, values := range perTile {
+		totals[i] = AddTiles(values, len(values))[0]
 	}
 	return totals
 }
@@ -131,8 +131,8 @@ func AddTiles(values []float64, tiles int) []float64 {
 	size := len(values) / tiles
 	total := slices.Clone(values[:size])
 	for tile := 1; tile < tiles; tile++ {
-		for at, v := range values[tile*size : (tile+1)*size] {
-			total[at] += v
+		for i, v := range values[tile*size : (tile+1)*size] {
+			total[i] += v
 		}
 	}
 	return total

@@ -11,6 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/inference"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // Algorithm is one of the algorithms of this package.
@@ -29,7 +30,7 @@ const (
 )
 
 func (a Algorithm) String() string {
-	return [...]string{"", "kmeans", "seeded-kmeans", "constrained-kmeans", "cop-kmeans", "pc-kmeans", "m-kmeans", "mpc-kmeans", "hmrf-kmeans"}[a]
+	return text.Name(a, "", "kmeans", "seeded-kmeans", "constrained-kmeans", "cop-kmeans", "pc-kmeans", "m-kmeans", "mpc-kmeans", "hmrf-kmeans")
 }
 
 // Options selects an algorithm and its options. Fields that are 0 take the values of the algorithm's paper:

@@ -20,7 +20,8 @@ import (
 func Predict(ctx context.Context, m *clustering.Model, data dataset.Dataset, threads int) (*clustering.Prediction, error) {
 	switch {
 	case m.Landmarks != nil:
-		return predictByLandmarks(ctx, m, data, threads)
+		found, err := predictByLandmarks(ctx, m, data, threads)
+		return found, fault.ShiftRows(err, -m.Landmarks.Points.N)
 	case m.Mixture != nil:
 		return predictByMixture(ctx, m, data, threads)
 	}
@@ -127,7 +128,8 @@ func predictByMixture(ctx context.Context, m *clustering.Model, data dataset.Dat
 }
 
 // predictByLandmarks assigns every point to the centroid nearest to its features. Landmarks and new points are combined
-// into one data set, because landmarks must be among the points that features are computed for.
+// into one data set, because landmarks must be among the points that features are computed for. The rows of its faults
+// are those of this data set.
 func predictByLandmarks(ctx context.Context, m *clustering.Model, data dataset.Dataset, threads int) (*clustering.Prediction, error) {
 	landmarks := m.Landmarks.Points
 	points, err := pointsFor(m, data)

@@ -205,6 +205,19 @@ func TestPredictionRefuses(t *testing.T) {
 	clusteringtest.WantFault(t, err, "UNSUPPORTED_DATA")
 }
 
+// A fault of a new point names its row among the new points, not among the landmarks and them.
+func TestPredictionByLandmarksNamesRowsOfTheNewPoints(t *testing.T) {
+	m := &clustering.Model{
+		Distortion: metric.SquaredEuclidean, K: 1, D: 1, Metric: metric.NewIdentity(1), Centroids: []float64{1},
+		Landmarks: &clustering.Landmarks{
+			Points: &dataset.Points{N: 3, D: 2, Values: []float64{1, 2, 3, 4, 5, 6}}, Projection: []float64{1, 1, 1},
+			Matrix: kernel.MatrixSpec{Function: kernel.Cosine, Grid: -40, Columns: 2},
+		},
+	}
+	_, err := Predict(t.Context(), m, &dataset.Points{N: 2, D: 2, Values: []float64{1, 1, 0, 0}}, 1)
+	clusteringtest.WantFault(t, err, "ZERO_ROW", "row 1 ")
+}
+
 // Scores of landmarks and trees are added, group by group, also if clusters have other numbers than groups.
 func TestPredictionByLandmarksAndTrees(t *testing.T) {
 	rng := clusteringtest.NewRand(7)

@@ -164,8 +164,8 @@ func (p *Problem) prepareLinks() error {
 	}
 	pairs, rows := p.Constraints.Pairs(), map[int32][]float64{}
 	p.links = make([]metric.Link, len(pairs))
-	for at, pair := range pairs {
-		p.links[at] = metric.Link{Kind: pair.Kind, Weight: pair.Weight}
+	for i, pair := range pairs {
+		p.links[i] = metric.Link{Kind: pair.Kind, Weight: pair.Weight}
 		if p.options.Penalty == metric.Potts {
 			continue
 		}
@@ -190,7 +190,7 @@ func (p *Problem) prepareLinks() error {
 				}
 			}
 		}
-		p.links[at].X, p.links[at].Y = rows[pair.I], rows[pair.J]
+		p.links[i].X, p.links[i].Y = rows[pair.I], rows[pair.J]
 	}
 	return nil
 }
@@ -242,10 +242,10 @@ func (p *Problem) prepareCentroids() error {
 		return fault.Wrap(err, "the centroids to start from")
 	}
 	p.options.InitialCentroids = scaled.(*dataset.Points).Values
-	for at, v := range p.options.InitialCentroids {
+	for i, v := range p.options.InitialCentroids {
 		if !(math.Abs(v) <= metric.MaxValue) {
 			return fault.Invalid("BAD_START", "the centroid of cluster %d has the value %v in column %d; magnitudes are at most %g, also when it is scaled",
-				at/p.d, given[at], at%p.d, metric.MaxValue).OnField(field)
+				i/p.d, given[i], i%p.d, metric.MaxValue).OnField(field)
 		}
 	}
 	for c := range p.spec.K {
@@ -268,9 +268,9 @@ func (p *Problem) prepareCentroids() error {
 // inDataCoordinates undoes the centering and the units of rows. Other preparations cannot be undone.
 func (p *Problem) inDataCoordinates(centroids []float64) []float64 {
 	moved := slices.Clone(centroids)
-	for at := range moved {
+	for i := range moved {
 		if p.Vectors.Mean != nil {
-			moved[at] += p.Vectors.Mean[at%p.d]
+			moved[i] += p.Vectors.Mean[i%p.d]
 		}
 	}
 	if p.options.Distortion != metric.SquaredEuclidean || p.Vectors.Features != nil {

@@ -451,8 +451,8 @@ func TestBadInput(t *testing.T) {
 		"no algorithm":                  {points, clustering.Spec{K: 2}, "NO_ALGORITHM", "no algorithm"},
 	} {
 		_, err := trySolve(c.data, c.spec)
-		f, is := errors.AsType[*fault.Error](err)
-		if !is || (c.reason != "" && f.Reason != c.reason) || !strings.Contains(f.Message, c.says) {
+		f, ok := errors.AsType[*fault.Error](err)
+		if !ok || (c.reason != "" && f.Reason != c.reason) || !strings.Contains(f.Message, c.says) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -30,14 +30,14 @@ func Run(ctx context.Context, p *Problem, x Executor, o clustering.Observer) (*c
 // and each result is the same as if Run solved the problem alone.
 func RunAll(ctx context.Context, problems []*Problem, x Executor, observer func(problem int) clustering.Observer) ([]*clustering.Result, error) {
 	jobs := make([]clustering.Job, len(problems))
-	for at, p := range problems {
+	for i, p := range problems {
 		if !reflect.DeepEqual(p.Vectors, problems[0].Vectors) { // equal pointers are equal at once
 			return nil, errors.New("kmeans: problems on different rows cannot share an executor")
 		}
 		if shape := x.Shape(); p.n != shape.Points || p.spec.K != shape.Clusters {
-			return nil, fmt.Errorf("kmeans: a problem of %d points and %d clusters on an executor of %d and %d", p.n, p.spec.K, shape.Points, shape.Clusters)
+			return nil, fmt.Errorf("kmeans: the executor has %d points and %d clusters, want %d and %d", shape.Points, shape.Clusters, p.n, p.spec.K)
 		}
-		jobs[at] = setup{server: server{x}, p: p}
+		jobs[i] = setup{server: server{x}, p: p}
 	}
 	return clustering.RunAll(ctx, jobs, observer)
 }

@@ -58,8 +58,8 @@ func preparedModel(m *clustering.Model, centroids, mean []float64) *vector.Model
 	prepared := &vector.Model{Distortion: m.Distortion, Clusters: m.K, Centroids: centroids}
 	if mean != nil {
 		prepared.Centroids = slices.Clone(centroids)
-		for at := range prepared.Centroids {
-			prepared.Centroids[at] -= mean[at%m.D]
+		for i := range prepared.Centroids {
+			prepared.Centroids[i] -= mean[i%m.D]
 		}
 	}
 	if m.Metric.Form() != metric.Identity {

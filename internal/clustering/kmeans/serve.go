@@ -28,10 +28,10 @@ type laneRequest struct {
 // Serve implements clustering.Server.
 func (s server) Serve(ctx context.Context, requests []clustering.LaneRequest) error {
 	asked, queries := make([]laneRequest, len(requests)), make([]vector.Query, len(requests))
-	for at, a := range requests {
-		asked[at] = laneRequest{a.Lane, a.Request.(*request)}
-		queries[at] = asked[at].query
-		queries[at].Lane = a.Lane
+	for i, a := range requests {
+		asked[i] = laneRequest{a.Lane, a.Request.(*request)}
+		queries[i] = asked[i].query
+		queries[i].Lane = a.Lane
 	}
 	measure := s.x.Scatter
 	switch asked[0].kind {
@@ -43,8 +43,8 @@ func (s server) Serve(ctx context.Context, requests []clustering.LaneRequest) er
 		return s.step(ctx, asked, queries)
 	case askFarthest:
 		candidates, err := s.x.Farthest(ctx, queries)
-		for at := range candidates {
-			asked[at].farthest = candidates[at]
+		for i := range candidates {
+			asked[i].farthest = candidates[i]
 		}
 		return err
 	case askNearest:
@@ -53,8 +53,8 @@ func (s server) Serve(ctx context.Context, requests []clustering.LaneRequest) er
 		measure = s.x.Distances
 	}
 	values, err := measure(ctx, queries)
-	for at := range values {
-		asked[at].values = values[at]
+	for i := range values {
+		asked[i].values = values[i]
 	}
 	return err
 }
@@ -75,8 +75,8 @@ func (s server) step(ctx context.Context, asked []laneRequest, queries []vector.
 	}
 	s.setMoves(asked, done.Moves)
 	s.setSums(asked)
-	for at, a := range asked {
-		a.before, a.after = done.Before[at], done.After[at]
+	for i, a := range asked {
+		a.before, a.after = done.Before[i], done.After[i]
 	}
 	return nil
 }

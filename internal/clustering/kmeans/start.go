@@ -263,10 +263,10 @@ func (s *state) seedMeans() error {
 			return err
 		}
 		points = append(points, seed.Point)
-		for at, c := range seed.Labels {
-			weights[c] += seed.Chances[at]
+		for i, c := range seed.Labels {
+			weights[c] += seed.Chances[i]
 			for f, v := range row {
-				totals[int(c)*s.p.d+f] += float64(seed.Chances[at] * v)
+				totals[int(c)*s.p.d+f] += float64(seed.Chances[i] * v)
 			}
 		}
 	}
@@ -347,13 +347,13 @@ func (s *state) weightedFarthestFirst(neighborhoods []int32) ([]int32, error) {
 	}
 	components, measure := s.p.Constraints.Components(), metric.Measure{Distortion: s.p.options.Distortion, Metric: metric.NewIdentity(s.p.d)}
 	centers, least := make([][]float64, len(neighborhoods)), make([]float64, len(neighborhoods))
-	for at, neighborhood := range neighborhoods {
+	for i, neighborhood := range neighborhoods {
 		center, err := s.meanOf(components.Members(neighborhood))
 		if err != nil {
 			return nil, err
 		}
 		s.p.options.Distortion.NormalizeMean(center)
-		centers[at], least[at] = center, math.Inf(1)
+		centers[i], least[i] = center, math.Inf(1)
 	}
 	chosen, next := []int32{}, 0
 	taken := make([]bool, len(neighborhoods))
@@ -361,10 +361,10 @@ func (s *state) weightedFarthestFirst(neighborhoods []int32) ([]int32, error) {
 		taken[next] = true
 		chosen = append(chosen, neighborhoods[next])
 		best, score := -1, 0.0
-		for at, neighborhood := range neighborhoods {
-			least[at] = min(least[at], measure.Between(centers[at], centers[next]))
-			if weighted := least[at] * float64(len(components.Members(neighborhood))); !taken[at] && (best < 0 || weighted > score) {
-				best, score = at, weighted
+		for i, neighborhood := range neighborhoods {
+			least[i] = min(least[i], measure.Between(centers[i], centers[next]))
+			if weighted := least[i] * float64(len(components.Members(neighborhood))); !taken[i] && (best < 0 || weighted > score) {
+				best, score = i, weighted
 			}
 		}
 		next = best

@@ -19,8 +19,10 @@ type state struct {
 	restart   int
 	iteration int
 	labels    []int32
-	ahead     *step             // the step of the next iteration, if the executor has already made it, else nil
-	made      [][]labeling.Move // since the iteration began; each list moves a point once
+	// ahead is the step of the next iteration if distortionAhead has had the executor make it already, else nil.
+	// assignFree then records it instead of making a step of its own.
+	ahead *step
+	made  [][]labeling.Move // since the iteration began; each list moves a point once
 	accepted
 }
 

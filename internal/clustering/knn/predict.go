@@ -73,7 +73,7 @@ func inUnits(scale clustering.Scale, trained, fresh dataset.Dataset) (old, later
 }
 
 func columnsOf(data dataset.Dataset) int {
-	if sparse, is := data.(*dataset.SparsePoints); is {
+	if sparse, ok := data.(*dataset.SparsePoints); ok {
 		return sparse.D
 	}
 	return data.(*dataset.Points).D

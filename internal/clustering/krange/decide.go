@@ -105,7 +105,7 @@ func decideByStability(h *clustering.KSelection, part string) {
 				h.Plausible = append(h.Plausible, s.K)
 			}
 		}
-		h.Reason = fmt.Sprintf("no number of clusters reappears in %s; the best is %d, whose worst cluster keeps %.2f of its pairs (%.1f is good)", part, top.K, stabilityOf(top), stable)
+		h.Reason = fmt.Sprintf("no number of clusters reappears in %s; the best is %d, whose least stable cluster keeps %.0f%% of its pairs together (%.0f%% or more is stable)", part, top.K, 100*stabilityOf(top), 100*stable)
 		if top.Stability == nil {
 			h.Reason = fmt.Sprintf("it is unknown how stable the clusters are, because %s could not be clustered", part)
 		}
@@ -128,7 +128,7 @@ func decideByStability(h *clustering.KSelection, part string) {
 			h.Plausible = append(h.Plausible, s.K)
 		}
 	}
-	if far, is := farther(h.Scores, taken); is && !slices.Contains(h.Plausible, far) {
+	if far, ok := farther(h.Scores, taken); ok && !slices.Contains(h.Plausible, far) {
 		h.Plausible = append(h.Plausible, far)
 		slices.Sort(h.Plausible)
 	}
@@ -151,7 +151,7 @@ func largerPlausible(s, taken clustering.KScore) bool {
 
 // farther returns the larger number with the best separated clusters if they are about as well separated as those of
 // the proposed one. Then separation suggests more clusters than stability does.
-func farther(all []clustering.KScore, taken clustering.KScore) (k int, is bool) {
+func farther(all []clustering.KScore, taken clustering.KScore) (k int, ok bool) {
 	share := asFar
 	if taken.Silhouette == nil {
 		share = farModularity
@@ -159,10 +159,10 @@ func farther(all []clustering.KScore, taken clustering.KScore) (k int, is bool) 
 	most := float64(share * separation(taken))
 	for _, s := range all {
 		if s.K > taken.K && alike(s, taken) && separation(s) > most {
-			k, is, most = s.K, true, separation(s)
+			k, ok, most = s.K, true, separation(s)
 		}
 	}
-	return k, is
+	return k, ok
 }
 
 // explainStability sets the reason and the confidence of a proposal.

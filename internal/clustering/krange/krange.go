@@ -62,33 +62,16 @@ func Run(ctx context.Context, job, origin Job, s Solver, threads int, o clusteri
 			return nil, err
 		}
 	}
-	if graph, is := data.(*dataset.Graph); is {
+	if graph, ok := data.(*dataset.Graph); ok {
 		if r.gaps, err = Eigengaps(snapshot.Within(ctx, "eigengaps"), graph, spec.MaxK, threads, spec); err != nil && ctx.Err() == nil {
 			return nil, err
 		}
 	}
-	var results []*clustering.Result
-	report := &clustering.KSelection{Min: spec.K, Max: spec.MaxK}
-	for k := spec.K; k <= spec.MaxK; k++ {
-		o.Observe(clustering.KStarted{K: k, Min: spec.K, Max: spec.MaxK})
-		result, score, err := r.one(snapshot.Within(ctx, fmt.Sprintf("k %d", k)), k)
-		if ctx.Err() != nil && len(results) > 0 {
-			break // use those that are complete
-		}
-		if err != nil {
-			return nil, err
-		}
-		results, report.Scores = append(results, result), append(report.Scores, score)
-		if ctx.Err() != nil {
-			break
-		}
+	results, report, err := r.each(ctx)
+	if err != nil {
+		return nil, err
 	}
-	pairs := 0
-	if r.folds != nil {
-		pairs = len(r.folds.Pairs)
-	}
-	decide(report, pairs, partsOf(origin.Data))
-	if err := r.compareWithCloud(ctx, report, partsOf(origin.Data)); err != nil && ctx.Err() == nil {
+	if err := r.propose(ctx, report); err != nil {
 		return nil, err
 	}
 	best := *results[report.Proposed-spec.K]
@@ -110,6 +93,38 @@ func Run(ctx context.Context, job, origin Job, s Solver, threads int, o clusteri
 	return &best, nil
 }
 
+// each runs and scores every k. If the context ends, it returns those that are complete; it fails if none is.
+func (r *run) each(ctx context.Context) ([]*clustering.Result, *clustering.KSelection, error) {
+	var results []*clustering.Result
+	report := &clustering.KSelection{Min: r.spec.K, Max: r.spec.MaxK}
+	for k := r.spec.K; k <= r.spec.MaxK && (len(results) == 0 || ctx.Err() == nil); k++ {
+		r.o.Observe(clustering.KStarted{K: k, Min: r.spec.K, Max: r.spec.MaxK})
+		result, score, err := r.one(snapshot.Within(ctx, fmt.Sprintf("k %d", k)), k)
+		if len(results) > 0 && ctx.Err() != nil {
+			break
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		results, report.Scores = append(results, result), append(report.Scores, score)
+	}
+	return results, report, nil
+}
+
+// propose chooses a number of clusters by the scores.
+func (r *run) propose(ctx context.Context, report *clustering.KSelection) error {
+	pairs := 0
+	if r.folds != nil {
+		pairs = len(r.folds.Pairs)
+	}
+	part := partsOf(r.origin.Data)
+	decide(report, pairs, part)
+	if err := r.compareWithCloud(ctx, report, part); err != nil && ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
 // one runs and scores one k.
 func (r *run) one(ctx context.Context, k int) (*clustering.Result, clustering.KScore, error) {
 	spec, score := withK(r.spec, k), clustering.KScore{K: k}
@@ -129,7 +144,7 @@ func (r *run) one(ctx context.Context, k int) (*clustering.Result, clustering.KS
 	if err != nil {
 		return nil, score, err
 	}
-	if graph, is := r.data.(*dataset.Graph); is {
+	if graph, ok := r.data.(*dataset.Graph); ok {
 		modularity := Modularity(graph, result.Labels, k)
 		score.Modularity = &modularity
 		if r.gaps != nil {
@@ -151,7 +166,7 @@ func withK(spec clustering.Spec, k int) clustering.Spec {
 type withoutNotices struct{ clustering.Observer }
 
 func (w withoutNotices) Observe(e clustering.Event) {
-	if _, is := e.(clustering.Notice); !is {
+	if _, ok := e.(clustering.Notice); !ok {
 		w.Observer.Observe(e)
 	}
 }
@@ -168,7 +183,7 @@ func newFolds(n int, spec clustering.Spec) (*heldout.Supervision, error) {
 		return nil, err
 	}
 	s := heldout.New(set, spec.Seeds, spec.MaxK, auto.DefaultFolds, spec.Random(clustering.StreamFolds))
-	if must, cannot := s.Kinds(); must == 0 || cannot == 0 || must+cannot < heldout.EnoughPairs {
+	if must, cannot := s.CountPairs(); must == 0 || cannot == 0 || must+cannot < heldout.EnoughPairs {
 		return nil, nil //nolint:nilnil // there is too little
 	}
 	return s, nil

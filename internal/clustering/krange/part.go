@@ -2,6 +2,7 @@ package krange
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/spectral"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/snapshot"
@@ -44,13 +46,13 @@ type part struct {
 func newParts(data dataset.Dataset, spec clustering.Spec) ([]part, error) {
 	rng := spec.Random(clustering.StreamParts)
 	all := make([]part, countParts(data))
-	for at := range all {
+	for i := range all {
 		var err error
-		if g, is := data.(*dataset.Graph); is {
-			all[at].data, err = someEdges(g, rng)
+		if g, ok := data.(*dataset.Graph); ok {
+			all[i].data, err = someEdges(g, rng)
 		} else {
-			all[at].rows = clustering.DrawRows(data.Rows(), partRows(data.Rows()), rng)
-			all[at].data, err = dataset.Take(data, all[at].rows)
+			all[i].rows = clustering.DrawRows(data.Rows(), partRows(data.Rows()), rng)
+			all[i].data, err = dataset.Take(data, all[i].rows)
 		}
 		if err != nil {
 			return nil, err
@@ -61,11 +63,11 @@ func newParts(data dataset.Dataset, spec clustering.Spec) ([]part, error) {
 
 // countParts returns the number of parts.
 func countParts(data dataset.Dataset) int {
-	g, is := data.(*dataset.Graph)
+	g, ok := data.(*dataset.Graph)
 	switch {
-	case is && len(g.Column) > manyEntries:
+	case ok && len(g.Column) > manyEntries:
 		return fewParts
-	case is || data.Rows() > 2*fewRows:
+	case ok || data.Rows() > 2*fewRows:
 		return someParts
 	}
 	return mostParts
@@ -76,7 +78,7 @@ func countParts(data dataset.Dataset) int {
 func PartBytes(data dataset.Dataset, bytes int64, columns, k int) int64 {
 	n, gaps := data.Rows(), int64(0)
 	rows, share := n, keptEdges
-	if graph, is := data.(*dataset.Graph); is {
+	if graph, ok := data.(*dataset.Graph); ok {
 		gaps = 8 * int64(gapNumbers(graph, k))
 	} else {
 		rows = partRows(n)
@@ -90,7 +92,7 @@ func partRows(n int) int { return min(mostRows, max(1, n/2)) }
 
 // partsOf describes the parts to the user.
 func partsOf(data dataset.Dataset) string {
-	if _, is := data.(*dataset.Graph); is {
+	if _, ok := data.(*dataset.Graph); ok {
 		return "four fifths of the edges"
 	}
 	if data.Rows() > 2*mostRows {
@@ -120,7 +122,7 @@ func (p part) spec(spec clustering.Spec, n int) clustering.Spec {
 	if spec.Restarts > partRestarts || spec.Restarts == 0 && byChance && !isSpectral {
 		spec.Restarts = partRestarts
 	}
-	if options, is := spec.Algorithm.(*auto.Options); is {
+	if options, ok := spec.Algorithm.(*auto.Options); ok {
 		own := *options
 		own.Brief = true
 		spec.Algorithm = &own
@@ -192,8 +194,12 @@ func (r *run) strengths(ctx context.Context, spec clustering.Spec, labels []int3
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		// For example, an algorithm needs constraints and the part has none.
+		if f, ok := errors.AsType[*fault.Error](err); ok && (f.Kind == fault.InvalidArgument || f.Kind == fault.FailedPrecondition) {
+			return nil
+		}
 		if err != nil {
-			return nil //nolint:nilerr // for example, an algorithm needs constraints and the part has none
+			return err
 		}
 		of := labels
 		if p.rows != nil {

@@ -1,12 +1,18 @@
 package krange
 
 import (
+	"context"
+	"errors"
 	"math"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 )
 
@@ -99,7 +105,7 @@ func TestDistancesByProducts(t *testing.T) {
 		to, want, dense, thin := choose.Even[int32](n, n), make([]float64, n), make([]float64, n), make([]float64, n)
 		for i := range int32(n) {
 			euclidean(p)(i, to, want)
-			byProducts(n, densely(p), straight)(i, to, dense)
+			byProducts(n, densely(p, nil), straight)(i, to, dense)
 			byProducts(n, sparsely(sparse), straight)(i, to, thin)
 			for j := range n {
 				if math.Abs(dense[j]-want[j]) > 1e-6 || math.Abs(thin[j]-want[j]) > 1e-6 {
@@ -167,5 +173,57 @@ func TestModularityOfHugeWeights(t *testing.T) {
 	}
 	if values[1] != values[0x1p1022] {
 		t.Errorf("the modularities are %v", values)
+	}
+}
+
+// Silhouettes of a kernel are those of the points less their mean, from which the matrix was computed, however far from
+// 0 that is.
+func TestKernelSilhouettesAreOfCenteredPoints(t *testing.T) {
+	const n, far = 60, 1.7e9
+	near, away, labels := make([]float64, n), make([]float64, n), make([]int32, n)
+	for i := range n {
+		labels[i] = int32(i % 2)
+		near[i] = float64(40*labels[i]) + float64(i)/8
+		away[i] = far + near[i]
+	}
+	var found [2]float64
+	for at, values := range [][]float64{near, away} {
+		p := &dataset.Points{N: n, D: 1, Values: values}
+		r := &run{data: p, spec: clustering.Spec{Algorithm: &kernelkmeans.Options{}}, threads: 1}
+		matrix := &kernel.MatrixSpec{Function: kernel.Polynomial, Degree: 2, Gamma: 1, Coef0: 1, Rows: n, Columns: 1, Mean: kernel.ColumnMeans(p)}
+		mean, err := r.silhouette(t.Context(), &clustering.Result{Labels: labels, Matrix: matrix}, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[at] = *mean
+	}
+	if math.Abs(found[0]-found[1]) > 1e-4 {
+		t.Errorf("%v near 0, %v far from it", found[0], found[1])
+	}
+}
+
+// failingParts fails to cluster parts.
+type failingParts struct {
+	Solver
+	err error
+}
+
+func (f failingParts) Small(context.Context, int, dataset.Dataset, clustering.Spec) (*clustering.Result, error) {
+	return nil, f.err
+}
+
+// A part that cannot be clustered leaves the stability unknown; what has nothing to do with the part fails the job.
+func TestErrorsOfParts(t *testing.T) {
+	broken := errors.New("broken")
+	for _, c := range []struct{ err, want error }{
+		{fault.Invalid("TOO_FEW_CONSTRAINTS", "none"), nil},
+		{fault.New(fault.FailedPrecondition, "NO_COMPONENT", "none"), nil},
+		{broken, broken},
+	} {
+		r := &run{solver: failingParts{err: c.err}, threads: 1, parts: []part{{data: &dataset.Points{N: 4, D: 1, Values: make([]float64, 4)}}}}
+		values, err := r.strengths(t.Context(), clustering.Spec{K: 2, Algorithm: &kernelkmeans.Options{}}, make([]int32, 4))
+		if !errors.Is(err, c.want) || err == nil && meanStability(values) != nil {
+			t.Errorf("%v: %v, %v", c.err, values, err)
+		}
 	}
 }

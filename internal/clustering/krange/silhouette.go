@@ -85,9 +85,9 @@ func (r *run) distances(result *clustering.Result) (Distances, int, error) {
 	case *dataset.Points:
 		switch {
 		case cosines:
-			return byProducts(data.N, densely(data), cosine), data.D, nil
+			return byProducts(data.N, densely(data, nil), cosine), data.D, nil
 		case result.Matrix != nil:
-			return byProducts(data.N, densely(data), kernelDistance(result.Matrix)), data.D, nil
+			return byProducts(data.N, densely(data, result.Matrix.Mean), kernelDistance(result.Matrix)), data.D, nil
 		}
 		return euclidean(data), data.D, nil
 	case *dataset.SparsePoints:
@@ -152,14 +152,18 @@ func kernelDistance(m *kernel.MatrixSpec) func(product, own, other float64) floa
 	}
 }
 
-// densely returns the inner products of dense rows, added up in the order of the columns.
-func densely(p *dataset.Points) Distances {
+// densely returns the inner products of dense rows less their mean, if there is one, added up in the order of the
+// columns.
+func densely(p *dataset.Points, mean []float64) Distances {
+	if mean == nil {
+		mean = make([]float64, p.D)
+	}
 	return func(i int32, to []int32, out []float64) {
 		row := p.Row(int(i))
 		for at, j := range to {
 			sum := 0.0
 			for f, v := range p.Row(int(j)) {
-				sum += float64(row[f] * v)
+				sum += float64((row[f] - mean[f]) * (v - mean[f]))
 			}
 			out[at] = sum
 		}

@@ -34,8 +34,8 @@ type Problem struct {
 
 // Is reports whether a spec asks for landmarks.
 func Is(spec clustering.Spec) bool {
-	options, is := spec.Algorithm.(*kernelkmeans.Options)
-	return is && options.Landmarks > 0
+	options, ok := spec.Algorithm.(*kernelkmeans.Options)
+	return ok && options.Landmarks > 0
 }
 
 // Prepare checks a spec against the data, draws the landmarks and computes their features, which takes long for many.

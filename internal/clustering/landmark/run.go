@@ -34,8 +34,8 @@ func Run(ctx context.Context, p *Problem, x kmeans.Executor, o clustering.Observ
 	if err := kmeans.Score(ctx, begun, x, result); err != nil {
 		return nil, err
 	}
-	for at := range result.History {
-		result.History[at] = entryWith(result.History[at], rest)
+	for i := range result.History {
+		result.History[i] = entryWith(result.History[i], rest)
 	}
 	result.Objective += rest
 	result.ObjectiveName, result.Matrix = kernelkmeans.ObjectiveKernelKmeans.String(), &p.Matrix
@@ -78,7 +78,7 @@ type withRest struct {
 
 // Observe implements clustering.Observer.
 func (w withRest) Observe(e clustering.Event) {
-	if done, is := e.(clustering.IterationDone); is {
+	if done, ok := e.(clustering.IterationDone); ok {
 		done.HistoryEntry = entryWith(done.HistoryEntry, w.rest)
 		e = done
 	}

@@ -47,7 +47,7 @@ func (p *Problem) drawSample(points *dataset.Points) *sample {
 	rows = slices.Compact(rows)
 	s := &sample{points: points.Take(rows), landmarks: make([]int32, len(landmarks))}
 	for at, i := range rows {
-		if place, is := slices.BinarySearch(landmarks, i); is {
+		if place, ok := slices.BinarySearch(landmarks, i); ok {
 			s.landmarks[place] = int32(at)
 		}
 	}

@@ -209,15 +209,15 @@ func newFit(p *Problem) *fit {
 // variances returns the variance of every column.
 func variances(p *dataset.Points) []float64 {
 	means, sums := make([]float64, p.D), make([]float64, p.D)
-	for at, v := range p.Values {
-		means[at%p.D] += v
+	for i, v := range p.Values {
+		means[i%p.D] += v
 	}
 	for column := range means {
 		means[column] /= float64(p.N)
 	}
-	for at, v := range p.Values {
-		difference := v - means[at%p.D]
-		sums[at%p.D] += float64(difference * difference)
+	for i, v := range p.Values {
+		difference := v - means[i%p.D]
+		sums[i%p.D] += float64(difference * difference)
 	}
 	for column := range sums {
 		sums[column] /= float64(p.N)
@@ -236,7 +236,7 @@ func (f *fit) maximize(ctx context.Context) (ok bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	common := square(q)
+	common := eigen.Columns(q, q)
 	for c, scatter := range scatters {
 		if !(sizes[c] >= 1) {
 			return false, nil
@@ -269,7 +269,7 @@ func (f *fit) maximize(ctx context.Context) (ok bool, err error) {
 // moments returns the expected number of rows in a cluster, their mean, and the lower triangle of their scatter.
 func (f *fit) moments(c int) (size float64, center []float64, scatter [][]float64) {
 	p, smooth := f.Points, f.mixture.smooth
-	center, scatter = make([]float64, p.D), square(len(smooth))
+	center, scatter = make([]float64, p.D), eigen.Columns(len(smooth), len(smooth))
 	for i := range p.N {
 		if share := f.share(i, c); share > 0 {
 			size += share
@@ -303,14 +303,6 @@ func (f *fit) moments(c int) (size float64, center []float64, scatter [][]float6
 }
 
 func (f *fit) share(i, c int) float64 { return f.shares[int(f.componentOf(int32(i)))*f.K+c] }
-
-func square(n int) [][]float64 {
-	rows := make([][]float64, n)
-	for a := range rows {
-		rows[a] = make([]float64, n)
-	}
-	return rows
-}
 
 // measure computes the distances of all rows.
 func (f *fit) measure(ctx context.Context) error {
@@ -353,8 +345,8 @@ func (m *Mixture) measure(row, z, into []float64) {
 func (f *fit) expect() float64 {
 	k := f.K
 	clear(f.shares)
-	for at, distance := range f.distances {
-		f.shares[int(f.componentOf(int32(at/k)))*k+at%k] -= distance / 2 // exact, fused or not
+	for i, distance := range f.distances {
+		f.shares[int(f.componentOf(int32(i/k)))*k+i%k] -= distance / 2 // exact, fused or not
 	}
 	logs := map[int32][]float64{}
 	for _, component := range f.linked {

@@ -8,6 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/numeric/elementary"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
@@ -49,9 +50,9 @@ func New(shares []float64, d int, values []float64) (*Mixture, error) {
 	if math.Abs(sum-1) > maxShareError {
 		return nil, fault.Invalid("BAD_MIXTURE", "the shares of the clusters of the mixture add up to %v; they must add up to 1", sum)
 	}
-	for at, v := range values {
+	for i, v := range values {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, fault.Invalid("NOT_FINITE", "value %d in row %d of the mixture is %v", at%d, at/d, v)
+			return nil, fault.Invalid("NOT_FINITE", "value %d in row %d of the mixture is %v", i%d, i/d, v)
 		}
 	}
 	m := &Mixture{d: d, shares: slices.Clone(shares), centers: make([][]float64, k), factors: make([][][]float64, k), offsets: make([]float64, k)}
@@ -82,7 +83,7 @@ func New(shares []float64, d int, values []float64) (*Mixture, error) {
 
 // compact returns the rows and columns of a triangle that belong to smooth columns. All others must be 0.
 func (m *Mixture) compact(c int, triangle []float64) ([][]float64, error) {
-	factor, nonzero := square(len(m.smooth)), 0
+	factor, nonzero := eigen.Columns(len(m.smooth), len(m.smooth)), 0
 	for a, row := range m.smooth {
 		for b, column := range m.smooth[:a+1] {
 			if factor[a][b] = triangle[row*m.d+column]; factor[a][b] != 0 {
@@ -127,8 +128,8 @@ func (m *Mixture) Values() []float64 {
 	k, d := len(m.shares), m.d
 	values := make([]float64, int(ValueRows(uint64(k), uint64(d)))*d)
 	copy(values, m.Means())
-	for at, column := range m.few {
-		values[k*d+column] = m.spread[at]
+	for i, column := range m.few {
+		values[k*d+column] = m.spread[i]
 	}
 	for c, factor := range m.factors {
 		triangle := values[(k+1)*d+c*d*d:]

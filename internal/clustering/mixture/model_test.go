@@ -12,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
 // anyFit returns a fit to random rows, some of whose columns have few values or a single one, and which rows are in
@@ -127,7 +128,7 @@ func TestPosteriorsFollowBayes(t *testing.T) {
 		for i := range p.Points.N {
 			likelihood, sum := make([]float64, k), 0.0
 			for c := range k {
-				covariance, difference := square(d), make([]float64, d)
+				covariance, difference := eigen.Columns(d, d), make([]float64, d)
 				for a := range d {
 					difference[a] = p.Points.Row(i)[a] - means[c*d+a]
 					for b := range d {

@@ -2,6 +2,7 @@ package multilevel
 
 import (
 	"container/heap"
+	"context"
 	"slices"
 )
 
@@ -11,7 +12,24 @@ import (
 //	M_cc/s_c + M_dd/s_d - (M_cc + M_dd + 2 M_cd)/(s_c + s_d).
 //
 // Clusters that no entry connects are merged last, the lightest first.
-func agglomerate(g *Graph, k int) []int32 {
+func agglomerate(ctx context.Context, g *Graph, k int) ([]int32, error) {
+	a := newAgglomeration(g)
+	for left := g.Rows(); left > k; left-- {
+		if err := ctx.Err(); err != nil { // the merger of a vertex with many neighbors takes a while
+			return nil, err
+		}
+		m, found := a.cheapest()
+		if !found {
+			a.mergeLightest(left - k)
+			break
+		}
+		a.merge(m.a, m.b)
+	}
+	return a.labels(), nil
+}
+
+// newAgglomeration makes every vertex a cluster of its own.
+func newAgglomeration(g *Graph) *agglomeration {
 	n := g.Rows()
 	a := &agglomeration{
 		within: make([]float64, n), mass: slices.Clone(g.Mass),
@@ -21,30 +39,23 @@ func agglomerate(g *Graph, k int) []int32 {
 		a.into[v], a.within[v] = v, g.diagonal(v)
 		neighbors, weights := g.row(v)
 		a.between[v] = make(map[int32]float64, len(neighbors))
-		for at, u := range neighbors {
+		for i, u := range neighbors {
 			if u != v {
-				a.between[v][u] = weights[at]
+				a.between[v][u] = weights[i]
 			}
 		}
 	}
 	for v := range int32(n) {
-		neighbors, _ := g.row(v)
-		for _, u := range neighbors {
+		neighbors, weights := g.row(v)
+		for i, u := range neighbors {
 			if u > v {
-				a.queue = append(a.queue, a.merger(v, u))
+				a.queue = append(a.queue, a.merger(v, u, weights[i]))
 			}
 		}
 	}
+	a.pairs = len(a.queue)
 	heap.Init(&a.queue)
-	for left := n; left > k; left-- {
-		m, found := a.cheapest()
-		if !found {
-			a.mergeLightest(left - k)
-			break
-		}
-		a.merge(m.a, m.b)
-	}
-	return a.labels()
+	return a
 }
 
 // agglomeration merges clusters, always the two whose merger costs least. within, mass and between describe each
@@ -55,6 +66,7 @@ type agglomeration struct {
 	into         []int32 // the cluster that each was merged into; itself if it still exists
 	version      []int32 // how often each cluster has changed; -1 once it is merged
 	queue        mergers
+	pairs        int // connected pairs of vertices, the most mergers that can be valid at a time
 }
 
 // merger is a possible merger of two clusters and its loss, valid while they have these versions.
@@ -64,24 +76,30 @@ type merger struct {
 	versionA, versionB int32
 }
 
-func (a *agglomeration) merger(c, d int32) merger {
+// merger returns the merger of two clusters with the given M_cd.
+func (a *agglomeration) merger(c, d int32, between float64) merger {
 	c, d = min(c, d), max(c, d)
-	loss := a.within[c]/a.mass[c] + a.within[d]/a.mass[d] - (a.within[c]+a.within[d]+2*a.between[c][d])/(a.mass[c]+a.mass[d])
+	loss := a.within[c]/a.mass[c] + a.within[d]/a.mass[d] - (a.within[c]+a.within[d]+2*between)/(a.mass[c]+a.mass[d])
 	return merger{loss, c, d, a.version[c], a.version[d]}
+}
+
+// outdated reports whether one of the clusters has changed since the merger was queued.
+func (a *agglomeration) outdated(m merger) bool {
+	return a.version[m.a] != m.versionA || a.version[m.b] != m.versionB
 }
 
 // cheapest returns the valid merger with the least loss, or false if none is left.
 func (a *agglomeration) cheapest() (merger, bool) {
 	for a.queue.Len() > 0 {
-		m := heap.Pop(&a.queue).(merger)
-		if a.version[m.a] == m.versionA && a.version[m.b] == m.versionB {
+		if m := heap.Pop(&a.queue).(merger); !a.outdated(m) {
 			return m, true
 		}
 	}
 	return merger{}, false
 }
 
-// merge merges the cluster with fewer neighbors into the other.
+// merge merges the cluster with fewer neighbors into the other. Every merger of a vertex with many neighbors queues all
+// of them again, so outdated entries are removed once they are the majority.
 func (a *agglomeration) merge(c, d int32) {
 	if len(a.between[c]) < len(a.between[d]) {
 		c, d = d, c
@@ -101,8 +119,18 @@ func (a *agglomeration) merge(c, d int32) {
 		a.between[e][c] += weight
 	}
 	a.between[d] = nil
-	for e := range a.between[c] { // the order does not matter: the queue orders mergers completely
-		heap.Push(&a.queue, a.merger(c, e))
+	ordered := a.queue
+	for e, weight := range a.between[c] { // the order does not matter: the queue orders mergers completely
+		a.queue = append(a.queue, a.merger(c, e, weight))
+	}
+	if len(a.queue) > 2*a.pairs {
+		a.queue = slices.DeleteFunc(a.queue, a.outdated)
+		heap.Init(&a.queue)
+		return
+	}
+	for at := len(ordered); at < len(a.queue); at++ {
+		ordered = a.queue[:at+1]
+		heap.Fix(&ordered, at) // unlike heap.Push, it does not allocate
 	}
 }
 

@@ -147,8 +147,8 @@ func (c *chain) reach(v int32) {
 // next returns the index of the candidate with the best move, or -1 if none can move.
 func (c *chain) next() int {
 	best := -1
-	for at := range c.reached {
-		u := &c.reached[at]
+	for i := range c.reached {
+		u := &c.reached[i]
 		c.work -= c.g.Start[u.v+1] - c.g.Start[u.v]
 		if !u.summed || u.clusters&c.changed != 0 {
 			c.look(u)
@@ -157,7 +157,7 @@ func (c *chain) next() int {
 			continue
 		}
 		if best < 0 || u.gain > c.reached[best].gain || u.gain == c.reached[best].gain && u.v < c.reached[best].v {
-			best = at
+			best = i
 		}
 	}
 	return best

@@ -26,9 +26,9 @@ func newLabeling(g *Graph, k int, labels []int32, balance float64) *labeling {
 		l.count[c]++
 		l.within[c] += g.diagonal(int32(v))
 		neighbors, weights := g.row(int32(v))
-		for at, u := range neighbors {
+		for i, u := range neighbors {
 			if labels[u] == c && int(u) != v {
-				l.within[c] += weights[at]
+				l.within[c] += weights[i]
 			}
 		}
 	}
@@ -119,15 +119,15 @@ func (s *links) of(l *labeling, v int32) {
 	}
 	s.touched = s.touched[:0]
 	neighbors, weights := l.g.row(v)
-	for at, u := range neighbors {
+	for i, u := range neighbors {
 		if u == v {
 			continue
 		}
-		s.sum[s.meet(l.labels[u])] += weights[at]
+		s.sum[s.meet(l.labels[u])] += weights[i]
 	}
 	partners, penalties := l.g.Penalties.of(v)
-	for at, u := range partners {
-		s.avoided[s.meet(l.labels[u])] += penalties[at]
+	for i, u := range partners {
+		s.avoided[s.meet(l.labels[u])] += penalties[i]
 	}
 }
 

@@ -51,11 +51,11 @@ func match(g *Graph, labels []int32, largest int32, heaviest float64, rng *rand.
 func (m *matching) joinNeighbor(v int32) {
 	best, bestWeight := int32(-1), 0.0
 	neighbors, weights := m.g.row(v)
-	for at, u := range neighbors {
+	for i, u := range neighbors {
 		if u == v {
 			continue
 		}
-		if w := weights[at]/m.g.Mass[v] + weights[at]/m.g.Mass[u]; w > bestWeight && m.mayJoin(v, u) {
+		if w := weights[i]/m.g.Mass[v] + weights[i]/m.g.Mass[u]; w > bestWeight && m.mayJoin(v, u) {
 			best, bestWeight = u, w
 		}
 	}
@@ -74,8 +74,8 @@ func (m *matching) joinAcross(order []int) {
 		}
 		hub, hubWeight := int32(-1), 0.0
 		neighbors, weights := m.g.row(v)
-		for at, u := range neighbors {
-			if w := weights[at] / m.g.Mass[u]; u != v && w > hubWeight {
+		for i, u := range neighbors {
+			if w := weights[i] / m.g.Mass[u]; u != v && w > hubWeight {
 				hub, hubWeight = u, w
 			}
 		}

@@ -494,6 +494,15 @@ func TestOccupyEndsIfCanceled(t *testing.T) {
 	}
 }
 
+func agglomerated(t *testing.T, g *Graph, k int) []int32 {
+	t.Helper()
+	labels, err := agglomerate(t.Context(), g, k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return labels
+}
+
 // naiveLightest merges the two lightest clusters by looking at all of them each time.
 func naiveLightest(mass []float64, k int) []int32 {
 	into := make([]int32, len(mass))
@@ -524,7 +533,7 @@ func TestSeparateVerticesAreMergedByWeight(t *testing.T) {
 			g.Mass[v] = float64(1 + rng.IntN(4))
 		}
 		k := 1 + rng.IntN(n)
-		if got, want := agglomerate(g, k), naiveLightest(g.Mass, k); !slices.Equal(got, want) {
+		if got, want := agglomerated(t, g, k), naiveLightest(g.Mass, k); !slices.Equal(got, want) {
 			t.Fatalf("%d of %v: %v, want %v", k, g.Mass, got, want)
 		}
 	}
@@ -535,10 +544,87 @@ func TestManySeparateVertices(t *testing.T) {
 	n := 1 << 19
 	g := &Graph{Start: make([]int64, n+1), Mass: slices.Repeat([]float64{1}, n)}
 	sizes := make([]int, 4)
-	for _, c := range agglomerate(g, len(sizes)) {
+	for _, c := range agglomerated(t, g, len(sizes)) {
 		sizes[c]++
 	}
 	if want := n / len(sizes); slices.Min(sizes) != want {
 		t.Errorf("the clusters have %v vertices instead of %d each", sizes, want)
+	}
+}
+
+// star is a graph of one vertex, the last, that is connected with all others.
+func star(t *testing.T, n int) *Graph {
+	t.Helper()
+	rng := seeded(3)
+	edges := make([]dataset.Edge, n-1)
+	for v := range edges {
+		edges[v] = dataset.Edge{Source: int32(v), Target: int32(n - 1), Weight: 1 + rng.Float64()}
+	}
+	return normalizedCutOf(t, n, edges)
+}
+
+// Every merger of the center changes the losses of all others. What they were before does not stay in memory.
+func TestMergersOfAHubAreNotKept(t *testing.T) {
+	const n = 1000
+	a := newAgglomeration(star(t, n))
+	for left := n; left > 2; left-- {
+		m, found := a.cheapest()
+		if !found {
+			t.Fatalf("no merger of %d clusters", left)
+		}
+		a.merge(m.a, m.b)
+		if len(a.queue) > 2*n {
+			t.Fatalf("%d clusters have %d mergers", left, len(a.queue))
+		}
+	}
+}
+
+// naiveMergers is agglomerate by looking at all pairs of clusters each time.
+func naiveMergers(g *Graph, k int) []int32 {
+	a := newAgglomeration(g)
+	for left := g.Rows(); left > k; left-- {
+		var all mergers
+		for c, others := range a.between {
+			for d, weight := range others {
+				if int32(c) < d {
+					all = append(all, a.merger(int32(c), d, weight))
+				}
+			}
+		}
+		if len(all) == 0 {
+			a.queue = nil
+			a.mergeLightest(left - k)
+			break
+		}
+		least := 0
+		for at := range all {
+			if all.Less(at, least) {
+				least = at
+			}
+		}
+		a.merge(all[least].a, all[least].b)
+	}
+	return a.labels()
+}
+
+func TestTheCheapestMergersAreMade(t *testing.T) {
+	rng := seeded(8)
+	for range 30 {
+		g, k := randomGraph(10+rng.IntN(40), rng), 1+rng.IntN(9)
+		if got, want := agglomerated(t, g, k), naiveMergers(g, k); !slices.Equal(got, want) {
+			t.Fatalf("%v instead of %v", got, want)
+		}
+	}
+	g := star(t, 100)
+	if got, want := agglomerated(t, g, 5), naiveMergers(g, 5); !slices.Equal(got, want) {
+		t.Errorf("a star: %v instead of %v", got, want)
+	}
+}
+
+func TestAgglomerateEndsIfCanceled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := agglomerate(ctx, star(t, 100), 5); !errors.Is(err, context.Canceled) {
+		t.Errorf("the run ended with %v", err)
 	}
 }

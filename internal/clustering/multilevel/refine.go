@@ -77,8 +77,8 @@ func (r *refiner) round(ctx context.Context, l *labeling, active []int32, marked
 		if err := r.propose(ctx, l, block, wants, tolerance); err != nil {
 			return nil, err
 		}
-		for at, v := range block {
-			if !wants[at] {
+		for i, v := range block {
+			if !wants[i] {
 				continue
 			}
 			r.links.of(l, v)

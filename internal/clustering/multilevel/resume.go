@@ -72,7 +72,7 @@ func (m *memory) result(rows, k int) *Found {
 	if s == nil || len(s.labels) != rows {
 		return nil
 	}
-	m.tellAgain(s)
+	m.replay(s)
 	return &Found{s.labels, s.steps}
 }
 
@@ -82,11 +82,11 @@ func (m *memory) state(levels []*Graph, k int) *restored {
 	if s == nil || s.level < 0 || s.level >= len(levels) || len(s.labels) != levels[s.level].Rows() {
 		return nil
 	}
-	m.tellAgain(s)
+	m.replay(s)
 	return s
 }
 
-func (m *memory) tellAgain(s *restored) {
+func (m *memory) replay(s *restored) {
 	for _, l := range s.reported {
 		m.level(l)
 	}

@@ -19,7 +19,11 @@ const (
 func (r *refiner) cluster(ctx context.Context, g *Graph, balance float64, rng *rand.Rand) (*labeling, error) {
 	var starts [][]int32
 	if g.Entries() <= maxAgglomerated {
-		starts = append(starts, agglomerate(g, r.k))
+		start, err := agglomerate(ctx, g, r.k)
+		if err != nil {
+			return nil, err
+		}
+		starts = append(starts, start)
 	}
 	for range max(1, min(maxStarts, startWork/max(1, g.Entries()))) {
 		starts = append(starts, grow(g, r.k, rng))

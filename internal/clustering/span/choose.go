@@ -253,13 +253,15 @@ func (c *chooser) paperTrial(ctx context.Context, rule clustering.CutRule, plain
 		}
 	}
 	t := newTrial(rule, 0, heldOut, c.links)
-	t.Loss = lost / tried
+	if tried > 0 { // no link may be held out before the rule is given up
+		t.Loss = lost / tried
+	}
 	return t, nil
 }
 
 // scatter stores the values of some links at their indices.
 func scatter(all, values []float64, subset []int) {
-	for at, which := range subset {
-		all[which] = values[at]
+	for i, which := range subset {
+		all[which] = values[i]
 	}
 }

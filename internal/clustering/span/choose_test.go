@@ -212,6 +212,20 @@ func TestPaperIsAskedWhileItCanWin(t *testing.T) {
 	}
 }
 
+// A rule that is given up before a link was held out has the loss of one without an answer.
+func TestPaperWithoutHeldOutLinks(t *testing.T) {
+	rng := clusteringtest.NewRand(16)
+	vectors, costs, seen, _ := twoSplits(rng, 200)
+	p := &Problem{K: 2, Vectors: vectors, Costs: costs, Pairs: truePairs(rng, seen, 60),
+		Paper: func(context.Context, clustering.CutRule, []constraint.Pair) ([]int32, error) { return nil, nil }}
+	c := &chooser{Problem: p, basis: newBasis(vectors, costs, p.K), folds: []fold{{}}}
+	c.links = c.newLinks(p.Pairs)
+	found, err := c.paperTrial(t.Context(), clustering.CutPaper, newTrial(clustering.CutUnconstrained, 2, make([]float64, 60), c.links))
+	if err != nil || found.Loss != 1 {
+		t.Errorf("the loss is %v, %v", found.Loss, err)
+	}
+}
+
 // A rule that allows no cut with all pairs leaves the coordinates as they are.
 func TestPaperMayFailInTheEnd(t *testing.T) {
 	rng := clusteringtest.NewRand(13)

@@ -10,6 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
 // maxSample is the default number of points that are labeled when finalists are compared.
@@ -19,10 +20,7 @@ const maxSample = 20_000
 // the labels violate.
 func (c *chooser) compare(ctx context.Context, finalists []*trial) error {
 	c.takeSample(c.Random)
-	violated := make([][]float64, len(finalists)) // every link
-	for at := range violated {
-		violated[at] = make([]float64, len(c.all))
-	}
+	violated := eigen.Columns(len(c.all), len(finalists)) // every link
 	err := c.pool.Run(ctx, c.threads, len(c.folds)*len(finalists), func(task int) error {
 		fold, t := task%len(c.folds), finalists[task/len(c.folds)]
 		if t.fit == nil {
@@ -37,10 +35,10 @@ func (c *chooser) compare(ctx context.Context, finalists []*trial) error {
 	if err != nil {
 		return err
 	}
-	for at, t := range finalists {
+	for i, t := range finalists {
 		share := t.Loss // of a rule of the paper
 		if t.fit != nil {
-			share = c.mean(violated[at])
+			share = c.mean(violated[i])
 		}
 		t.Violated = &share
 	}
@@ -57,8 +55,8 @@ func (c *chooser) violatedBy(ctx context.Context, t *trial, fold int) ([]float64
 	}
 	r := rounding{k: c.K, starts: 3, goOn: 1, iterations: 10, ofStarts: c.Iterations, seed: c.seeds[fold], threads: 1}
 	pairs := choose.At(c.Pairs, known)
-	for at := range pairs {
-		pairs[at].I, pairs[at].J = c.place(pairs[at].I), c.place(pairs[at].J)
+	for i := range pairs {
+		pairs[i].I, pairs[i].J = c.place(pairs[i].I), c.place(pairs[i].J)
 	}
 	labels, _, err := r.run(ctx, coordinates(c.columns, f), pairs)
 	if err != nil {
@@ -89,8 +87,8 @@ func (c *chooser) takeSample(rng *rand.Rand) {
 	c.columns = make([][]float64, len(c.vectors))
 	for a, v := range c.vectors {
 		c.columns[a] = make([]float64, len(c.sample))
-		for at, point := range c.sample {
-			c.columns[a][at] = v[point]
+		for i, point := range c.sample {
+			c.columns[a][i] = v[point]
 		}
 	}
 }
@@ -143,9 +141,9 @@ func newTrial(rule clustering.CutRule, width int, losses []float64, l *links) *t
 // mean returns the mean of values, one per link, weighted by the weights of links.
 func (l *links) mean(values []float64) float64 {
 	sum, weights := 0.0, 0.0
-	for at, v := range values {
-		sum += float64(l.all[at].weight * v)
-		weights += l.all[at].weight
+	for i, v := range values {
+		sum += float64(l.all[i].weight * v)
+		weights += l.all[i].weight
 	}
 	if weights == 0 {
 		return 0
@@ -161,9 +159,9 @@ func (l *links) mean(values []float64) float64 {
 func (t *trial) beats(other *trial, l *links) bool {
 	m := float64(len(t.losses))
 	sum, differences := 0.0, make([]float64, len(t.losses))
-	for at, v := range t.losses {
-		differences[at] = float64(l.all[at].weight * (other.losses[at] - v))
-		sum += differences[at]
+	for i, v := range t.losses {
+		differences[i] = float64(l.all[i].weight * (other.losses[i] - v))
+		sum += differences[i]
 	}
 	mean, square := sum/m, 0.0
 	for _, d := range differences {
@@ -183,10 +181,10 @@ func (t *trial) better(other *trial) bool {
 // violations returns 1 for each of some links that the labels violate, otherwise 0. Labels are indexed as links.points.
 func (l *links) violations(labels func(point int) int32, subset []int) []float64 {
 	values := make([]float64, len(subset))
-	for at, which := range subset {
+	for i, which := range subset {
 		pair := l.all[which]
 		if (labels(pair.i) == labels(pair.j)) != pair.must {
-			values[at] = 1
+			values[i] = 1
 		}
 	}
 	return values

@@ -53,11 +53,10 @@ func (c *completion) residual(pair link) float64 {
 // ends returns g_i or g_j of some links, one column per vector. Here and below, a subset of the links is a list of
 // their indices in links.all.
 func (c *completion) ends(subset []int, end func(link) int) [][]float64 {
-	columns := make([][]float64, c.width)
+	columns := eigen.Columns(len(subset), c.width)
 	for a := range columns {
-		columns[a] = make([]float64, len(subset))
-		for at, which := range subset {
-			columns[a][at] = c.damped[a][end(c.all[which])]
+		for i, which := range subset {
+			columns[a][i] = c.damped[a][end(c.all[which])]
 		}
 	}
 	return columns
@@ -160,8 +159,8 @@ func byRows(x, y [][]float64, from, to int) [][]float64 {
 func rowsOf(columns [][]float64, from, to int) [][]float64 {
 	rows := newFactors(to-from, len(columns))
 	for a, column := range columns {
-		for at, v := range column[from:to] {
-			rows[at][a] = v
+		for i, v := range column[from:to] {
+			rows[i][a] = v
 		}
 	}
 	return rows
@@ -189,9 +188,8 @@ func products(i, j, x [][]float64) []float64 {
 
 // spread applies the adjoint of products: it returns the sum of value (g_i g_j' + g_j g_i') / 2.
 func spread(i, j [][]float64, values []float64) [][]float64 {
-	scaled := make([][]float64, len(j))
+	scaled := eigen.Columns(len(values), len(j))
 	for a, column := range j {
-		scaled[a] = make([]float64, len(column))
 		for at, v := range column {
 			scaled[a][at] = float64(values[at] * v)
 		}
@@ -299,11 +297,11 @@ func (c *completion) factors(rho float64, subset []int) factors {
 	}
 	values, vectors := eigen.DenseEigenpairs(size, within)
 	f := newFactors(size, c.k)
-	for at, u := range vectors[:c.k] {
+	for i, u := range vectors[:c.k] {
 		eigen.Backward(half[:size], u)
-		scale := math.Sqrt(max(values[at], least))
+		scale := math.Sqrt(max(values[i], least))
 		for a, v := range u {
-			f[a][at] = float64(v * scale)
+			f[a][i] = float64(v * scale)
 		}
 	}
 	return f
@@ -314,9 +312,8 @@ func (b *basis) half() [][]float64 {
 	if b.whole != nil {
 		return b.whole
 	}
-	scaled := make([][]float64, len(b.vectors))
+	scaled := eigen.Columns(b.n, len(b.vectors))
 	for a, v := range b.vectors {
-		scaled[a] = make([]float64, b.n)
 		for i := range v {
 			scaled[a][i] = v[i] / b.lengths[i]
 		}
@@ -355,7 +352,7 @@ func (c *completion) leftOut(subset []int) [][]float64 {
 		parts[v] = elementary.Dot(u, b)
 	}
 	losses := make([][]float64, len(rhos))
-	for at, rho := range rhos {
+	for i, rho := range rhos {
 		a, d := make([]float64, m), make([]float64, m)
 		for v, u := range vectors {
 			inverse := 1 / (max(0, values[v]) + rho)
@@ -365,7 +362,7 @@ func (c *completion) leftOut(subset []int) [][]float64 {
 				d[e] += float64(float64(x*x) * inverse)
 			}
 		}
-		losses[at] = c.missed(subset, a, d, roots)
+		losses[i] = c.missed(subset, a, d, roots)
 	}
 	return losses
 }

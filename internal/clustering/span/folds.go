@@ -33,8 +33,8 @@ func newFolds(l *links, n int, rng *rand.Rand) []fold {
 	}
 	m := len(l.all)
 	folds, foldOf := make([]fold, min(maxFolds, m)), make([]int, m)
-	for at, which := range rng.Perm(m) {
-		foldOf[which] = at % len(folds)
+	for i, which := range rng.Perm(m) {
+		foldOf[which] = i % len(folds)
 	}
 	for which, own := range foldOf {
 		for f := range folds {
@@ -58,8 +58,8 @@ func (l *links) repeatPoints(n int) bool {
 // foldsOfPoints holds out the links of some points, each link once: with its first or its second point in turn.
 func foldsOfPoints(l *links, rng *rand.Rand) []fold {
 	folds, foldOf := make([]fold, min(maxFolds, len(l.points))), make([]int, len(l.points))
-	for at, point := range rng.Perm(len(l.points)) {
-		foldOf[point] = at % len(folds)
+	for i, point := range rng.Perm(len(l.points)) {
+		foldOf[point] = i % len(folds)
 	}
 	for which, pair := range l.all {
 		own := foldOf[pair.i]

@@ -105,9 +105,9 @@ func (p *pencil) factors(theta float64) factors {
 	}
 	f := newFactors(p.width, p.k)
 	f[0][0] = 1
-	for at, c := range eigen.Orthonormalize(size, cuts) {
+	for i, c := range eigen.Orthonormalize(size, cuts) {
 		for a, v := range c {
-			f[a+1][at+1] = v
+			f[a+1][i+1] = v
 		}
 	}
 	return f

@@ -56,11 +56,11 @@ func (r rounding) run(ctx context.Context, rows *clustering.Embedding, pairs []c
 	slices.SortStableFunc(found, byObjective)
 	best := found[:min(r.goOn, len(found))]
 	links := make([]constraint.Constraint, len(pairs))
-	for at, p := range pairs {
-		links[at] = p.Constraint()
+	for i, p := range pairs {
+		links[i] = p.Constraint()
 	}
-	for at, one := range best {
-		best[at], err = r.cluster(ctx, points, clustering.Spec{
+	for i, one := range best {
+		best[i], err = r.cluster(ctx, points, clustering.Spec{
 			Seed: r.seed, MaxIterations: r.iterations, Start: clustering.StartLabels, InitialLabels: one.labels, Constraints: links,
 			Algorithm: &kmeans.Options{Algorithm: kmeans.PCKmeans, Inference: inference.ICM},
 		})

@@ -80,22 +80,10 @@ func (b *basis) widths() []int {
 // factors is F of (1), row by row.
 type factors [][]float64
 
-func newFactors(width, k int) factors {
-	f, all := make(factors, width), make([]float64, width*k)
-	for a := range f {
-		f[a] = all[a*k : (a+1)*k]
-	}
-	return f
-}
+func newFactors(width, k int) factors { return eigen.Columns(k, width) }
 
 // unconstrained returns the factors of spectral clustering, which uses the first k vectors.
-func (b *basis) unconstrained() factors {
-	f := newFactors(b.k, b.k)
-	for a := range f {
-		f[a][a] = 1
-	}
-	return f
-}
+func (b *basis) unconstrained() factors { return eigen.Identity(b.k) }
 
 // coordinates returns (1) for the rows of some columns, those of all points or of a sample.
 func coordinates(columns [][]float64, f factors) *clustering.Embedding {

@@ -57,8 +57,8 @@ func (m *method) chosen(ctx context.Context, result *clustering.Result) error {
 			last = trial
 			products += trial.Eigen.Products
 			labels := make([]int32, m.rows())
-			for at := range labels {
-				labels[at] = trial.Labels[m.kept.Row(at)]
+			for i := range labels {
+				labels[i] = trial.Labels[m.kept.Row(i)]
 			}
 			return labels, nil
 		}
@@ -101,8 +101,8 @@ func (m *method) ofAllRows(answer *span.Answer) ([]int32, *clustering.Embedding)
 		return answer.Labels, answer.Embedding
 	}
 	labels := clustering.Unassigned(m.n)
-	for at, c := range answer.Labels {
-		labels[m.kept.Row(at)] = c
+	for i, c := range answer.Labels {
+		labels[m.kept.Row(i)] = c
 	}
 	return labels, answer.Embedding.Among(m.n, m.kept.Kept())
 }
@@ -113,8 +113,8 @@ func (m *method) ofAllRows(answer *span.Answer) ([]int32, *clustering.Embedding)
 // eigenvalues are close together.
 func (m *method) lowest(ctx context.Context, count int) (eigen.Eigenpairs, error) {
 	trivial := make([]float64, m.rows())
-	for at := range trivial {
-		trivial[at] = math.Sqrt(m.degrees[m.kept.Row(at)]) / math.Sqrt(m.volume)
+	for i := range trivial {
+		trivial[i] = math.Sqrt(m.degrees[m.kept.Row(i)]) / math.Sqrt(m.volume)
 	}
 	all := eigen.Eigenpairs{Values: []float64{1}, Vectors: [][]float64{trivial}, Residuals: []float64{0}, Converged: true}
 	if count == 1 {
@@ -138,8 +138,8 @@ func (m *method) byPaper(ctx context.Context, rule clustering.CutRule, pairs []c
 		return nil, nil
 	}
 	whole := slices.Clone(pairs)
-	for at, pair := range pairs {
-		whole[at].I, whole[at].J = int32(m.kept.Row(int(pair.I))), int32(m.kept.Row(int(pair.J)))
+	for i, pair := range pairs {
+		whole[i].I, whole[i].J = int32(m.kept.Row(int(pair.I))), int32(m.kept.Row(int(pair.J)))
 	}
 	problem, run := *m.Problem, *m
 	run.Problem, problem.beliefs = &problem, beliefsOf(m.n, whole)

@@ -10,6 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/text"
 )
 
@@ -31,12 +32,12 @@ func (m *method) components() (component []int32, count int) {
 		return component, min(1, m.rows())
 	}
 	number := map[int32]int32{}
-	for at := range component {
-		c := pieces.Of[m.kept.Row(at)]
+	for i := range component {
+		c := pieces.Of[m.kept.Row(i)]
 		if _, seen := number[c]; !seen {
 			number[c] = int32(len(number))
 		}
-		component[at] = number[c]
+		component[i] = number[c]
 	}
 	return component, len(number)
 }
@@ -44,12 +45,9 @@ func (m *method) components() (component []int32, count int) {
 // nullVectors spans what Lbar maps to 0: D^1/2 1 on each connected component.
 func (m *method) nullVectors() [][]float64 {
 	component, count := m.components()
-	null := make([][]float64, count)
-	for c := range null {
-		null[c] = make([]float64, m.rows())
-	}
-	for at, c := range component {
-		null[c][at] = math.Sqrt(m.degrees[m.kept.Row(at)])
+	null := eigen.Columns(m.rows(), count)
+	for i, c := range component {
+		null[c][i] = math.Sqrt(m.degrees[m.kept.Row(i)])
 	}
 	return null
 }
@@ -91,7 +89,7 @@ func (m *method) leaveOut() {
 		}
 		if vertices > 0 {
 			m.setup.Warn(m.o, "SMALL_PIECES", fmt.Sprintf(
-				"%s too small to be one of %s (%s in all): each joins the cluster that most of its must-linked points are in, else the largest; set components to \"keep\" so that they can be clusters",
+				"%s too small to be one of %s (%s in all): each is assigned to the cluster of most of its must-linked points, else to the largest; set components to \"keep\" so that they can be clusters",
 				text.Count(len(small), "component of the graph is", "components of the graph are"), text.Plural(m.spec.K, "cluster"), text.Count(vertices, "vertex", "vertices")))
 		}
 	}

@@ -20,10 +20,7 @@ type beliefOperator struct{ *method }
 func (b beliefOperator) Rows() int { return b.n }
 
 func (b beliefOperator) Multiply(_ context.Context, columns [][]float64) ([][]float64, error) {
-	products := make([][]float64, len(columns))
-	for v := range columns {
-		products[v] = make([]float64, b.n)
-	}
+	products := eigen.Columns(b.n, len(columns))
 	b.beliefs.multiply(products, columns, b.roots)
 	return products, nil
 }
@@ -124,12 +121,12 @@ func (m *method) discretize(ctx context.Context, result *clustering.Result, vect
 	}
 	result.Embedding = embedding.New(vectors, false)
 	rows, columns := slices.Clone(result.Embedding.Values), len(vectors)
-	for at := range rows {
+	for i := range rows {
 		switch m.options.Discretization {
 		case DiscretizeSign: // Wang2014 (15)
-			rows[at] = sign(rows[at])
+			rows[i] = sign(rows[i])
 		case DiscretizeWeighted:
-			rows[at] /= costs[at%columns]
+			rows[i] /= costs[i%columns]
 		}
 	}
 	found, err := m.kept.Cluster(ctx, rows, columns, m.kmeansSpec())
@@ -191,70 +188,94 @@ func (m *method) beliefEigenvalues(ctx context.Context) ([]float64, error) {
 	return eigenvalues, nil
 }
 
-// chooseBeta resolves beta and counts the vectors that are feasible with it: in a connected graph, as many as Qbar has
-// eigenvalues above beta/vol, minus one if D^1/2 1, which is not a cut, is among them.
+// beliefSpectrum holds the eigenvalues of Qbar, the largest first, the volume of the graph, and 1'Q1.
+type beliefSpectrum struct {
+	eigenvalues   []float64
+	volume, total float64
+}
+
+// at returns the eigenvalue with the given place, counted from 1.
+func (s *beliefSpectrum) at(place int) float64 {
+	switch {
+	case place < 1:
+		return math.Inf(1)
+	case place > len(s.eigenvalues):
+		return math.Inf(-1)
+	}
+	return s.eigenvalues[place-1]
+}
+
+// feasible counts the vectors that are feasible with beta: in a connected graph, as many as Qbar has eigenvalues above
+// beta/vol, minus one if D^1/2 1, which is not a cut, is among them.
+func (s *beliefSpectrum) feasible(beta float64) int {
+	above := 0
+	for _, v := range s.eigenvalues {
+		if v > beta/s.volume {
+			above++
+		}
+	}
+	if s.total > beta {
+		above--
+	}
+	return above
+}
+
+// limit returns the beta just below which k - 1 vectors are feasible.
+func (s *beliefSpectrum) limit(k int) float64 {
+	if limit := s.at(k-1) * s.volume; limit > s.total {
+		return limit
+	}
+	return s.at(k) * s.volume
+}
+
+// chooseBeta resolves beta and counts the vectors that are feasible with it.
 func (m *method) chooseBeta(eigenvalues []float64) (beta float64, feasible int, err error) {
-	k, total := m.spec.K, m.beliefs.sum()
+	k, s := m.spec.K, &beliefSpectrum{eigenvalues, m.volume, m.beliefs.sum()}
 	if !m.kept.All() { // 1'Q1 of the included rows
 		ones := m.kept.Expand([][]float64{clustering.Ones(m.rows())})
-		total = satisfaction(m.beliefs, ones[0])
+		s.total = satisfaction(m.beliefs, ones[0])
 	}
-	at := func(place int) float64 { // the place-th largest eigenvalue, counted from 1
-		if place > len(eigenvalues) {
-			return math.Inf(-1)
-		}
-		return eigenvalues[place-1]
-	}
-	count := func(beta float64) int {
-		above := 0
-		for _, v := range eigenvalues {
-			if v > beta/m.volume {
-				above++
-			}
-		}
-		if total > beta {
-			above--
-		}
-		return above
-	}
-	// Just below this limit, k - 1 vectors are feasible.
-	limit := at(k-1) * m.volume
-	if !(limit > total) {
-		limit = at(k) * m.volume
-	}
-	switch {
-	case m.options.BetaRule == BetaGiven:
-		beta = m.options.Beta
-	case m.options.BetaRule == BetaStrict:
-		upper, lower := at(k-1), at(k)
-		if total > (upper+lower)/2*m.volume {
-			upper, lower = at(k), at(k+1)
-		}
-		beta = (upper + lower) / 2 * m.volume
-	case m.options.Transfer: // so that k are above it: the largest belongs to the whole graph, which is not a cut
-		beta = (at(k) + at(k+1)) / 2 * m.volume
-	case k == 2: // Wang2014 (19)
-		beta = float64(at(1)*m.volume) * (0.5 + float64(0.4*float64(m.beliefs.count())/(float64(m.n)*float64(m.n))))
-	default:
-		if beta = 0.25 * at(k-1) * m.volume; count(beta) < k-1 {
-			beta = 0.25 * limit
-		}
-	}
-	const field = "spec.constrained_spectral.beta"
+	beta = m.betaOf(s)
 	if math.IsNaN(beta) || math.IsInf(beta, 0) {
-		return 0, 0, fault.Invalid("INFEASIBLE_BETA", "there are too few beliefs for %d clusters: the matrix of beliefs has too few positive eigenvalues", k).OnField(field)
+		return 0, 0, infeasible("there are too few beliefs for %d clusters: the matrix of beliefs has too few positive eigenvalues", k)
 	}
-	if feasible = count(beta); feasible < k-1 {
+	if feasible = s.feasible(beta); feasible < k-1 {
+		limit := s.limit(k)
 		usable := fmt.Sprintf("the largest usable beta is just below %.6g", limit)
 		switch {
 		case !(limit > 0):
 			usable = fmt.Sprintf("no beta above 0 is feasible: there are too few beliefs for so many clusters, or more of them say apart than together (largest usable beta %.6g)", limit)
-		case beta < total && limit > total: // the whole graph, which is not a cut, is one of the feasible vectors
-			usable = fmt.Sprintf("a beta from %.6g to just below %.6g would do", total, limit)
+		case beta < s.total && limit > s.total: // the whole graph, which is not a cut, is one of the feasible vectors
+			usable = fmt.Sprintf("a beta from %.6g to just below %.6g would do", s.total, limit)
 		}
-		f := fault.Invalid("INFEASIBLE_BETA", "beta = %.6g leaves %d feasible vectors, but %d clusters need %d; %s",
-			beta, max(0, feasible), k, k-1, usable).With("largest_beta", fmt.Sprint(limit)).OnField(field)
-		return 0, 0, f
+		return 0, 0, infeasible("beta = %.6g leaves %d feasible vectors, but %d clusters need %d; %s", beta, max(0, feasible), k, k-1, usable).With("largest_beta", fmt.Sprint(limit))
 	}
 	return beta, feasible, nil
+}
+
+func infeasible(format string, args ...any) *fault.Error {
+	return fault.Invalid("INFEASIBLE_BETA", format, args...).OnField("spec.constrained_spectral.beta")
+}
+
+// betaOf returns the beta of the rule.
+func (m *method) betaOf(s *beliefSpectrum) float64 {
+	k := m.spec.K
+	switch {
+	case m.options.BetaRule == BetaGiven:
+		return m.options.Beta
+	case m.options.BetaRule == BetaStrict:
+		upper, lower := s.at(k-1), s.at(k)
+		if s.total > (upper+lower)/2*s.volume {
+			upper, lower = s.at(k), s.at(k+1)
+		}
+		return (upper + lower) / 2 * s.volume
+	case m.options.Transfer: // so that k are above it: the largest belongs to the whole graph, which is not a cut
+		return (s.at(k) + s.at(k+1)) / 2 * s.volume
+	case k == 2: // Wang2014 (19)
+		return float64(s.at(1)*s.volume) * (0.5 + float64(0.4*float64(m.beliefs.count())/(float64(m.n)*float64(m.n))))
+	}
+	if beta := 0.25 * s.at(k-1) * s.volume; s.feasible(beta) >= k-1 {
+		return beta
+	}
+	return 0.25 * s.limit(k)
 }

@@ -51,8 +51,8 @@ func (m *method) clusterLargest(ctx context.Context, result *clustering.Result, 
 func (m *method) oneEach(result *clustering.Result) {
 	columns := m.spec.K - 1
 	result.Labels = clustering.Unassigned(m.n)
-	for at := range m.rows() {
-		result.Labels[m.kept.Row(at)] = int32(at)
+	for i := range m.rows() {
+		result.Labels[m.kept.Row(i)] = int32(i)
 	}
 	result.Embedding = &clustering.Embedding{Rows: m.n, Columns: columns, Values: make([]float64, m.n*columns)}
 	result.Eigen = &clustering.EigenReport{Volume: m.FromUnit(m.volume)}

@@ -23,8 +23,8 @@ func newLabelBeliefs(seeds []constraint.SeededPoint, k int) labelBeliefs {
 
 func (q labelBeliefs) points() []int32 {
 	points := make([]int32, len(q.seeds))
-	for at, s := range q.seeds {
-		points[at] = s.Point
+	for i, s := range q.seeds {
+		points[i] = s.Point
 	}
 	return points
 }
@@ -67,8 +67,8 @@ func (q labelBeliefs) stored() int { return len(q.seeds) }
 func (q labelBeliefs) sum() float64 {
 	byLabel, diagonal := make([]float64, q.k), 0.0
 	for _, s := range q.seeds {
-		for at, label := range s.Labels {
-			byLabel[label] += s.Chances[at]
+		for i, label := range s.Labels {
+			byLabel[label] += s.Chances[i]
 		}
 		diagonal += diagonalOf(s)
 	}
@@ -99,14 +99,14 @@ func (q labelBeliefs) multiply(dst, x [][]float64, scale []float64) {
 		for _, s := range q.seeds {
 			t := float64(scale[s.Point] * x[v][s.Point])
 			total += t
-			for at, label := range s.Labels {
-				byLabel[label] += float64(s.Chances[at] * t)
+			for i, label := range s.Labels {
+				byLabel[label] += float64(s.Chances[i] * t)
 			}
 		}
 		for _, s := range q.seeds {
 			same := 0.0
-			for at, label := range s.Labels {
-				same += float64(s.Chances[at] * byLabel[label])
+			for i, label := range s.Labels {
+				same += float64(s.Chances[i] * byLabel[label])
 			}
 			t := float64(scale[s.Point] * x[v][s.Point])
 			image := float64(2*same) - total - float64(diagonalOf(s)*t)

@@ -97,8 +97,8 @@ func (m *method) corrections(ctx context.Context, largest float64) (*symmetric, 
 		return nil, err
 	}
 	s := newSymmetric(m.n)
-	for at, key := range order {
-		s.add(key[0], key[1], wanted[key]-affinities[at]/largest)
+	for i, key := range order {
+		s.add(key[0], key[1], wanted[key]-affinities[i]/largest)
 	}
 	s.finish()
 	return s, nil
@@ -113,39 +113,39 @@ func (m *method) affinities(ctx context.Context, pairs [][2]int32) ([]float64, e
 	values := make([]float64, len(pairs))
 	switch data := m.data.(type) {
 	case *dataset.Graph:
-		for at, pair := range pairs {
+		for i, pair := range pairs {
 			neighbors, weights := data.Row(int(pair[0]))
 			if place, found := slices.BinarySearch(neighbors, pair[1]); found {
-				values[at] = m.ToUnit(weights[place])
+				values[i] = m.ToUnit(weights[place])
 			}
 		}
 		return values, nil
 	case *dataset.Kernel:
-		for at, pair := range pairs {
-			values[at] = data.Values[int(pair[0])*data.N+int(pair[1])]
+		for i, pair := range pairs {
+			values[i] = data.Values[int(pair[0])*data.N+int(pair[1])]
 		}
 		return values, nil
 	}
 	byColumn := map[int32][]int{}
 	var columns []int32
-	for at, pair := range pairs {
+	for i, pair := range pairs {
 		if byColumn[pair[0]] == nil {
 			columns = append(columns, pair[0])
 		}
-		byColumn[pair[0]] = append(byColumn[pair[0]], at)
+		byColumn[pair[0]] = append(byColumn[pair[0]], i)
 	}
 	for some := range slices.Chunk(columns, columnsAtOnce) {
 		lists := make([][]int32, len(some))
-		for at, column := range some {
-			lists[at] = []int32{column}
+		for i, column := range some {
+			lists[i] = []int32{column}
 		}
 		sums, err := m.x.ColumnSums(ctx, lists)
 		if err != nil {
 			return nil, err
 		}
-		for at, column := range some {
+		for i, column := range some {
 			for _, pair := range byColumn[column] {
-				values[pair] = sums[at][pairs[pair][1]]
+				values[pair] = sums[i][pairs[pair][1]]
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // Algorithm is one of the spectral family.
@@ -24,7 +25,7 @@ const (
 )
 
 func (a Algorithm) String() string {
-	return [...]string{"", "spectral", "spectral-learning", "constrained-spectral"}[a]
+	return text.Name(a, "", "spectral", "spectral-learning", "constrained-spectral")
 }
 
 // Options selects an algorithm and its options.
@@ -96,7 +97,7 @@ const (
 )
 
 // String returns the name of the policy in the catalog.
-func (p ComponentPolicy) String() string { return [...]string{"auto", "keep", "join"}[p] }
+func (p ComponentPolicy) String() string { return text.Name(p, "auto", "keep", "join") }
 
 // BetaRule is how beta, the lower bound of how well cuts satisfy the constraints, is chosen.
 type BetaRule uint8
@@ -120,7 +121,7 @@ const (
 )
 
 // String returns the name of the discretization in the catalog.
-func (d Discretization) String() string { return [...]string{"plain", "sign", "weighted"}[d] }
+func (d Discretization) String() string { return text.Name(d, "plain", "sign", "weighted") }
 
 // Name implements clustering.Algorithm.
 func (o *Options) Name() string { return o.Algorithm.String() }

@@ -93,8 +93,8 @@ func TestKernelFaultsNameTheirAlgorithm(t *testing.T) {
 	pair := []constraint.Constraint{{I: 0, J: 1, Kind: constraint.MustLink}}
 	check := func(name string, err error) {
 		t.Helper()
-		bad, is := err.(*fault.Error)
-		if !is || bad.Reason != "BAD_RHO" || bad.Field != "spec."+name+".kernel.rho" {
+		bad, ok := err.(*fault.Error)
+		if !ok || bad.Reason != "BAD_RHO" || bad.Field != "spec."+name+".kernel.rho" {
 			t.Errorf("%s: got %#v", name, err)
 		}
 	}

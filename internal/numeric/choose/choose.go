@@ -82,9 +82,9 @@ func RankFunc[T any](items []T, at int, compare func(a, b T) int) {
 // Largest returns the index of the largest value, the first of equal ones.
 func Largest(values []float64) int {
 	best := 0
-	for at, v := range values {
+	for i, v := range values {
 		if v > values[best] {
-			best = at
+			best = i
 		}
 	}
 	return best
@@ -93,8 +93,8 @@ func Largest(values []float64) int {
 // All returns the indices 0 to n-1.
 func All[I int | int32](n int) []I {
 	indices := make([]I, n)
-	for at := range indices {
-		indices[at] = I(at)
+	for i := range indices {
+		indices[i] = I(i)
 	}
 	return indices
 }
@@ -122,8 +122,8 @@ func Random(n, count int, rng *rand.Rand) []int {
 // Even returns count of n indices, evenly spaced: i * n / count for i < count. It returns all if n <= count.
 func Even[I int | int32](n, count int) []I {
 	indices := make([]I, min(n, count))
-	for at := range indices {
-		indices[at] = I(int64(at) * int64(n) / int64(len(indices)))
+	for i := range indices {
+		indices[i] = I(int64(i) * int64(n) / int64(len(indices)))
 	}
 	return indices
 }
@@ -134,8 +134,8 @@ func At[T any, I int | int32](list []T, indices []I) []T {
 		return nil
 	}
 	chosen := make([]T, len(indices))
-	for at, index := range indices {
-		chosen[at] = list[index]
+	for i, index := range indices {
+		chosen[i] = list[index]
 	}
 	return chosen
 }

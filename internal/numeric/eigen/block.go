@@ -8,13 +8,22 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// columns returns count columns of n zeros.
-func columns(n, count int) [][]float64 {
+// Columns returns count columns of n zeros.
+func Columns(n, count int) [][]float64 {
 	block, all := make([][]float64, count), make([]float64, n*count)
 	for j := range block {
 		block[j] = all[j*n : (j+1)*n : (j+1)*n]
 	}
 	return block
+}
+
+// Identity returns the columns of the identity matrix.
+func Identity(n int) [][]float64 {
+	unit := Columns(n, n)
+	for i := range unit {
+		unit[i][i] = 1
+	}
+	return unit
 }
 
 // overTiles calls work for every tile of n rows.
@@ -33,13 +42,13 @@ func overTiles(n int, work func(tile int, rows partition.Range)) {
 
 // Gram computes X'Y, row by row. Each entry is summed per tile in row order, then in tile order.
 func Gram(n int, x, y [][]float64) [][]float64 {
-	total := columns(len(y), len(x))
+	total := Columns(len(y), len(x))
 	if len(x) == 0 || len(y) == 0 {
 		return total
 	}
 	parts := make([][][]float64, partition.TileCount(n))
 	overTiles(n, func(tile int, rows partition.Range) {
-		part := columns(len(y), len(x))
+		part := Columns(len(y), len(x))
 		dots(x, y, rows, part)
 		parts[tile] = part
 	})
@@ -112,8 +121,8 @@ func addCombinations(to, x [][]float64, rows partition.Range, factors [][]float6
 			for at := range block {
 				block[at] = factors[i+at%groupColumns][j+at/groupColumns]
 			}
-			four := four(x[i:], rows)
-			addBlock(&some, &four, &block)
+			group := four(x[i:], rows)
+			addBlock(&some, &group, &block)
 		}
 		for ; i < len(x); i++ {
 			for at, column := range some {
@@ -130,8 +139,8 @@ func addCombinations(to, x [][]float64, rows partition.Range, factors [][]float6
 func addCombination(to []float64, x [][]float64, rows partition.Range, factors [][]float64, j int) {
 	i := 0
 	for ; i+groupColumns <= len(x); i += groupColumns {
-		four := four(x[i:], rows)
-		addMultiples(to, &four, &[groupColumns]float64{factors[i][j], factors[i+1][j], factors[i+2][j], factors[i+3][j]})
+		group := four(x[i:], rows)
+		addMultiples(to, &group, &[groupColumns]float64{factors[i][j], factors[i+1][j], factors[i+2][j], factors[i+3][j]})
 	}
 	for ; i < len(x); i++ {
 		subtractMultiple(to, x[i][rows.From:rows.To], -factors[i][j])
@@ -140,7 +149,7 @@ func addCombination(to []float64, x [][]float64, rows partition.Range, factors [
 
 // Combination returns X times factors, in new columns.
 func Combination(n int, x, factors [][]float64, count int) [][]float64 {
-	y := columns(n, count)
+	y := Columns(n, count)
 	combine(n, y, x, factors)
 	return y
 }
@@ -149,7 +158,7 @@ func Combination(n int, x, factors [][]float64, count int) [][]float64 {
 func recombineInPlace(n int, x, factors [][]float64) [][]float64 {
 	count := len(factors[0])
 	pool := sync.Pool{New: func() any {
-		strips := columns(partition.TileRows(n), count)
+		strips := Columns(partition.TileRows(n), count)
 		return &strips
 	}}
 	overTiles(n, func(_ int, rows partition.Range) {

@@ -228,19 +228,9 @@ func (r *reduction) solveIteratively(
 		return Cuts{}, nil, err
 	}
 	if 1-lowest.Values[0] < roughly*roughly {
-		sharp, err := r.lowest(snapshot.Within(ctx, "sharp"), count+2, rng, Options{
-			Tolerance: minLambda / 10, MaxProducts: options.MaxProducts, Observe: before,
-		}, work)
-		if err != nil {
-			return Cuts{}, nil, err
-		}
-		for j, v := range sharp.Vectors {
-			if 1-sharp.Values[j] < minLambda && sharp.Residuals[j] < minLambda {
-				nearlyNull = append(nearlyNull, v)
-			}
-		}
-		if len(nearlyNull) > 0 {
-			return Cuts{}, nearlyNull, nil
+		nearlyNull, err = r.nearlyNull(ctx, count+2, rng, Options{MaxProducts: options.MaxProducts, Observe: before}, work)
+		if err != nil || len(nearlyNull) > 0 {
+			return Cuts{}, nearlyNull, err
 		}
 	}
 	approximation := &surrogate{r, lowest}
@@ -250,7 +240,7 @@ func (r *reduction) solveIteratively(
 	}
 	p := r.pencil()
 	p.correct = approximation.correct
-	p.unneeded = func(mu []float64, x [][]float64, forms []float64) []bool {
+	p.mayBeRough = func(mu []float64, x [][]float64, forms []float64) []bool {
 		return r.notCheapest(wanted.Cuts, mu, x, forms)
 	}
 	s := newSearch(p, count, options, rng)
@@ -272,6 +262,18 @@ func (r *reduction) solveIteratively(
 	return found, nil, err
 }
 
+// nearlyNull returns those of the lowest eigenvectors of Lbar whose eigenvalues are as good as 0.
+func (r *reduction) nearlyNull(ctx context.Context, count int, rng *generator, options Options, work *Work) (null [][]float64, err error) {
+	options.Tolerance = minLambda / 10
+	sharp, err := r.lowest(snapshot.Within(ctx, "sharp"), count, rng, options, work)
+	for j, v := range sharp.Vectors {
+		if 1-sharp.Values[j] < minLambda && sharp.Residuals[j] < minLambda {
+			null = append(null, v)
+		}
+	}
+	return null, err
+}
+
 // pencil returns the problem B_S w = mu Lbar w.
 func (r *reduction) pencil() *pencil {
 	return &pencil{
@@ -281,8 +283,8 @@ func (r *reduction) pencil() *pencil {
 			return ax, bx, err
 		},
 		assess: func(mu, residual float64) float64 {
-			// The residual of the problem is lambda times this one. A value that is certainly negative
-			// need not be known exactly, because its vector is not feasible.
+			// The residual of the problem is lambda times this one. Once a value is certainly negative, its pair counts
+			// as converged: its vector is not feasible, so it is not used.
 			const surely = 1e-4
 			if mu < 0 && residual < -float64(surely*mu) {
 				return 0

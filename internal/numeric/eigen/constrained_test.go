@@ -42,7 +42,7 @@ func components(a *sparse) (labels []int, count int) {
 func problem(a, q *sparse, beta func(volume float64) float64) CutProblem {
 	degrees := a.sums()
 	labels, count := components(a)
-	p := CutProblem{Affinity: a.scaled(degrees), Beliefs: q.scaled(degrees), Null: columns(a.Rows(), count)}
+	p := CutProblem{Affinity: a.scaled(degrees), Beliefs: q.scaled(degrees), Null: Columns(a.Rows(), count)}
 	for i, d := range degrees {
 		p.Volume += d
 		p.Null[labels[i]][i] = math.Sqrt(d)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
@@ -16,11 +17,11 @@ import (
 // n^3 multiplications each. General libraries are faster, but the bits of their sums depend on the processor.
 //
 // It takes no context, so it is for matrices of at most a few hundred rows, which take a fraction of a second. A
-// larger matrix takes seconds and belongs to LeadingEigenpairs.
+// larger matrix takes seconds and belongs to LeadingEigenpairs. It panics if an entry is not finite.
 func DenseEigenpairs(n int, values []float64) (eigenvalues []float64, vectors [][]float64) {
 	eigenvalues, vectors, err := LeadingEigenpairs(context.Background(), n, values, func([]float64) int { return n })
 	if err != nil {
-		panic(err) // only the end of the context is an error
+		panic(err) // the matrix is not finite
 	}
 	return eigenvalues, vectors
 }
@@ -43,7 +44,8 @@ func DenseEigenvalues(ctx context.Context, n int, values []float64) ([]float64, 
 }
 
 // LeadingEigenpairs computes all eigenvalues of a matrix as DenseEigenpairs does, but only the vectors of the largest
-// ones: as many as count returns, which is called with all eigenvalues. It fails only if the context ends.
+// ones: as many as count returns, which is called with all eigenvalues. It fails only if the context ends or an
+// entry is not finite.
 func LeadingEigenpairs(
 	ctx context.Context, n int, values []float64, count func(eigenvalues []float64) int,
 ) (eigenvalues []float64, vectors [][]float64, err error) {
@@ -83,7 +85,7 @@ func mirrored(n int, values []float64) (a [][]float64, exponent int) {
 		}
 	}
 	_, exponent = math.Frexp(largest)
-	a = columns(n, n)
+	a = Columns(n, n)
 	for i := range n {
 		for j := i; j < n; j++ {
 			v := math.Ldexp(values[i*n+j], -exponent)
@@ -166,7 +168,7 @@ type rotationChain struct {
 func (t *tridiagonal) eigenvectors(ctx context.Context) ([][]float64, error) {
 	const gathered = 1 << 16
 	n := len(t.diagonal)
-	strips := columns(n*stripColumns, (n+stripColumns-1)/stripColumns)
+	strips := Columns(n*stripColumns, (n+stripColumns-1)/stripColumns)
 	for i := range n {
 		strips[i/stripColumns][i*stripColumns+i%stripColumns] = 1
 	}
@@ -198,7 +200,7 @@ func (t *tridiagonal) eigenvectors(ctx context.Context) ([][]float64, error) {
 		return nil, err
 	}
 	apply()
-	x := columns(n, n)
+	x := Columns(n, n)
 	parallel.Ranges(n, rowsAtATime, func(from, to int) {
 		for at, rows := range strips {
 			for i := from; i < to; i++ {
@@ -219,7 +221,9 @@ func (t *tridiagonal) diagonalize(ctx context.Context, onRotation func(i int, c,
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		diagonalize(t.diagonal, t.offDiagonal, l, float64(0x1p-54*largest), onRotation)
+		if !diagonalize(t.diagonal, t.offDiagonal, l, float64(0x1p-54*largest), onRotation) {
+			return fault.New(fault.Internal, "EIGEN_STALLED", "the eigenvalues of a matrix of %d rows were not found; it has an entry that is not finite, or overflows", len(t.diagonal))
+		}
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 
 // permuted returns columns with their rows in another order.
 func permuted(x [][]float64, order []int32) [][]float64 {
-	y := columns(len(order), len(x))
+	y := Columns(len(order), len(x))
 	for j, column := range x {
 		for at, i := range order {
 			y[j][at] = column[i]
@@ -51,6 +51,9 @@ func Filtered(ctx context.Context, m *Sparse, outside [][]float64, count int, rn
 	if count < 1 || count > n-len(outside) {
 		return Eigenpairs{}, fault.Invalid("EIGENPAIR_COUNT", "the number of eigenvectors is %d for a matrix of %d rows; it must be from 1 to %d", count, n, n-len(outside))
 	}
+	if i := slices.IndexFunc(m.Value, func(v float64) bool { return v-v != 0 }); i >= 0 {
+		return Eigenpairs{}, fault.New(fault.Internal, "PRODUCT_NOT_FINITE", "an entry of the matrix is %g", m.Value[i])
+	}
 	order := m.breadthFirst()
 	options.Start = permuted(options.Start, order)
 	f := &filtered{
@@ -76,7 +79,7 @@ func Filtered(ctx context.Context, m *Sparse, outside [][]float64, count int, rn
 			return Eigenpairs{}, err
 		}
 	}
-	result := Eigenpairs{Values: f.values[:count], Vectors: columns(n, count), Residuals: f.lengths[:count], Work: f.Work, Converged: f.converged == count}
+	result := Eigenpairs{Values: f.values[:count], Vectors: Columns(n, count), Residuals: f.lengths[:count], Work: f.Work, Converged: f.converged == count}
 	for j, v := range result.Vectors {
 		for at, i := range order {
 			v[i] = f.x[j][at]
@@ -169,12 +172,12 @@ func (f *filtered) assess() {
 		} else {
 			worst = max(worst, f.lengths[j]/scale)
 		}
-		f.open[j] = j >= f.count || f.lengths[j]/scale > tolerance
+		f.open[j] = j >= f.count || !(f.lengths[j]/scale <= tolerance)
 		if !f.open[j] {
 			f.converged++
 		}
 	}
-	f.tell(f.Observe, Progress{Iteration: f.iteration, Work: f.Work, Residual: worst, Tolerance: f.Tolerance, Converged: f.converged, Wanted: f.count})
+	f.report(f.Observe, Progress{Iteration: f.iteration, Work: f.Work, Residual: worst, Tolerance: f.Tolerance, Converged: f.converged, Wanted: f.count})
 }
 
 // degree returns the degree of the next filter, for vectors whose largest Ritz value is top.
@@ -271,7 +274,7 @@ func (f *filtered) step(x, y []float64, byProduct, byX, byY float64) {
 func (f *filtered) products(x, others [][]float64) [][]float64 {
 	f.Rounds++
 	f.Products += len(x)
-	y := columns(f.Rows(), len(x))
+	y := Columns(f.Rows(), len(x))
 	parallel.Ranges(len(x), together, func(from, to int) { f.setProducts(y[from:to], x[from:to]) })
 	if len(others) > 0 {
 		project(f.Rows(), y, others)
@@ -337,7 +340,7 @@ func (f *filtered) estimate() {
 // offer makes the Ritz vectors available to the next snapshot, before they are filtered again.
 func (f *filtered) offer() {
 	f.piece.Keep(8*f.Rows()*len(f.x), func(w *snapshot.Writer) {
-		f.told[:len(f.told)-1].save(w) // the last iteration will be reported again
+		f.reported[:len(f.reported)-1].save(w) // the last iteration will be reported again
 		for _, v := range []int{f.drawn(), f.iteration, f.Rounds, f.Products} {
 			w.Int(v)
 		}
@@ -352,7 +355,7 @@ func (f *filtered) restore() bool {
 	if r == nil {
 		return false
 	}
-	told, drawn, iteration, work := readLog(r), r.Int(), r.Int(), Work{r.Int(), r.Int()}
+	reported, drawn, iteration, work := readLog(r), r.Int(), r.Int(), Work{r.Int(), r.Int()}
 	values, x := r.Floats(), r.Columns(f.Rows())
 	r.Check(len(values) == f.block && len(x) == f.block && f.mayDraw(drawn, nil) && iteration > 0)
 	if r.End() != nil {
@@ -361,11 +364,11 @@ func (f *filtered) restore() bool {
 	work.Rounds--
 	work.Products -= f.block // these will be counted again
 	f.iteration, f.Work, f.values, f.x = iteration, work, values, x
-	f.resume(told, drawn, f.Observe)
+	f.resume(reported, drawn, f.Observe)
 	return true
 }
 
 // mayDraw reports whether a search can have drawn this many numbers; a damaged snapshot may claim any number.
-func (f *filtered) mayDraw(drawn int, _ log) bool {
+func (f *filtered) mayDraw(drawn int, _ progressLog) bool {
 	return drawn >= 0 && drawn/f.Rows() <= f.block*(filterRounds+1)+densityStarts
 }

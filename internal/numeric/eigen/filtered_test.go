@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
 	"sync/atomic"
 	"testing"
 
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
@@ -83,6 +85,21 @@ func TestFilteredOfOddMatrices(t *testing.T) {
 	}
 }
 
+// Entries that are not finite are refused; they had vectors of NaN that had converged.
+func TestMatricesThatAreNotFinite(t *testing.T) {
+	for _, bad := range []float64{math.NaN(), math.Inf(1)} {
+		m := blocks(30, 3, 4, 0.5, seeded()).entries(1)
+		m.Value[7] = bad
+		if _, err := Filtered(t.Context(), m, nil, 2, seeded(), Options{}); !fault.Is(err, "PRODUCT_NOT_FINITE") {
+			t.Errorf("filtered, %v: %v", bad, err)
+		}
+		dense := []float64{1, 2, 3, 0, bad, 4, 0, 0, 5}
+		if _, _, err := LeadingEigenpairs(t.Context(), 3, dense, func([]float64) int { return 3 }); !fault.Is(err, "EIGEN_STALLED") {
+			t.Errorf("dense, %v: %v", bad, err)
+		}
+	}
+}
+
 // The bits depend neither on the threads nor on where a search was interrupted.
 func TestFilteredHasTheSameBits(t *testing.T) {
 	a := blocks(1500, 6, 6, 0.8, seeded())
@@ -122,10 +139,10 @@ func TestFilteredHasTheSameBits(t *testing.T) {
 		if err := again.Read(saved.Bytes(), snapshot.Identity{}); err != nil {
 			t.Fatal(err)
 		}
-		told := 0
+		reported := 0
 		got, err := Filtered(snapshot.With(context.Background(), again), m, nil, count, seeded(), Options{Observe: func(p Progress) {
-			if told++; p.Iteration != told {
-				t.Errorf("iteration %d is told as number %d", p.Iteration, told)
+			if reported++; p.Iteration != reported {
+				t.Errorf("iteration %d is reported as number %d", p.Iteration, reported)
 			}
 		}})
 		if err != nil {

@@ -21,7 +21,7 @@ func (s *sparse) Rows() int { return len(s.start) - 1 }
 
 func (s *sparse) Multiply(_ context.Context, x [][]float64) ([][]float64, error) {
 	n := s.Rows()
-	y := columns(n, len(x))
+	y := Columns(n, len(x))
 	row := func(i int) {
 		for k := s.start[i]; k < s.start[i+1]; k++ {
 			c, v := s.column[k], s.value[k]

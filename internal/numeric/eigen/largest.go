@@ -61,14 +61,14 @@ func largestFromEntries(ctx context.Context, op Operator, count int, options Opt
 		worst = max(worst, residual)
 	}
 	result.Work = work
-	told := Progress{Iteration: 1, Work: work, Tolerance: options.Tolerance, Wanted: count}
+	reported := Progress{Iteration: 1, Work: work, Tolerance: options.Tolerance, Wanted: count}
 	if scale > 0 {
-		told.Residual = worst / scale
+		reported.Residual = worst / scale
 	}
 	if result.Converged {
-		told.Converged = count
+		reported.Converged = count
 	}
-	options.Observe(told)
+	options.Observe(reported)
 	return result, nil
 }
 

@@ -249,7 +249,7 @@ type denseOperator [][]float64
 func (d denseOperator) Rows() int { return len(d) }
 
 func (d denseOperator) Multiply(_ context.Context, x [][]float64) ([][]float64, error) {
-	y := columns(len(d), len(x))
+	y := Columns(len(d), len(x))
 	for j := range x {
 		for i, row := range d {
 			y[j][i] = plainDot(row, x[j])
@@ -289,8 +289,8 @@ func (a answer) Multiply(context.Context, [][]float64) ([][]float64, error) { re
 
 func TestLargestRefuses(t *testing.T) {
 	lost := errors.New("lost")
-	block := columns(5, 3) // a search for one pair works on three columns
-	nan := columns(5, 3)
+	block := Columns(5, 3) // a search for one pair works on three columns
+	nan := Columns(5, 3)
 	nan[1][4] = math.NaN()
 	for name, c := range map[string]struct {
 		op    Operator
@@ -301,7 +301,7 @@ func TestLargestRefuses(t *testing.T) {
 		"count of 0":     {answer{n: 5}, 0, func(err error) bool { return fault.Is(err, "EIGENPAIR_COUNT") }},
 		"not a number":   {answer{5, nan, nil}, 1, func(err error) bool { return fault.Is(err, "PRODUCT_NOT_FINITE") }},
 		"too few":        {answer{5, block[:1], nil}, 1, func(err error) bool { return fault.Is(err, "PRODUCT_SHAPE") }},
-		"short":          {answer{5, columns(4, 3), nil}, 1, func(err error) bool { return fault.Is(err, "PRODUCT_SHAPE") }},
+		"short":          {answer{5, Columns(4, 3), nil}, 1, func(err error) bool { return fault.Is(err, "PRODUCT_SHAPE") }},
 		"operator fails": {answer{5, nil, lost}, 1, func(err error) bool { return errors.Is(err, lost) }},
 	} {
 		if _, err := Largest(context.Background(), c.op, c.count, seeded(), Options{}); !c.want(err) {

@@ -12,7 +12,7 @@ func TestMinresSolvesIndefiniteSystems(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 9))
 	for range 20 {
 		n := 2 + rng.IntN(12)
-		m := columns(n, n)
+		m := Columns(n, n)
 		for i := range m {
 			for j := range i + 1 {
 				m[i][j] = rng.NormFloat64()
@@ -21,7 +21,7 @@ func TestMinresSolvesIndefiniteSystems(t *testing.T) {
 		}
 		shifts := []float64{0, 0.7, -0.4}
 		apply := func(_ context.Context, x [][]float64) ([][]float64, error) {
-			y := columns(n, len(x))
+			y := Columns(n, len(x))
 			for j := range x {
 				for i := range m {
 					y[j][i] = plainDot(m[i], x[j]) - shifts[j]*x[j][i]

@@ -102,7 +102,7 @@ const unitsPerCall = 64
 
 // unitVectors returns unitsPerCall unit vectors, starting with number from, or fewer at the end.
 func unitVectors(n, from int) [][]float64 {
-	some := columns(n, min(unitsPerCall, n-from))
+	some := Columns(n, min(unitsPerCall, n-from))
 	for j := range some {
 		some[j][from+j] = 1
 	}

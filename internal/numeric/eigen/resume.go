@@ -28,10 +28,10 @@ func (g *generator) skipTo(drawn int) {
 	}
 }
 
-// log holds the iterations that a search has reported.
-type log []Progress
+// progressLog holds the iterations that a search has reported.
+type progressLog []Progress
 
-func (l log) save(w *snapshot.Writer) {
+func (l progressLog) save(w *snapshot.Writer) {
 	w.Int(len(l))
 	for _, p := range l {
 		for _, v := range []int{p.Iteration, p.Rounds, p.Products, p.Converged, p.Wanted} {
@@ -42,7 +42,7 @@ func (l log) save(w *snapshot.Writer) {
 	}
 }
 
-func readLog(r *snapshot.Reader) (l log) {
+func readLog(r *snapshot.Reader) (l progressLog) {
 	for range r.Count(5 + 16) {
 		l = append(l, Progress{
 			Iteration: r.Int(), Work: Work{Rounds: r.Int(), Products: r.Int()}, Converged: r.Int(), Wanted: r.Int(),
@@ -55,31 +55,31 @@ func readLog(r *snapshot.Reader) (l log) {
 // memory holds what a search needs to save and resume its progress, in addition to its own state.
 type memory struct {
 	piece       *snapshot.Piece
-	told        log
+	reported    progressLog
 	rng         *generator
 	drawnBefore int // numbers that the generator had drawn before the search
 }
 
-// tell reports an iteration.
-func (m *memory) tell(observe func(Progress), p Progress) {
-	m.told = append(m.told, p)
+// report reports an iteration.
+func (m *memory) report(observe func(Progress), p Progress) {
+	m.reported = append(m.reported, p)
 	observe(p)
 }
 
 func (m *memory) drawn() int { return m.rng.drawn - m.drawnBefore }
 
 // resume restores the log and the position in the random numbers of an earlier process.
-func (m *memory) resume(told log, drawn int, observe func(Progress)) {
+func (m *memory) resume(reported progressLog, drawn int, observe func(Progress)) {
 	m.rng.skipTo(m.drawnBefore + drawn)
-	for _, p := range told {
-		m.tell(observe, p)
+	for _, p := range reported {
+		m.report(observe, p)
 	}
 }
 
 // finish saves what the search found.
 func (m *memory) finish(rows int, found Eigenpairs) {
 	m.piece.Finish(8*rows*len(found.Vectors), func(w *snapshot.Writer) {
-		m.told.save(w)
+		m.reported.save(w)
 		for _, v := range []int{m.drawn(), found.Rounds, found.Products} {
 			w.Int(v)
 		}
@@ -92,19 +92,19 @@ func (m *memory) finish(rows int, found Eigenpairs) {
 
 // found returns what an earlier process found. It reports false if there is no result, or one with other numbers of
 // vectors and values; mayDraw checks the number of random draws.
-func (m *memory) found(rows, vectors, values int, mayDraw func(drawn int, told log) bool, observe func(Progress)) (found Eigenpairs, known bool) {
+func (m *memory) found(rows, vectors, values int, mayDraw func(drawn int, reported progressLog) bool, observe func(Progress)) (found Eigenpairs, known bool) {
 	r := m.piece.Result()
 	if r == nil {
 		return Eigenpairs{}, false
 	}
-	told, drawn := readLog(r), r.Int()
+	reported, drawn := readLog(r), r.Int()
 	found.Work = Work{r.Int(), r.Int()}
 	found.Converged, found.Values, found.Residuals, found.Vectors = r.Bool(), r.Floats(), r.Floats(), r.Columns(rows)
-	r.Check(len(found.Values) == values && len(found.Residuals) == values && len(found.Vectors) == vectors && mayDraw(drawn, told))
+	r.Check(len(found.Values) == values && len(found.Residuals) == values && len(found.Vectors) == vectors && mayDraw(drawn, reported))
 	if r.End() != nil {
 		return Eigenpairs{}, false
 	}
-	m.resume(told, drawn, observe)
+	m.resume(reported, drawn, observe)
 	return found, true
 }
 
@@ -112,7 +112,7 @@ func (m *memory) found(rows, vectors, values int, mayDraw func(drawn int, told l
 func (s *search) offer(candidates [][]float64) {
 	columns := len(s.basis) + len(s.a) + len(s.b) + len(candidates)
 	s.piece.Keep(8*s.rows*columns, func(w *snapshot.Writer) {
-		s.told.save(w)
+		s.reported.save(w)
 		for _, v := range []int{s.drawn(), s.iteration, s.Rounds, s.Products} {
 			w.Int(v)
 		}
@@ -138,12 +138,12 @@ func (s *search) restore() [][]float64 {
 	if r == nil {
 		return nil
 	}
-	told, drawn := readLog(r), r.Int()
+	reported, drawn := readLog(r), r.Int()
 	iteration, work, scale := r.Int(), Work{r.Int(), r.Int()}, r.Float()
 	candidates, basis, a, b := r.Columns(s.rows), r.Columns(s.rows), r.Columns(s.rows), r.Columns(s.rows)
 	size := len(basis)
 	forms, weights := r.Columns(size), r.Columns(size)
-	r.Check(len(candidates) > 0 && len(a) == size && len(forms) == size && size <= s.rows && s.mayDraw(drawn, told))
+	r.Check(len(candidates) > 0 && len(a) == size && len(forms) == size && size <= s.rows && s.mayDraw(drawn, reported))
 	if s.standard {
 		r.Check(len(b) == 0 && len(weights) == 0)
 	} else {
@@ -160,12 +160,12 @@ func (s *search) restore() [][]float64 {
 	}
 	s.iteration, s.Work, s.scale = iteration, work, scale
 	s.basis, s.a, s.b, s.forms, s.weights, s.ritz = basis, a, b, forms, weights, ritz
-	s.resume(told, drawn, s.Observe)
+	s.resume(reported, drawn, s.Observe)
 	return candidates
 }
 
 // mayDraw reports whether a search can have drawn this many numbers: for its start, and for columns to grow by when
 // there were no corrections.
-func (s *search) mayDraw(drawn int, told log) bool {
-	return drawn >= 0 && drawn/s.rows <= 2*s.Basis+(len(told)+1)*s.block
+func (s *search) mayDraw(drawn int, reported progressLog) bool {
+	return drawn >= 0 && drawn/s.rows <= 2*s.Basis+(len(reported)+1)*s.block
 }

@@ -49,8 +49,8 @@ func plainDotBlock(x, y *[groupColumns][]float64) (products [groupColumns * grou
 		a, b := upTo(x, whole), upTo(y, whole)
 		dotBlock(&sums, &a, &b)
 	}
-	for at := range products {
-		products[at] = folded(sums[at*lanes:][:lanes], x[at/groupColumns][whole:], y[at%groupColumns][whole:])
+	for i := range products {
+		products[i] = folded(sums[i*lanes:][:lanes], x[i/groupColumns][whole:], y[i%groupColumns][whole:])
 	}
 	return products
 }

@@ -121,7 +121,7 @@ func TestSparseProducts(t *testing.T) {
 		}
 		m.Value = noise(len(m.Column), rng)
 		for count := 1; count <= together; count++ {
-			x, y := make([][]float64, count), columns(size.rows, count)
+			x, y := make([][]float64, count), Columns(size.rows, count)
 			for c := range x {
 				x[c] = noise(size.rows, rng)
 			}
@@ -158,7 +158,7 @@ func TestBlocksOfAnySizeAndLength(t *testing.T) {
 			return some
 		}
 		x, y := draw(most), draw(count)
-		products, factors := columns(count, most), make([][]float64, most)
+		products, factors := Columns(count, most), make([][]float64, most)
 		dots(x, y, rows, products)
 		for i := range factors {
 			factors[i] = noise(count, rng)

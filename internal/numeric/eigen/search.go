@@ -62,9 +62,9 @@ type pencil struct {
 	// correct, if not nil, turns residuals into corrections, in place, given the values of their pairs and all
 	// approximate vectors.
 	correct func(ctx context.Context, residuals [][]float64, values []float64, x [][]float64) error
-	// unneeded, if not nil, marks the wanted pairs that need only be approximate, given their unit vectors and the
+	// mayBeRough, if not nil, marks the wanted pairs that need only be approximate, given their unit vectors and the
 	// forms x'B x.
-	unneeded func(values []float64, x [][]float64, forms []float64) []bool
+	mayBeRough func(values []float64, x [][]float64, forms []float64) []bool
 }
 
 // search is the Rayleigh-Ritz method for a pencil, over a growing basis.
@@ -99,8 +99,8 @@ func newSearch(p *pencil, count int, options Options, rng *generator) *search {
 		s.Basis = basisSize(s.block)
 	}
 	s.Basis = min(max(s.Basis, 4*s.block), room)
-	s.residuals = columns(p.rows, s.block)
-	s.bx = columns(p.rows, s.block)
+	s.residuals = Columns(p.rows, s.block)
+	s.bx = Columns(p.rows, s.block)
 	return s
 }
 
@@ -143,7 +143,7 @@ func (s *search) run(ctx context.Context, start [][]float64) error {
 				s.converged++
 			}
 		}
-		s.tell(s.Observe, Progress{
+		s.report(s.Observe, Progress{
 			Iteration: s.iteration, Work: s.Work, Residual: worst, Tolerance: s.Tolerance, Converged: s.converged, Wanted: s.count,
 		})
 		whole := len(fresh) == room
@@ -191,7 +191,7 @@ func cloneColumns(x [][]float64) [][]float64 {
 // extendSymmetric appends columns to a symmetric matrix, and their mirror as rows.
 func extendSymmetric(m, last [][]float64) [][]float64 {
 	size, old := len(last), len(m)
-	grown := columns(size, size)
+	grown := Columns(size, size)
 	for i := range old {
 		copy(grown[i], m[i])
 	}
@@ -250,7 +250,7 @@ func (s *search) solve(ctx context.Context) (err error) {
 	if s.correct != nil {
 		s.x = Combination(s.rows, s.basis, factors, s.block)
 	}
-	if s.unneeded != nil {
+	if s.mayBeRough != nil {
 		s.relax()
 	}
 	return nil
@@ -263,7 +263,7 @@ func (s *search) relax() {
 	for j := range forms {
 		forms[j] = dot(x[j], s.bx[j])
 	}
-	for j, is := range s.unneeded(s.values[:s.count], x, forms) {
+	for j, is := range s.mayBeRough(s.values[:s.count], x, forms) {
 		if is {
 			s.tolerances[j] = max(s.Tolerance, roughly)
 		}

@@ -18,7 +18,7 @@ func Flatten(m [][]float64) []float64 {
 
 // transposed returns the transpose of vectors of the given length.
 func transposed(vectors [][]float64, length int) [][]float64 {
-	rows := columns(len(vectors), length)
+	rows := Columns(len(vectors), length)
 	for j, v := range vectors {
 		for i, x := range v {
 			rows[i][j] = x
@@ -32,13 +32,13 @@ func length(x []float64) float64 { return math.Sqrt(dot(x, x)) }
 
 // congruent computes C' M C, given the columns of C.
 func congruent(m, c [][]float64) [][]float64 {
-	image := columns(len(m), len(c))
+	image := Columns(len(m), len(c))
 	for j, x := range c {
 		for i, row := range m {
 			image[j][i] = plainDot(row, x)
 		}
 	}
-	result := columns(len(c), len(c))
+	result := Columns(len(c), len(c))
 	for i, x := range c {
 		for j := i; j < len(c); j++ {
 			result[i][j] = plainDot(x, image[j])
@@ -75,7 +75,7 @@ func generalized(ctx context.Context, a, b [][]float64, count func(values []floa
 func Cholesky(b [][]float64) [][]float64 {
 	const panel = 64
 	n := len(b)
-	g := columns(n, n)
+	g := Columns(n, n)
 	largest := 0.0
 	for i := range n {
 		largest = max(largest, b[i][i])

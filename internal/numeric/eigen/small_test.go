@@ -9,7 +9,7 @@ import (
 func TestTheFactorOfAMatrixIsThatOfSingleSums(t *testing.T) {
 	for _, n := range []int{1, 5, 64, 67, 129, 200, 259} {
 		rng := rand.New(rand.NewPCG(uint64(n), 1))
-		x := columns(n, n)
+		x := Columns(n, n)
 		for _, row := range x {
 			for i := range row {
 				row[i] = rng.Float64() - 0.5

@@ -32,8 +32,9 @@ func extremes(alpha, beta []float64) (least, largest, lastComponent float64) {
 // diagonalize drives e[l] to zero by implicit QL steps with Wilkinson's shift. An off-diagonal entry counts as zero
 // if it is negligible compared with the diagonal entries next to it, or if it is below least. Without the latter,
 // entries at the level of rounding next to eigenvalues of 0 would shrink until their squares vanish. onRotation is
-// called for every rotation of the columns i and i+1 of the eigenvectors, with its cosine c and sine s.
-func diagonalize(d, e []float64, l int, least float64, onRotation func(i int, c, s float64)) {
+// called for every rotation of the columns i and i+1 of the eigenvectors, with its cosine c and sine s. It reports
+// whether e[l] is zero in the end, which only a matrix that is not finite prevents.
+func diagonalize(d, e []float64, l int, least float64, onRotation func(i int, c, s float64)) (converged bool) {
 	const maxRounds = 100 // a handful suffices in practice
 	for range maxRounds {
 		end := l
@@ -43,7 +44,7 @@ func diagonalize(d, e []float64, l int, least float64, onRotation func(i int, c,
 			}
 		}
 		if end == l {
-			return
+			return true
 		}
 		g := (d[l+1] - d[l]) / (2 * e[l])
 		r := math.Sqrt(float64(g*g) + 1)
@@ -74,4 +75,5 @@ func diagonalize(d, e []float64, l int, least float64, onRotation func(i int, c,
 		e[l] = g
 		e[end] = 0
 	}
+	return false
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/numeric/elementary"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // Distortion selects the distance D between a point and a mean (Bilenko2004 2.1).
@@ -19,7 +20,7 @@ const (
 )
 
 func (d Distortion) String() string {
-	return [...]string{"unknown", "squared-euclidean", "cosine", "kl", "i-divergence"}[d]
+	return text.Name(d, "unknown", "squared-euclidean", "cosine", "kl", "i-divergence")
 }
 
 // Smoothing is added to every value of a row under a divergence. Without it, a feature that one point has and another

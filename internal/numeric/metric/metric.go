@@ -21,6 +21,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/numeric/elementary"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // Form is the kind of matrix that A is.
@@ -34,7 +35,7 @@ const (
 )
 
 func (f Form) String() string {
-	return [...]string{"unknown", "identity", "diagonal", "full"}[f]
+	return text.Name(f, "unknown", "identity", "diagonal", "full")
 }
 
 // MaxValue bounds the values of a learned metric, so that their products with those of two points stay finite.

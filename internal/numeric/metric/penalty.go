@@ -2,6 +2,7 @@ package metric
 
 import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // PenaltyKind selects the cost of a violated link. The papers contradict each other, so each has its own kind.
@@ -15,7 +16,7 @@ const (
 )
 
 func (c PenaltyKind) String() string {
-	return [...]string{"unknown", "potts", "basu2003", "bilenko2004"}[c]
+	return text.Name(c, "unknown", "potts", "basu2003", "bilenko2004")
 }
 
 // Penalty returns the cost of a violated link, depending on its weight w and the distance phi of its points:

@@ -50,10 +50,10 @@ func (s *Step) propose(ctx context.Context, old *Metric) (proposal, error) {
 
 func (s *Step) check(old *Metric) error {
 	if want := old.form.Size(old.d); len(s.Scatter) != want {
-		return fmt.Errorf("metric: a scatter of %d values for a %s metric of %d features", len(s.Scatter), old.form, old.d)
+		return fmt.Errorf("metric: the scatter for a %s metric has %d values, want %d", old.form, len(s.Scatter), want)
 	}
 	if s.PenaltyKind == Bilenko2004 && len(s.Links) > 0 && len(s.Ranges) != old.d {
-		return fmt.Errorf("metric: %d ranges for %d features", len(s.Ranges), old.d)
+		return fmt.Errorf("metric: Ranges has %d entries, want %d", len(s.Ranges), old.d)
 	}
 	return nil
 }

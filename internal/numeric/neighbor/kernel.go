@@ -53,7 +53,7 @@ func (s *kernelSearch) ofRun(ctx context.Context, out []int32, from, run, count,
 		return err
 	}
 	if len(values) != run*n {
-		return fmt.Errorf("neighbor: %d values for %d rows of a kernel matrix of %d", len(values), run, n)
+		return fmt.Errorf("neighbor: %d rows of the kernel matrix have %d values, want %d", run, len(values), run*n)
 	}
 	return forEach(ctx, threads, run, func() *nearest { return &nearest{} }, func(l *nearest, at int) error {
 		l.reset(count)
@@ -70,5 +70,5 @@ func (s *kernelSearch) ofRun(ctx context.Context, out []int32, from, run, count,
 }
 
 func (s *kernelSearch) ofQueries(context.Context, []int32, dataset.Dataset, int, int) error {
-	return fault.Invalid("UNSUPPORTED_DATA", "the rows of a kernel matrix say nothing about new rows; neighbors of new rows are found among points")
+	return fault.Invalid("UNSUPPORTED_DATA", "new rows cannot be compared with a kernel matrix; neighbors of new rows need points")
 }

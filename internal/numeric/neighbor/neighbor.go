@@ -62,7 +62,7 @@ func NewSearch(data dataset.Dataset) (*Search, error) {
 func (s *Search) Rows(ctx context.Context, rows []int32, count, threads int) ([]int32, error) {
 	for _, i := range rows {
 		if i < 0 || int(i) >= s.n {
-			return nil, fmt.Errorf("neighbor: row %d of %d", i, s.n)
+			return nil, fmt.Errorf("neighbor: row %d is out of range [0, %d)", i, s.n)
 		}
 	}
 	if err := checkCount(count); err != nil {

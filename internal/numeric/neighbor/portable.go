@@ -32,9 +32,9 @@ func gapsPortable(sums *[blockBatches]float64, batches *boxes, from box) {
 	for f, low := range from.low {
 		high := from.high[f]
 		highs := (*[blockBatches]float64)(batches.high[f*blockBatches:])
-		for at, batchLow := range (*[blockBatches]float64)(batches.low[f*blockBatches:]) {
-			gap := max(batchLow-high, low-highs[at], 0)
-			sums[at] = math.FMA(gap, gap, sums[at])
+		for i, batchLow := range (*[blockBatches]float64)(batches.low[f*blockBatches:]) {
+			gap := max(batchLow-high, low-highs[i], 0)
+			sums[i] = math.FMA(gap, gap, sums[i])
 		}
 	}
 }

@@ -82,15 +82,15 @@ func (t *tree) box(node int) box {
 }
 
 func (b box) empty() {
-	for at := range b.low {
-		b.low[at], b.high[at] = math.Inf(1), math.Inf(-1)
+	for i := range b.low {
+		b.low[i], b.high[i] = math.Inf(1), math.Inf(-1)
 	}
 }
 
 // include extends the box to contain a row.
 func (b box) include(features []int, row []float64) {
-	for at, f := range features {
-		b.low[at], b.high[at] = min(b.low[at], row[f]), max(b.high[at], row[f])
+	for i, f := range features {
+		b.low[i], b.high[i] = min(b.low[i], row[f]), max(b.high[i], row[f])
 	}
 }
 
@@ -102,15 +102,15 @@ func newBoxes(features int) boxes {
 }
 
 func (b *boxes) empty() {
-	for at := range b.low {
-		b.low[at], b.high[at] = math.Inf(1), math.Inf(-1)
+	for i := range b.low {
+		b.low[i], b.high[i] = math.Inf(1), math.Inf(-1)
 	}
 }
 
 // include extends the box of one batch to contain a row.
 func (b *boxes) include(batch int, features []int, row []float64) {
-	for at, f := range features {
-		at = at*blockBatches + batch
-		b.low[at], b.high[at] = min(b.low[at], row[f]), max(b.high[at], row[f])
+	for i, f := range features {
+		i = i*blockBatches + batch
+		b.low[i], b.high[i] = min(b.low[i], row[f]), max(b.high[i], row[f])
 	}
 }

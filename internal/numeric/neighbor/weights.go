@@ -6,6 +6,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/elementary"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // Weights selects how the edges of a neighbor graph are weighted.
@@ -19,7 +20,7 @@ const (
 )
 
 // String returns the name of the weights in the catalog, or "" for WeightsDefault.
-func (w Weights) String() string { return [...]string{"", "unweighted", "gaussian"}[w] }
+func (w Weights) String() string { return text.Name(w, "", "unweighted", "gaussian") }
 
 // leastWeight is the minimum weight of an edge. It keeps outliers connected.
 const leastWeight = 1e-6

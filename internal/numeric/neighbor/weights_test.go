@@ -81,7 +81,7 @@ func distancesOf(data dataset.Dataset) [][]float64 {
 	for i := range all {
 		all[i] = make([]float64, n)
 		for j := range all[i] {
-			if k, is := data.(*dataset.Kernel); is {
+			if k, ok := data.(*dataset.Kernel); ok {
 				all[i][j] = math.Sqrt(max(0, k.Row(i)[i]-2*k.Row(i)[j]+k.Row(j)[j]))
 				continue
 			}

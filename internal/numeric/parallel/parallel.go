@@ -37,10 +37,10 @@ func NewPool(threads int) *Pool {
 	return p
 }
 
-// Run calls do for the pieces 0..count-1 on at most the given number of goroutines and waits for all of them. If
-// several pieces fail, it returns the error of the lowest, so that the same input gives the same error. Once ctx is
-// done, remaining pieces fail with its error. A panic in do becomes an error, because the caller could not recover
-// from it on another goroutine.
+// Run calls do for the pieces 0..count-1, in this order, on at most the given number of goroutines and waits for all of
+// them. Once a piece fails, it starts no others. If several pieces fail, it returns the error of the lowest, so that
+// the same input gives the same error. Once ctx is done, remaining pieces fail with its error. A panic in do becomes an
+// error, because the caller could not recover from it on another goroutine.
 func (p *Pool) Run(ctx context.Context, threads, count int, do func(at int) error) error {
 	p.do, p.count, p.failure, p.failed = do, count, nil, count
 	p.next.Store(0)
@@ -105,6 +105,7 @@ func (p *Pool) work(ctx context.Context) {
 				p.failure, p.failed = err, at
 			}
 			p.mutex.Unlock()
+			p.next.Store(int64(p.count)) // lower pieces have started, and errors of higher ones do not count
 		}
 	}
 }

@@ -55,6 +55,20 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// Pieces after one that failed could not change the error.
+func TestNoPieceStartsAfterAFailure(t *testing.T) {
+	done, fails := 0, errors.New("fails")
+	err := NewPool(1).Run(t.Context(), 1, 100, func(at int) error {
+		if done++; at == 3 {
+			return fails
+		}
+		return nil
+	})
+	if !errors.Is(err, fails) || done != 4 {
+		t.Errorf("%d pieces were done, %v", done, err)
+	}
+}
+
 // Ranges covers every index once, and a panic on any goroutine reaches the caller.
 func TestRanges(t *testing.T) {
 	for _, n := range []int{0, 1, 10, 11} {

@@ -22,9 +22,9 @@ func (s *Shard) Assign(ctx context.Context, numbers []int, step uint64, queries 
 	err = s.perTile(ctx, tiles, s.clusters*len(queries), func(_ int, t *tile, w *workspace) {
 		t.moves, t.stepped = t.moves[:0], 0
 		w.assignments = w.assignments[:0]
-		for at, q := range queries {
+		for i, q := range queries {
 			w.assignments = append(w.assignments, assignment{
-				tile: t, terms: s.terms[at], labels: s.labelsOf(t, q.Lane), first: s.firstCluster(q.Lane), skip: t.pointsOf(q.Points),
+				tile: t, terms: s.terms[i], labels: s.labelsOf(t, q.Lane), first: s.firstCluster(q.Lane), skip: t.pointsOf(q.Points),
 			})
 		}
 		if t.packed != nil {

@@ -44,10 +44,10 @@ func (t *tile) addMovesDense(sums []float64, moves []labeling.Move, first int32)
 		group := t.group(g)
 		for f := range t.width {
 			totals, line := sums[f:], (*[groupRows]float64)(group[f*groupRows:])
-			for at := range count {
-				v := line[rows[at]%groupRows]
-				totals[from[at]] -= v
-				totals[to[at]] += v
+			for i := range count {
+				v := line[rows[i]%groupRows]
+				totals[from[i]] -= v
+				totals[to[i]] += v
 			}
 		}
 	}

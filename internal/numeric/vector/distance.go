@@ -22,17 +22,17 @@ func (t *terms) distance(c int, x *row, w *workspace) float64 {
 	switch t.model.Distortion {
 	case metric.Cosine:
 		product := 0.0
-		for at, v := range x.values {
-			product += float64(v * mu[x.column(at)])
+		for i, v := range x.values {
+			product += float64(v * mu[x.column(i)])
 		}
 		return max(0, 1-product)
 	case metric.KL:
 		return t.divergenceKL(c, mu, x)
 	case metric.IDivergence:
 		sum := t.bias[c]
-		for at, v := range x.values {
+		for i, v := range x.values {
 			if v > 0 {
-				sum += float64(v*elementary.Log(v/notZero(mu[x.column(at)]))) - v
+				sum += float64(v*elementary.Log(v/notZero(mu[x.column(i)]))) - v
 			}
 		}
 		return max(0, sum)
@@ -58,8 +58,8 @@ func (t *terms) distance(c int, x *row, w *workspace) float64 {
 // multiplied by the feature weights.
 func (t *terms) sparseDistance(c int, x *row, mu []float64) float64 {
 	sum := t.bias[c]
-	for at, f := range x.columns {
-		v := x.values[at]
+	for i, f := range x.columns {
+		v := x.values[i]
 		part := v * (v - 2*mu[f])
 		if t.form == metric.Diagonal {
 			part = t.model.Metric[f] * float64(part)
@@ -98,9 +98,9 @@ func (t *terms) divergenceKL(c int, mu []float64, x *row) float64 {
 	u := x.background
 	logU := elementary.Log(u)
 	sum := u * (float64(float64(len(mu))*logU) + t.weight(c, len(mu)))
-	for at, v := range x.values {
+	for i, v := range x.values {
 		if v > 0 {
-			f := x.column(at)
+			f := x.column(i)
 			p := v + u
 			sum += float64(p*elementary.Log(p/notZero(mu[f]))) - float64(u*(logU+t.weight(c, f)))
 		}
@@ -164,7 +164,7 @@ func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, querie
 	}
 	for _, q := range queries {
 		if len(q.Counts) != s.clusters {
-			return nil, fmt.Errorf("vector: %d counts for %d clusters", len(q.Counts), s.clusters)
+			return nil, fmt.Errorf("vector: Counts has %d entries, want %d", len(q.Counts), s.clusters)
 		}
 	}
 	s.rememberModels(queries)

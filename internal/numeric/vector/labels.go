@@ -27,7 +27,7 @@ func (s *Shard) Load(step uint64, clusters int, labels []int32) error {
 func (s *Shard) LoadTiles(numbers []int, step uint64, clusters int, labels []int32) error {
 	n := s.source.Rows()
 	if clusters < 1 || clusters > dataset.MaxRows || len(labels) < n || len(labels)%n != 0 {
-		return fmt.Errorf("vector: %d labels of %d clusters for %d points", len(labels), clusters, n)
+		return fmt.Errorf("vector: there are %d labels, want a multiple of %d, and %d clusters, want 1 to %d", len(labels), n, clusters, dataset.MaxRows)
 	}
 	shape := labeling.Shape{Points: n, Clusters: clusters, Lanes: len(labels) / n}
 	if err := shape.CheckLabels(labels); err != nil {
@@ -183,8 +183,8 @@ func (s *Shard) addMoves(ctx context.Context, tiles []*tile, moves []labeling.Mo
 		return err
 	}
 	for _, w := range s.workspaces.Idle {
-		for at, v := range w.sums[:min(len(changes), len(w.sums))] {
-			changes[at] += v
+		for i, v := range w.sums[:min(len(changes), len(w.sums))] {
+			changes[i] += v
 		}
 	}
 	return nil

@@ -51,22 +51,22 @@ func (m *Model) check(spec *RowSpec) error {
 	case !suits:
 		return fmt.Errorf("vector: distortion %s does not suit preparation %d", m.Distortion, spec.Preparation)
 	case m.Clusters < 1 || m.Clusters > math.MaxInt32 || len(m.Centroids)/m.Clusters != d || len(m.Centroids)%m.Clusters != 0:
-		return fmt.Errorf("vector: %d values for %d centroids of %d features", len(m.Centroids), m.Clusters, d)
+		return fmt.Errorf("vector: Centroids has %d entries, want %d for each of %d clusters", len(m.Centroids), d, m.Clusters)
 	case m.Absent != nil && len(m.Absent) != m.Clusters:
-		return fmt.Errorf("vector: %d marks for %d clusters", len(m.Absent), m.Clusters)
+		return fmt.Errorf("vector: Absent has %d entries, want %d", len(m.Absent), m.Clusters)
 	case len(m.Metric) != 0 && m.Distortion != metric.SquaredEuclidean:
 		return fmt.Errorf("vector: distortion %s has no metric", m.Distortion)
 	case len(m.Metric) != 0 && len(m.Metric) != d && (len(m.Metric)/d != d || len(m.Metric)%d != 0):
-		return fmt.Errorf("vector: a metric of %d values for %d features", len(m.Metric), d)
+		return fmt.Errorf("vector: Metric has %d entries, want 0, %d or its square", len(m.Metric), d)
 	}
-	for at, v := range m.Centroids {
+	for i, v := range m.Centroids {
 		if !(max(v, -v) <= maxCentroid) || v < 0 && m.divergence() {
-			return fmt.Errorf("vector: feature %d of centroid %d is %v", at%d, at/d, v)
+			return fmt.Errorf("vector: feature %d of centroid %d is %v", i%d, i/d, v)
 		}
 	}
-	for at, v := range m.Metric {
+	for i, v := range m.Metric {
 		if !(max(v, -v) <= maxValue) {
-			return fmt.Errorf("vector: value %d of the metric is %v", at, v)
+			return fmt.Errorf("vector: value %d of the metric is %v", i, v)
 		}
 	}
 	return nil

@@ -99,8 +99,8 @@ func distanceBlockPortable(distances, rows []float64, at *[distanceClusters]int,
 }
 
 func scoreSparsePortable(scores, weights []float64, columns []int32, values []float64) {
-	for at, f := range columns {
-		v, row := values[at], weights[int(f)*len(scores):][:len(scores)]
+	for i, f := range columns {
+		v, row := values[i], weights[int(f)*len(scores):][:len(scores)]
 		for c, w := range row {
 			scores[c] = math.FMA(v, w, scores[c])
 		}

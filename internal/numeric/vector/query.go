@@ -31,10 +31,10 @@ func (s *Shard) prepare(ctx context.Context, numbers []int, step uint64, queries
 	lane := -1
 	for _, q := range queries {
 		if q.Lane <= lane || q.Lane >= s.lanes {
-			return nil, fmt.Errorf("vector: a query of lane %d after one of lane %d of %d; lanes must ascend", q.Lane, lane, s.lanes)
+			return nil, fmt.Errorf("vector: lane %d after lane %d is out of order or out of range [0, %d)", q.Lane, lane, s.lanes)
 		}
 		if lane = q.Lane; q.Model.Clusters != s.clusters {
-			return nil, fmt.Errorf("vector: a model of %d clusters for labels of %d", q.Model.Clusters, s.clusters)
+			return nil, fmt.Errorf("vector: the model has %d clusters, want %d as the labels have", q.Model.Clusters, s.clusters)
 		}
 		if err := s.checkPoints(q.Points); err != nil {
 			return nil, err
@@ -48,7 +48,7 @@ func (s *Shard) checkPoints(points []int32) error {
 	previous := int32(-1)
 	for _, i := range points {
 		if i <= previous || int(i) >= s.source.Rows() {
-			return fmt.Errorf("vector: point %d after %d of %d; points must ascend", i, previous, s.source.Rows())
+			return fmt.Errorf("vector: point %d after %d is out of order or out of range [0, %d)", i, previous, s.source.Rows())
 		}
 		previous = i
 	}

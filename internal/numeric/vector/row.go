@@ -22,16 +22,16 @@ func (r *row) expanded(buffer []float64) []float64 {
 		return r.values
 	}
 	clear(buffer)
-	for at, f := range r.columns {
-		buffer[f] = r.values[at]
+	for i, f := range r.columns {
+		buffer[f] = r.values[i]
 	}
 	return buffer
 }
 
 // addTo adds a sparse row, times sign, to sums: one value per feature, followed by the background if the row has one.
 func (r *row) addTo(sums []float64, sign float64) {
-	for at, f := range r.columns {
-		sums[f] += sign * r.values[at] // exact, fused or not
+	for i, f := range r.columns {
+		sums[f] += sign * r.values[i] // exact, fused or not
 	}
 	if r.background != 0 {
 		sums[len(sums)-1] += sign * r.background // exact, fused or not

@@ -106,8 +106,8 @@ func (s *Shard) addSparseDiagonal(dst []float64, t *tile, lane int, terms *terms
 		}
 		w.counts[c]++
 		x, mu := w.row(r), terms.centroid(int(c), len(dst))
-		for at, f := range x.columns {
-			v := x.values[at]
+		for i, f := range x.columns {
+			v := x.values[i]
 			dst[f] += float64(v * (v - 2*mu[f]))
 		}
 	}

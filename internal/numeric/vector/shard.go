@@ -80,8 +80,8 @@ func (s *Shard) Reset() {
 
 func (s *Shard) tilesOf(numbers []int) ([]*tile, error) {
 	tiles := make([]*tile, len(numbers))
-	for at, number := range numbers {
-		if tiles[at] = s.tiles[number]; tiles[at] == nil {
+	for i, number := range numbers {
+		if tiles[i] = s.tiles[number]; tiles[i] == nil {
 			return nil, errNotReady
 		}
 	}

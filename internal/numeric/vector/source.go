@@ -107,9 +107,9 @@ func rounder(grid int32) float64 { return math.Ldexp(1.5, int(grid)+52) }
 
 // round rounds a prepared row to the grids, in place. A background never becomes 0, because its logarithm is needed.
 func (s *Source) round(r *row) {
-	for at, v := range r.values {
-		c := s.rounders[r.column(at)]
-		r.values[at] = (v + c) - c
+	for i, v := range r.values {
+		c := s.rounders[r.column(i)]
+		r.values[i] = (v + c) - c
 	}
 	if s.spec.HasBackground() {
 		c := s.rounders[s.spec.Columns]
@@ -121,7 +121,7 @@ func (s *Source) round(r *row) {
 // must have the data.
 func (s *Source) Row(dst []float64, i int) error {
 	if s.data == nil || i < 0 || i >= s.spec.Rows || len(dst) < s.spec.Columns {
-		return fmt.Errorf("vector: row %d of %d in %d values", i, s.spec.Rows, len(dst))
+		return fmt.Errorf("vector: row %d is out of range [0, %d), the source has no data, or %d values are too few", i, s.spec.Rows, len(dst))
 	}
 	dst = dst[:s.spec.Columns]
 	if s.features != nil {

@@ -56,7 +56,7 @@ func TestTheFirstValueTooLargeIsNamed(t *testing.T) {
 	values := make([]float64, 100*20)
 	values[5*20+17], values[6*20+1] = 2*maxValue, 2*maxValue
 	_, err := NewRowSpec(&dataset.Points{N: 100, D: 20, Values: values}, Plain)
-	if f, is := err.(*fault.Error); !is || f.Reason != "OUT_OF_RANGE" || f.Metadata["row"] != "5" || f.Metadata["column"] != "17" {
+	if f, ok := err.(*fault.Error); !ok || f.Reason != "OUT_OF_RANGE" || f.Metadata["row"] != "5" || f.Metadata["column"] != "17" {
 		t.Errorf("got %v", err)
 	}
 }

@@ -73,13 +73,13 @@ func SortedMoves(clusters int, moves []labeling.Move) []labeling.Move {
 	shape := labeling.Shape{Clusters: clusters}
 	var next []int // by lane, how many moves it has, then where the next one goes
 	sorted := true
-	for at, m := range moves {
+	for i, m := range moves {
 		lane := shape.Lane(m)
 		for lane >= len(next) {
 			next = append(next, 0)
 		}
 		next[lane]++
-		sorted = sorted && lane == len(next)-1 && (next[lane] == 1 || moves[at-1].Point <= m.Point)
+		sorted = sorted && lane == len(next)-1 && (next[lane] == 1 || moves[i-1].Point <= m.Point)
 	}
 	if sorted {
 		return moves

@@ -104,12 +104,12 @@ func (t *terms) setPiece(p int, spec *RowSpec) {
 		if weighted {
 			line = t.weights[p*t.pieceStride+f*t.featureStride:][:t.piece]
 		}
-		for at, c := range t.present[p*t.piece:][:count] {
+		for i, c := range t.present[p*t.piece:][:count] {
 			weight, part := t.linear(t.model.Centroids[int(c)*d:][:d], f, weighted)
-			bias[at] += part
+			bias[i] += part
 			if weighted {
-				background[at] += weight
-				line[at] = weight
+				background[i] += weight
+				line[i] = weight
 			}
 		}
 		t.fill(line, count)
@@ -119,8 +119,8 @@ func (t *terms) setPiece(p int, spec *RowSpec) {
 		copy(line, background[:count])
 		t.fill(line, count)
 	}
-	for at, c := range t.present[p*t.piece:][:count] {
-		t.bias[c] = bias[at]
+	for i, c := range t.present[p*t.piece:][:count] {
+		t.bias[c] = bias[i]
 	}
 	line := t.starts[p*t.piece:][:t.piece]
 	copy(line, bias[:count])

@@ -61,7 +61,7 @@ func (s *Source) buildTile(ctx context.Context, number int) (*tile, error) {
 			return t, s.fillFeatures(t, features, shift)
 		}
 		if rows, columns, sparse := shapeOf(fetched); rows != t.rows.Len() || columns != s.spec.Columns || sparse != s.sparse {
-			return nil, fmt.Errorf("vector: a %T of %d x %d for %d rows of %d columns", fetched, rows, columns, t.rows.Len(), s.spec.Columns)
+			return nil, fmt.Errorf("vector: the fetched rows are a %T of %d x %d values, want %d x %d of the kind of the data", fetched, rows, columns, t.rows.Len(), s.spec.Columns)
 		}
 		data, first = fetched, t.rows.From
 	}
