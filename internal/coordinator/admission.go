@@ -227,7 +227,8 @@ func (c *Coordinator) stopAdmission(ctx context.Context) (release func(), err er
 }
 
 // launch queues a durable job and starts its supervisor. ready may be nil. It is kept only if the job may run at
-// once; a job that has to wait prepares it again later, so that queued jobs use no memory.
+// once; a job that has to wait prepares it again later, so that queued jobs use no memory. During a shutdown the job
+// is left to the next coordinator.
 func (c *Coordinator) launch(j *job, ready *problem.Problem) {
 	c.jobs.add(j)
 	c.queue.Enter(j, queue.Job{Owner: j.owner, Priority: j.priority, Memory: j.memory, Alone: j.alone})

@@ -76,9 +76,10 @@ type Coordinator struct {
 	disowned chan error  // receives the error if the blobs turn out to be those of another cluster
 
 	// Who leads.
-	term    store.Leadership // set by lead, before leading becomes true
-	leading atomic.Bool
-	leader  atomic.Pointer[string] // address of the current leader, as last seen by a standby; nil or "" if unknown
+	term     store.Leadership // set by lead, before leading becomes true
+	restored bool             // set by lead once the backup to restore is restored
+	leading  atomic.Bool
+	leader   atomic.Pointer[string] // address of the current leader, as last seen by a standby; nil or "" if unknown
 
 	// What clients upload and jobs cluster.
 	datasets *content.Datasets
@@ -116,8 +117,8 @@ type Coordinator struct {
 	stopRuns    context.CancelCauseFunc
 	storeCtx    context.Context
 	stopWriting context.CancelFunc
-	supervisors sync.WaitGroup // one for each unfinished job
-	sweeping    sync.WaitGroup // background cleanups still running
+	supervisors tasks          // one for each unfinished job
+	sweeping    tasks          // background cleanups
 	close       func() error   // runs closeAll once and returns its error
 	opened      []func() error // each releases something that open has opened
 
@@ -326,7 +327,7 @@ func (c *Coordinator) drain() {
 		c.server.GracefulStop()
 	}()
 	runsEnded := make(chan struct{})
-	go func() { c.supervisors.Wait(); close(runsEnded) }()
+	go func() { c.supervisors.Close(); close(runsEnded) }()
 	select {
 	case <-runsEnded:
 	case <-timeout.Done(): // the store may be hanging; Close aborts whatever waits for it
@@ -350,8 +351,8 @@ func (c *Coordinator) closeAll() error {
 	c.stop()
 	c.stopRuns(errStopping)
 	c.stopWriting()
-	c.supervisors.Wait()
-	c.sweeping.Wait()
+	c.supervisors.Close()
+	c.sweeping.Close()
 	var errs []error
 	for _, release := range slices.Backward(c.opened) {
 		errs = append(errs, release())

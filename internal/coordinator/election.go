@@ -245,8 +245,10 @@ func Run(ctx context.Context, cfg Config, listening func(*Coordinator)) error {
 			return err
 		}
 		log.Warn("becoming a standby", "why", err)
+		if c.restored {
+			cfg.Restore = ""
+		}
 		if c.term != nil {
-			cfg.Restore = "" // was restored
 			cfg.Election.outlived = append(cfg.Election.outlived, c.term.Revision())
 		}
 		for pause := backoff.New(records.StoreRetries); ; {
