@@ -82,8 +82,20 @@ func (in *Input) Spec(ctx context.Context) (clustering.Spec, error) {
 	return wire.Spec(in.spec, rows, in.maker.Tables.Finder(ctx))
 }
 
-// Load returns the data.
+// LoadDataset returns a data set, or an error if it does not fit into memory.
+func (m *Maker) LoadDataset(ctx context.Context, id string) (dataset.Dataset, error) {
+	in, err := m.find(ctx, &cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: id}})
+	if err != nil {
+		return nil, err
+	}
+	return in.Load(ctx)
+}
+
+// Load returns the data, or an error if it does not fit into memory.
 func (in *Input) Load(ctx context.Context) (dataset.Dataset, error) {
+	if err := in.maker.checkMemory(in.bytes, 0); err != nil {
+		return nil, err
+	}
 	if in.points != nil {
 		return in.points, nil
 	}

@@ -73,9 +73,6 @@ func (m *Maker) Make(ctx context.Context, p *cleavev1.JobSpec, limit int64) (*Pr
 	if err := clustering.Validate(in.rows, spec); err != nil {
 		return nil, err
 	}
-	if err := m.checkMemory(in.bytes, 0); err != nil {
-		return nil, err
-	}
 	data, err := in.Load(ctx)
 	if err != nil {
 		return nil, err
