@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cleave-project/cleave/internal/coordinator/checkpoint"
+	"github.com/cleave-project/cleave/internal/coordinator/content"
 	"github.com/cleave-project/cleave/internal/coordinator/gate"
 	"github.com/cleave-project/cleave/internal/coordinator/imports"
 	"github.com/cleave-project/cleave/internal/coordinator/retention"
@@ -55,9 +56,10 @@ type Config struct {
 	// Version is the version of this software. It is logged, and stored with results and backups.
 	Version string
 
-	// MaxDatasetBytes limits the size of one data set.
+	// MaxDatasetBytes limits the size of one data set. It is lowered if the memory of uploads and jobs is too small.
 	MaxDatasetBytes int64
-	// UploadBytes limits the memory of all uploads in progress. A single upload may use MaxDatasetBytes.
+	// UploadBytes limits the memory of all uploads in progress. A single upload may also use memory of MemoryBytes that
+	// running jobs leave.
 	UploadBytes int64
 	// UploadStall is how long an upload may send nothing, or a request may take to arrive, before the call is
 	// aborted.
@@ -230,6 +232,7 @@ func (cfg Config) withDefaults() (Config, error) {
 	}
 	if cfg.MemoryBytes > 0 {
 		cfg.CacheBytes = min(cfg.CacheBytes, cfg.MemoryBytes/4)
+		cfg.MaxDatasetBytes = min(cfg.MaxDatasetBytes, (cfg.UploadBytes+cfg.MemoryBytes)/content.HeldPerByte)
 	}
 	if cfg.Blobs == "" {
 		cfg.Blobs = blobsInMemory
@@ -253,8 +256,20 @@ func badConfig(format string, args ...any) error {
 	return fault.Invalid("INVALID_CONFIG", format, args...)
 }
 
-// runtimeBytes is the memory that the process may take in addition to its jobs, for the embedded store, calls and the
-// Go runtime.
+// SetMemory divides memory between jobs, uploads and caches, so that all of them together take no more. Uploads get
+// at most half of it; 0 means a quarter.
+func (cfg *Config) SetMemory(total, uploads int64) {
+	if uploads == 0 {
+		uploads = total / 4
+	}
+	cfg.UploadBytes = max(1, min(uploads, total/2))
+	cfg.CacheBytes = min(cfg.CacheBytes, total/16)
+	caches := 2*cfg.CacheBytes + 2*(cfg.CacheBytes/smallerCaches) // of data sets and downloads, and of tables and rows
+	cfg.MemoryBytes = max(1, total-cfg.UploadBytes-caches)
+}
+
+// runtimeBytes is the memory that the process may take in addition to its jobs, uploads and caches, for the embedded
+// store, calls and the Go runtime.
 const runtimeBytes = 64 << 20
 
 // LimitProcess makes Go collect garbage more eagerly as the process approaches memoryBytes plus runtimeBytes. It
