@@ -45,7 +45,7 @@ type Config struct {
 	BlobsStall time.Duration
 	// Restore is a file with a backup, which is restored into the empty stores before anything else; "" means none.
 	Restore string
-	// Stores, where set, are used instead of Store and Blobs. They are closed as Listener is.
+	// Stores, where set, are used instead of Store and Blobs. The coordinator closes them, as it does Listener.
 	Stores Stores
 
 	// Election applies to coordinators that share a store.

@@ -203,7 +203,7 @@ func (e *jobEnd) message() string {
 	case e.state == cleavev1.JobState_JOB_STATE_CANCELLED && e.run.result == nil:
 		return "canceled before there were labels"
 	case e.state == cleavev1.JobState_JOB_STATE_CANCELLED:
-		return "canceled; the labels are those so far"
+		return "canceled; labels are from the last completed step"
 	}
 	return ""
 }
@@ -284,7 +284,7 @@ func (e *jobEnd) result() *cleavev1.Result {
 	}
 	result.State, result.StopReason = e.state, e.stopReason()
 	result.Plan, result.Timings = e.run.plan, e.run.timings
-	e.run.table.Report(result)
+	e.run.table.AddTo(result)
 	return result
 }
 

@@ -131,7 +131,7 @@ func (c *Coordinator) ShareDataset(ctx context.Context, name string, data datase
 	if id, err = c.datasets.ID(data); err != nil {
 		return "", err
 	}
-	if existing, err := c.datasets.Find(ctx, id); existing != nil || err != nil {
+	if existing, err := c.datasets.Touch(ctx, id); existing != nil || err != nil {
 		return id, err
 	}
 	return id, c.datasets.Share(id, name, data, c.now())

@@ -173,21 +173,21 @@ func (c *Coordinator) run(j *job) (out runOutcome) {
 	var held *fleet.Usage
 	ran := &atomic.Bool{}
 	ran.Store(j.resumed)
-	data, endLending, err := c.problems.Lend(ready, j.datasetID)
+	data, hide, err := c.problems.ExposeToWorkers(ready, j.datasetID)
 	if err != nil {
 		return runOutcome{err: err}
 	}
-	defer endLending()
-	ready.Table.Tell(o)
+	defer hide()
+	ready.Table.ReportNotices(o)
 	task := fleet.Task{JobID: j.id, DatasetID: data, Need: ready.Need, Ran: ran, Verify: c.verifyShare(j), Trust: j.trust, Report: o.report}
-	ctx, stopRemembering := c.remember(j, ready)
-	defer stopRemembering()
+	ctx, stopSnapshots := c.startSnapshots(j, ready)
+	defer stopSnapshots()
 	out.table = ready.Table
 	out.result, held, out.err = c.engine.execute(ctx, ready.Runner, c.fleet, task, o)
 	if out.result != nil {
 		out.result.Vote()
 	}
-	stopRemembering()
+	stopSnapshots()
 	if held != nil {
 		if out.result != nil && out.result.NeighborGraph != nil { // until now the size was only an upper bound
 			ready.Need.DatasetBytes = dataset.EncodedSize(out.result.NeighborGraph.Graph)

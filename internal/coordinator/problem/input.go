@@ -2,6 +2,7 @@ package problem
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"runtime/debug"
 
@@ -133,7 +134,8 @@ func (in *Input) makePoints(ctx context.Context, limit int64) error {
 		return err
 	}
 	if p.GetClusters() == nil {
-		if err := m.CheckClusters("spec.table.label_column", "classes, and as many clusters", int64(labeled.GetK())); err != nil {
+		asks := fmt.Sprintf("the label column has %d classes", labeled.GetK())
+		if err := m.CheckClusters("spec.table.label_column", asks, int64(labeled.GetK())); err != nil {
 			return err
 		}
 	}
@@ -211,8 +213,8 @@ func FreeAfter(bytes int64) {
 	}
 }
 
-// Tell reports to o what was decided about the table.
-func (t *Table) Tell(o clustering.Observer) {
+// ReportNotices reports to o what was decided about the table.
+func (t *Table) ReportNotices(o clustering.Observer) {
 	if t == nil {
 		return
 	}
@@ -221,8 +223,8 @@ func (t *Table) Tell(o clustering.Observer) {
 	}
 }
 
-// Report adds what is known about the table to a result.
-func (t *Table) Report(result *cleavev1.Result) {
+// AddTo adds what is known about the table to a result.
+func (t *Table) AddTo(result *cleavev1.Result) {
 	if t == nil {
 		return
 	}

@@ -212,7 +212,7 @@ func TestNobodyWaitsForever(t *testing.T) {
 func TestMemoryIsLent(t *testing.T) {
 	q := NewQueue[string](Limits{Running: 3, Memory: 100})
 	q.Enter("first", Job{Memory: 60})
-	if !q.Lend(50) || len(q.Advance()) != 0 || !strings.Contains(q.Why("first"), "a large upload leave only 50 bytes") {
+	if !q.Lend(50) || len(q.Advance()) != 0 || !strings.Contains(q.Why("first"), "a large upload leave only 50 B") {
 		t.Errorf("while 50 are lent: %q", q.Why("first"))
 	}
 	if !q.Lend(40) || !slices.Equal(q.Advance(), []string{"first"}) {
