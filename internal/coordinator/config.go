@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"net/url"
 	"path/filepath"
@@ -179,45 +180,9 @@ func (cfg Config) withDefaults() (Config, error) {
 	case cfg.Security.Store != (credentials.Dial{}) && !store.IsShared(cfg.Store):
 		return cfg, badConfig("there are settings for connections to an etcd cluster (--store-...), "+
 			"but the store is %s; give an etcd cluster too (--store etcd://HOST:PORT)", cfg.Store)
-	case cfg.BlobsStall <= 0:
-		return cfg, badConfig("the stall timeout of the blob store is %v; it must be positive (--blobs-stall)", cfg.BlobsStall)
-	case cfg.MaxDatasetBytes < 1:
-		return cfg, badConfig("the maximum size of a data set is %d bytes; it must be at least 1 (--max-dataset)", cfg.MaxDatasetBytes)
-	case cfg.UploadBytes < 1:
-		return cfg, badConfig("the memory for uploads is %d bytes; it must be at least 1 (--upload-memory)", cfg.UploadBytes)
-	case cfg.UploadStall <= 0:
-		return cfg, badConfig("the time limit of a silent upload is %v; it must be positive (--upload-stall)", cfg.UploadStall)
-	case cfg.MaxMessageBytes < 1<<10:
-		return cfg, badConfig("the maximum size of a message is %d bytes; it must be at least 1024", cfg.MaxMessageBytes)
-	case cfg.MaxConcurrentJobs < 1:
-		return cfg, badConfig("the maximum number of running jobs is %d; it must be at least 1 (--max-running)", cfg.MaxConcurrentJobs)
-	case cfg.MemoryBytes < 0:
-		return cfg, badConfig("the memory for jobs is %d bytes; it must not be negative (--memory)", cfg.MemoryBytes)
-	case cfg.CacheBytes < 0:
-		return cfg, badConfig("the size of the data cache is %d bytes; it must not be negative", cfg.CacheBytes)
-	case cfg.HeartbeatInterval <= 0:
-		return cfg, badConfig("the heartbeat interval is %v; it must be positive (--heartbeat)", cfg.HeartbeatInterval)
-	case cfg.LostAfter <= cfg.HeartbeatInterval:
-		return cfg, badConfig("the time until a silent worker is lost is %v (--lost-after); "+
-			"it must be more than the heartbeat interval, which is %v (--heartbeat)",
-			cfg.LostAfter, cfg.HeartbeatInterval)
-	case cfg.WorkerWait <= 0:
-		return cfg, badConfig("the time that jobs wait for workers is %v; it must be positive (--worker-wait)", cfg.WorkerWait)
-	case cfg.ReconnectWithin <= 0:
-		return cfg, badConfig("the time within which a worker may reconnect is %v; it must be positive (--reconnect-within)", cfg.ReconnectWithin)
-	case cfg.StalledAfter <= cfg.HeartbeatInterval:
-		return cfg, badConfig("the time until a worker without progress is stalled is %v (--stalled-after); "+
-			"it must be more than the heartbeat interval, which is %v (--heartbeat), because heartbeats report progress",
-			cfg.StalledAfter, cfg.HeartbeatInterval)
-	case cfg.SlowAfter <= 0:
-		return cfg, badConfig("the time until a worker is slow is %v; it must be positive (--slow-after)", cfg.SlowAfter)
-	case !(cfg.Verify >= 0 && cfg.Verify <= 1):
-		return cfg, badConfig("the share of verified work is %v; it must be from 0 to 1 (--verify)", cfg.Verify)
-	case cfg.ShutdownTimeout < 0:
-		return cfg, badConfig("the shutdown timeout is %v; it must not be negative", cfg.ShutdownTimeout)
 	}
 	var err error
-	if err = errors.Join(cfg.Limits.check(), cfg.Retention.Check(), cfg.Election.check(),
+	if err = errors.Join(cfg.checkNumbers(), cfg.Limits.check(), cfg.Retention.Check(), cfg.Election.check(),
 		cfg.HTTP.check(), cfg.Webhooks.Check(), cfg.Imports.Check()); err != nil {
 		return cfg, err
 	}
@@ -247,6 +212,40 @@ func (cfg Config) withDefaults() (Config, error) {
 		cfg.Now = time.Now
 	}
 	return cfg, nil
+}
+
+// checkNumbers rejects numbers and times that are out of range.
+func (cfg Config) checkNumbers() error {
+	for _, number := range []struct {
+		wrong       bool
+		what        string
+		value       any
+		requirement string
+	}{
+		{cfg.BlobsStall <= 0, "the stall timeout of the blob store", cfg.BlobsStall, "positive (--blobs-stall)"},
+		{cfg.MaxDatasetBytes < 1, "the maximum number of bytes of a data set", cfg.MaxDatasetBytes, "at least 1 (--max-dataset)"},
+		{cfg.UploadBytes < 1, "the memory for uploads in bytes", cfg.UploadBytes, "at least 1 (--upload-memory)"},
+		{cfg.UploadStall <= 0, "the time limit of a silent upload", cfg.UploadStall, "positive (--upload-stall)"},
+		{cfg.MaxMessageBytes < 1<<10, "the maximum number of bytes of a message", cfg.MaxMessageBytes, "at least 1024"},
+		{cfg.MaxConcurrentJobs < 1, "the maximum number of running jobs", cfg.MaxConcurrentJobs, "at least 1 (--max-running)"},
+		{cfg.MemoryBytes < 0, "the memory for jobs in bytes", cfg.MemoryBytes, "at least 0 (--memory)"},
+		{cfg.CacheBytes < 0, "the size of the data cache in bytes", cfg.CacheBytes, "at least 0"},
+		{cfg.HeartbeatInterval <= 0, "the heartbeat interval", cfg.HeartbeatInterval, "positive (--heartbeat)"},
+		{cfg.LostAfter <= cfg.HeartbeatInterval, "the time until a silent worker is lost", cfg.LostAfter,
+			fmt.Sprintf("more than the heartbeat interval, which is %v (--lost-after, --heartbeat)", cfg.HeartbeatInterval)},
+		{cfg.WorkerWait <= 0, "the time that jobs wait for workers", cfg.WorkerWait, "positive (--worker-wait)"},
+		{cfg.ReconnectWithin <= 0, "the time within which a worker may reconnect", cfg.ReconnectWithin, "positive (--reconnect-within)"},
+		{cfg.StalledAfter <= cfg.HeartbeatInterval, "the time until a worker without progress is stalled", cfg.StalledAfter,
+			fmt.Sprintf("more than the heartbeat interval, which is %v, because heartbeats report progress (--stalled-after, --heartbeat)", cfg.HeartbeatInterval)},
+		{cfg.SlowAfter <= 0, "the time until a worker is slow", cfg.SlowAfter, "positive (--slow-after)"},
+		{!(cfg.Verify >= 0 && cfg.Verify <= 1), "the share of verified work", cfg.Verify, "from 0 to 1 (--verify)"},
+		{cfg.ShutdownTimeout < 0, "the shutdown timeout", cfg.ShutdownTimeout, "at least 0"},
+	} {
+		if number.wrong {
+			return badConfig("%s is %v; it must be %s", number.what, number.value, number.requirement)
+		}
+	}
+	return nil
 }
 
 // defaultBlobs returns where the blobs are if the configuration names no place.

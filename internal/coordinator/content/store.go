@@ -330,9 +330,6 @@ func (k *kind[V]) object(id string) records.Object {
 	}
 }
 
-// Drop removes a value from the cache, so that it is read again.
-func (s *Store[V]) Drop(id string) { s.cache.Drop(id) }
-
 // Sweep deletes values that were not used for a while, starting with the one unused for longest. It spares values
 // with damaged records and those in use; inUse counts the jobs that use each id. keep returns how long an
 // unused value is kept, zero meaning forever, and why it is deleted after that.
