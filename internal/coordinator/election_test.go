@@ -36,8 +36,8 @@ func (s *reopenedState) Commit(ctx context.Context, txn store.Txn) (int64, error
 	return s.State.Commit(ctx, txn)
 }
 
-// A coordinator that loses leadership before it has restored its backup restores it in its next term, instead of serving
-// empty stores.
+// A coordinator that loses leadership before it has restored its backup restores it in its next term, instead of
+// serving empty stores.
 func TestABackupIsRestoredInALaterTerm(t *testing.T) {
 	h := newHarness(t, durableConfig(t), scripted(steps(1)))
 	data := h.upload()

@@ -91,8 +91,8 @@ func (c *Collector) Collect(ctx context.Context) error {
 	return c.deleteLeftoverEvents(ctx)
 }
 
-// confirmLeader returns an error unless this coordinator leads and the condition holds. Whoever deletes blobs must call it
-// after it has listed them: what a former leader lists may belong to a call of its successor.
+// confirmLeader returns an error unless this coordinator leads and the condition holds. Whoever deletes blobs must call
+// it after it has listed them: what a former leader lists may belong to a call of its successor.
 func (c *Collector) confirmLeader(condition store.Condition) error {
 	// Deleting a key that does not exist changes nothing, but makes this a write, which a full disk takes, too.
 	return c.Writer.Commit(store.Txn{If: []store.Condition{condition}, Delete: []string{records.GarbagePrefix}})

@@ -136,8 +136,8 @@ func (p *Problem) halveLanes() {
 	p.Runner.LimitLanes(p.Need.Lanes)
 }
 
-// ExposeToWorkers makes the data of a job on a table available to workers under the returned id, until end is called. The data of
-// other jobs is available in any case.
+// ExposeToWorkers makes the data of a job on a table available to workers under the returned id, until end is called.
+// The data of other jobs is available in any case.
 func (m *Maker) ExposeToWorkers(p *Problem, datasetID string) (id string, end func(), err error) {
 	if p.Table == nil {
 		return datasetID, func() {}, nil
