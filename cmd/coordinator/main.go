@@ -17,7 +17,7 @@ func main() {
 
 func command() *cobra.Command {
 	cfg, logs, watched := coordinator.DefaultConfig(), shell.Logs{}, observe.Options{}
-	memory, uploads := shell.Size(shell.DefaultMemory()), shell.Size(shell.DefaultMemory()/4)
+	memory, uploads := shell.Size(shell.DefaultMemory()), shell.Size(0)
 	cmd := &cobra.Command{
 		Use:   "coordinator --data-dir DIR",
 		Short: "Serve the Cleave API and place tiles on workers",
@@ -30,9 +30,9 @@ func command() *cobra.Command {
 	set.StringVar(&cfg.Blobs, "blobs", "", "where to store data and results: a directory or a `URL` (default DIR/blobs)")
 	set.StringVar(&cfg.Restore, "restore", "", "`FILE` that cleave backup wrote, to restore into empty stores before serving")
 	set.DurationVar(&cfg.BlobsStall, "blobs-stall", cfg.BlobsStall, "how long a blob transfer may stall before the call fails or is retried")
-	set.Var(&memory, "memory", "memory for jobs in this process, such as 4GiB: data sets, eigenvectors, graphs; "+
-		"the process takes up to 64 MiB more (default: 80% of the machine's memory)")
-	set.Var(&uploads, "upload-memory", "memory for all concurrent uploads, such as 2GiB (default: 20% of the machine's memory)")
+	set.Var(&memory, "memory", "memory of this process, such as 4GiB, for jobs (data sets, eigenvectors, graphs), uploads and caches; "+
+		"it takes up to 64 MiB more (default: 80% of the machine's memory)")
+	set.Var(&uploads, "upload-memory", "memory for all concurrent uploads, such as 2GiB, at most half of --memory; a larger upload takes memory that jobs leave (default: a quarter of --memory)")
 	addClusterFlags(set, &cfg)
 	addLimitFlags(set, &cfg)
 	addSecurityFlags(set, &cfg.Security)
@@ -47,8 +47,9 @@ func command() *cobra.Command {
 		if cfg.Logger, err = logs.Logger("coordinator", os.Stderr); err != nil {
 			return err
 		}
-		cfg.MemoryBytes, cfg.UploadBytes, cfg.Version = int64(memory), int64(uploads), shell.Version()
-		coordinator.LimitProcess(cfg.MemoryBytes)
+		cfg.SetMemory(int64(memory), int64(uploads))
+		cfg.Version = shell.Version()
+		coordinator.LimitProcess(int64(memory))
 		if warning := shell.MemoryWarning(memory); warning != "" {
 			cfg.Logger.Warn("this coordinator " + warning)
 		}

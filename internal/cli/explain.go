@@ -138,7 +138,7 @@ func (a *app) explainJob(ctx context.Context, c *client.Client, jobID string) er
 		return err
 	}
 	facts.Constraints, err = wire.ReadTable(spec.GetSupervision().GetConstraints(), "constraints", rowsOf(outcome), c.FetchTables(ctx), table.Constraints)
-	if err != nil && !fault.Is(err, "TABLE_NOT_FOUND") { // deleted constraints are not named
+	if err != nil && !fault.Is(err, wire.TableNotFound) { // deleted constraints are not named
 		return err
 	}
 	return a.printExplanation(explain.Answer(facts))

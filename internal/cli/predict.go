@@ -276,7 +276,7 @@ func jobClasses(ctx context.Context, c *client.Client, spec *cleavev1.JobSpec, s
 		first += t.Rows()
 		return nil
 	}, steps.Label)
-	if fault.Is(err, "TABLE_NOT_FOUND") {
+	if fault.Is(err, wire.TableNotFound) {
 		return nil, nil
 	}
 	j := &jobflags.Job{Spec: spec}

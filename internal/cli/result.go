@@ -112,7 +112,7 @@ func (a *app) fetchReport(
 	filter := made.Filter
 	if extent == client.Everything {
 		job.Constraints, err = wire.ReadTable(job.Spec.GetSupervision().GetConstraints(), "constraints", rowsOf(outcome), c.FetchTables(ctx), table.Constraints)
-		if err != nil && !fault.Is(err, "TABLE_NOT_FOUND") { // deleted constraints are not drawn
+		if err != nil && !fault.Is(err, wire.TableNotFound) { // deleted constraints are not drawn
 			return nil, none, err
 		}
 		seeds, err := fetchSeeds(ctx, c, job.Spec, outcome)
@@ -139,7 +139,7 @@ func (a *app) fetchReport(
 // fetchSeeds fetches the seeds of a job, about rows of its table. It returns none if they were deleted.
 func fetchSeeds(ctx context.Context, c *client.Client, spec *cleavev1.JobSpec, o *client.Outcome) ([]constraint.Seed, error) {
 	seeds, err := wire.ReadTable(spec.GetSupervision().GetSeeds(), "seeds", rowsOf(o), c.FetchTables(ctx), table.Seeds)
-	if fault.Is(err, "TABLE_NOT_FOUND") {
+	if fault.Is(err, wire.TableNotFound) {
 		return nil, nil
 	}
 	if o.Kept != nil { // ReadTable numbers the points

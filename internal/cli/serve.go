@@ -71,7 +71,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	cfg.Listen, cfg.DataDir = f.listen, f.dataDir
 	cfg.Security.Serve.Insecure = f.insecure
 	cfg.HTTP, cfg.Imports = f.http, f.imports
-	cfg.MemoryBytes = int64(shell.DefaultMemory())
+	cfg.SetMemory(int64(shell.DefaultMemory()), 0)
 	if f.dataDir == "" {
 		cfg.Store = "memory"
 	}

@@ -94,7 +94,7 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 	kept.Store(ready)
 	defer kept.Store(nil)
 	admitted, err := records.FinishWith(ctx, c.writer, func(finishing context.Context) (string, error) {
-		admitted, err := c.admit(finishing, ctx, record, hash[:], kept.Load)
+		admitted, err := c.admit(ctx, finishing, record, hash[:], kept.Load)
 		if admitted != id && !records.MayBeCommitted(err) {
 			_ = c.blobs.Delete(finishing, records.SpecBlob(id)) // no record refers to it
 		}
@@ -109,9 +109,9 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 // admit makes a job durable, launches it, and returns its id. If a concurrent call with the same request id created a
 // job first, admit returns the id of that job instead. If it is unknown whether the commit succeeded, admit returns
 // an error and a background goroutine launches the job once the store can tell. ready returns the problem of the job,
-// or nil. If waiting, the context of the caller, ends before it is the turn of the job, no job is created.
-func (c *Coordinator) admit(ctx, waiting context.Context, record *statev1.JobRecord, hash []byte, ready func() *problem.Problem) (string, error) {
-	if err := c.admission.Acquire(waiting, 1); err != nil {
+// or nil. If callerCtx ends before it is the turn of the job, no job is created.
+func (c *Coordinator) admit(callerCtx, ctx context.Context, record *statev1.JobRecord, hash []byte, ready func() *problem.Problem) (string, error) {
+	if err := c.admission.Acquire(callerCtx, 1); err != nil {
 		return "", fault.New(fault.Canceled, "CALL_CANCELLED", "the call was canceled before the job was created").Because(err)
 	}
 	defer c.admission.Release(1)
@@ -227,7 +227,8 @@ func (c *Coordinator) stopAdmission(ctx context.Context) (release func(), err er
 }
 
 // launch queues a durable job and starts its supervisor. ready may be nil. It is kept only if the job may run at
-// once; a job that has to wait prepares it again later, so that queued jobs use no memory.
+// once; a job that has to wait prepares it again later, so that queued jobs use no memory. During a shutdown the job
+// is left to the next coordinator.
 func (c *Coordinator) launch(j *job, ready *problem.Problem) {
 	c.jobs.add(j)
 	c.queue.Enter(j, queue.Job{Owner: j.owner, Priority: j.priority, Memory: j.memory, Alone: j.alone})

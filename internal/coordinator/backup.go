@@ -21,7 +21,7 @@ func (s *clusterService) Backup(_ *cleavev1.BackupRequest, stream grpc.ServerStr
 	ctx, cancel := context.WithCancelCause(stream.Context())
 	defer cancel(nil)
 	defer context.AfterFunc(c.runCtx, func() { cancel(errStopping) })() // a shutdown does not wait for a backup
-	end := c.hold.Begin()
+	end, err := c.hold.Begin(ctx)
 	defer func() {
 		if postponed := end(); !postponed || c.runCtx.Err() != nil {
 			return
@@ -32,6 +32,9 @@ func (s *clusterService) Backup(_ *cleavev1.BackupRequest, stream grpc.ServerStr
 			}
 		})
 	}()
+	if err != nil {
+		return err
+	}
 	b, err := backup.Prepare(ctx, backup.Source{State: c.state, Blobs: c.blobs, Version: c.cfg.Version, Now: c.cfg.Now(), HasRoom: c.hasTemporaryRoom})
 	if err != nil {
 		return causeOf(ctx, err)
@@ -92,6 +95,7 @@ func (c *Coordinator) restore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	c.restored = true
 	c.log.Info("restored a backup", "created", head.Created, "version", head.Version, "revision", head.Revision, "blobs", head.Blobs, "bytes", head.Bytes)
 	return nil
 }

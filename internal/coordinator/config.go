@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"net/url"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cleave-project/cleave/internal/coordinator/checkpoint"
+	"github.com/cleave-project/cleave/internal/coordinator/content"
 	"github.com/cleave-project/cleave/internal/coordinator/gate"
 	"github.com/cleave-project/cleave/internal/coordinator/imports"
 	"github.com/cleave-project/cleave/internal/coordinator/retention"
@@ -44,7 +46,7 @@ type Config struct {
 	BlobsStall time.Duration
 	// Restore is a file with a backup, which is restored into the empty stores before anything else; "" means none.
 	Restore string
-	// Stores, where set, are used instead of Store and Blobs. They are closed as Listener is.
+	// Stores, where set, are used instead of Store and Blobs. The coordinator closes them, as it does Listener.
 	Stores Stores
 
 	// Election applies to coordinators that share a store.
@@ -55,9 +57,10 @@ type Config struct {
 	// Version is the version of this software. It is logged, and stored with results and backups.
 	Version string
 
-	// MaxDatasetBytes limits the size of one data set.
+	// MaxDatasetBytes limits the size of one data set. It is lowered if the memory of uploads and jobs is too small.
 	MaxDatasetBytes int64
-	// UploadBytes limits the memory of all uploads in progress. A single upload may use MaxDatasetBytes.
+	// UploadBytes limits the memory of all uploads in progress. A single upload may also use memory of MemoryBytes that
+	// running jobs leave.
 	UploadBytes int64
 	// UploadStall is how long an upload may send nothing, or a request may take to arrive, before the call is
 	// aborted.
@@ -177,45 +180,9 @@ func (cfg Config) withDefaults() (Config, error) {
 	case cfg.Security.Store != (credentials.Dial{}) && !store.IsShared(cfg.Store):
 		return cfg, badConfig("there are settings for connections to an etcd cluster (--store-...), "+
 			"but the store is %s; give an etcd cluster too (--store etcd://HOST:PORT)", cfg.Store)
-	case cfg.BlobsStall <= 0:
-		return cfg, badConfig("the stall timeout of the blob store is %v; it must be positive (--blobs-stall)", cfg.BlobsStall)
-	case cfg.MaxDatasetBytes < 1:
-		return cfg, badConfig("the maximum size of a data set is %d bytes; it must be at least 1 (--max-dataset)", cfg.MaxDatasetBytes)
-	case cfg.UploadBytes < 1:
-		return cfg, badConfig("the memory for uploads is %d bytes; it must be at least 1 (--upload-memory)", cfg.UploadBytes)
-	case cfg.UploadStall <= 0:
-		return cfg, badConfig("the time limit of a silent upload is %v; it must be positive (--upload-stall)", cfg.UploadStall)
-	case cfg.MaxMessageBytes < 1<<10:
-		return cfg, badConfig("the maximum size of a message is %d bytes; it must be at least 1024", cfg.MaxMessageBytes)
-	case cfg.MaxConcurrentJobs < 1:
-		return cfg, badConfig("the maximum number of running jobs is %d; it must be at least 1 (--max-running)", cfg.MaxConcurrentJobs)
-	case cfg.MemoryBytes < 0:
-		return cfg, badConfig("the memory for jobs is %d bytes; it must not be negative (--memory)", cfg.MemoryBytes)
-	case cfg.CacheBytes < 0:
-		return cfg, badConfig("the size of the data cache is %d bytes; it must not be negative", cfg.CacheBytes)
-	case cfg.HeartbeatInterval <= 0:
-		return cfg, badConfig("the heartbeat interval is %v; it must be positive (--heartbeat)", cfg.HeartbeatInterval)
-	case cfg.LostAfter <= cfg.HeartbeatInterval:
-		return cfg, badConfig("the time until a silent worker is lost is %v (--lost-after); "+
-			"it must be more than the heartbeat interval, which is %v (--heartbeat)",
-			cfg.LostAfter, cfg.HeartbeatInterval)
-	case cfg.WorkerWait <= 0:
-		return cfg, badConfig("the time that jobs wait for workers is %v; it must be positive (--worker-wait)", cfg.WorkerWait)
-	case cfg.ReconnectWithin <= 0:
-		return cfg, badConfig("the time within which a worker may reconnect is %v; it must be positive (--reconnect-within)", cfg.ReconnectWithin)
-	case cfg.StalledAfter <= cfg.HeartbeatInterval:
-		return cfg, badConfig("the time until a worker without progress is stalled is %v (--stalled-after); "+
-			"it must be more than the heartbeat interval, which is %v (--heartbeat), because heartbeats report progress",
-			cfg.StalledAfter, cfg.HeartbeatInterval)
-	case cfg.SlowAfter <= 0:
-		return cfg, badConfig("the time until a worker is slow is %v; it must be positive (--slow-after)", cfg.SlowAfter)
-	case !(cfg.Verify >= 0 && cfg.Verify <= 1):
-		return cfg, badConfig("the share of verified work is %v; it must be from 0 to 1 (--verify)", cfg.Verify)
-	case cfg.ShutdownTimeout < 0:
-		return cfg, badConfig("the shutdown timeout is %v; it must not be negative", cfg.ShutdownTimeout)
 	}
 	var err error
-	if err = errors.Join(cfg.Limits.check(), cfg.Retention.Check(), cfg.Election.check(),
+	if err = errors.Join(cfg.checkNumbers(), cfg.Limits.check(), cfg.Retention.Check(), cfg.Election.check(),
 		cfg.HTTP.check(), cfg.Webhooks.Check(), cfg.Imports.Check()); err != nil {
 		return cfg, err
 	}
@@ -230,6 +197,7 @@ func (cfg Config) withDefaults() (Config, error) {
 	}
 	if cfg.MemoryBytes > 0 {
 		cfg.CacheBytes = min(cfg.CacheBytes, cfg.MemoryBytes/4)
+		cfg.MaxDatasetBytes = min(cfg.MaxDatasetBytes, (cfg.UploadBytes+cfg.MemoryBytes)/content.HeldPerByte)
 	}
 	if cfg.Blobs == "" {
 		cfg.Blobs = blobsInMemory
@@ -246,6 +214,40 @@ func (cfg Config) withDefaults() (Config, error) {
 	return cfg, nil
 }
 
+// checkNumbers rejects numbers and times that are out of range.
+func (cfg Config) checkNumbers() error {
+	for _, number := range []struct {
+		wrong       bool
+		what        string
+		value       any
+		requirement string
+	}{
+		{cfg.BlobsStall <= 0, "the stall timeout of the blob store", cfg.BlobsStall, "positive (--blobs-stall)"},
+		{cfg.MaxDatasetBytes < 1, "the maximum number of bytes of a data set", cfg.MaxDatasetBytes, "at least 1 (--max-dataset)"},
+		{cfg.UploadBytes < 1, "the memory for uploads in bytes", cfg.UploadBytes, "at least 1 (--upload-memory)"},
+		{cfg.UploadStall <= 0, "the time limit of a silent upload", cfg.UploadStall, "positive (--upload-stall)"},
+		{cfg.MaxMessageBytes < 1<<10, "the maximum number of bytes of a message", cfg.MaxMessageBytes, "at least 1024"},
+		{cfg.MaxConcurrentJobs < 1, "the maximum number of running jobs", cfg.MaxConcurrentJobs, "at least 1 (--max-running)"},
+		{cfg.MemoryBytes < 0, "the memory for jobs in bytes", cfg.MemoryBytes, "at least 0 (--memory)"},
+		{cfg.CacheBytes < 0, "the size of the data cache in bytes", cfg.CacheBytes, "at least 0"},
+		{cfg.HeartbeatInterval <= 0, "the heartbeat interval", cfg.HeartbeatInterval, "positive (--heartbeat)"},
+		{cfg.LostAfter <= cfg.HeartbeatInterval, "the time until a silent worker is lost", cfg.LostAfter,
+			fmt.Sprintf("more than the heartbeat interval, which is %v (--lost-after, --heartbeat)", cfg.HeartbeatInterval)},
+		{cfg.WorkerWait <= 0, "the time that jobs wait for workers", cfg.WorkerWait, "positive (--worker-wait)"},
+		{cfg.ReconnectWithin <= 0, "the time within which a worker may reconnect", cfg.ReconnectWithin, "positive (--reconnect-within)"},
+		{cfg.StalledAfter <= cfg.HeartbeatInterval, "the time until a worker without progress is stalled", cfg.StalledAfter,
+			fmt.Sprintf("more than the heartbeat interval, which is %v, because heartbeats report progress (--stalled-after, --heartbeat)", cfg.HeartbeatInterval)},
+		{cfg.SlowAfter <= 0, "the time until a worker is slow", cfg.SlowAfter, "positive (--slow-after)"},
+		{!(cfg.Verify >= 0 && cfg.Verify <= 1), "the share of verified work", cfg.Verify, "from 0 to 1 (--verify)"},
+		{cfg.ShutdownTimeout < 0, "the shutdown timeout", cfg.ShutdownTimeout, "at least 0"},
+	} {
+		if number.wrong {
+			return badConfig("%s is %v; it must be %s", number.what, number.value, number.requirement)
+		}
+	}
+	return nil
+}
+
 // defaultBlobs returns where the blobs are if the configuration names no place.
 func defaultBlobs(dataDir string) string { return filepath.Join(dataDir, "blobs") }
 
@@ -253,8 +255,20 @@ func badConfig(format string, args ...any) error {
 	return fault.Invalid("INVALID_CONFIG", format, args...)
 }
 
-// runtimeBytes is the memory that the process may take in addition to its jobs, for the embedded store, calls and the
-// Go runtime.
+// SetMemory divides memory between jobs, uploads and caches, so that all of them together take no more. Uploads get
+// at most half of it; 0 means a quarter.
+func (cfg *Config) SetMemory(total, uploads int64) {
+	if uploads == 0 {
+		uploads = total / 4
+	}
+	cfg.UploadBytes = max(1, min(uploads, total/2))
+	cfg.CacheBytes = min(cfg.CacheBytes, total/16)
+	caches := 2*cfg.CacheBytes + 2*(cfg.CacheBytes/smallerCaches) // of data sets and downloads, and of tables and rows
+	cfg.MemoryBytes = max(1, total-cfg.UploadBytes-caches)
+}
+
+// runtimeBytes is the memory that the process may take in addition to its jobs, uploads and caches, for the embedded
+// store, calls and the Go runtime.
 const runtimeBytes = 64 << 20
 
 // LimitProcess makes Go collect garbage more eagerly as the process approaches memoryBytes plus runtimeBytes. It

@@ -76,9 +76,10 @@ type Coordinator struct {
 	disowned chan error  // receives the error if the blobs turn out to be those of another cluster
 
 	// Who leads.
-	term    store.Leadership // set by lead, before leading becomes true
-	leading atomic.Bool
-	leader  atomic.Pointer[string] // address of the current leader, as last seen by a standby; nil or "" if unknown
+	term     store.Leadership // set by lead, before leading becomes true
+	restored bool             // set by lead once the backup to restore is restored
+	leading  atomic.Bool
+	leader   atomic.Pointer[string] // address of the current leader, as last seen by a standby; nil or "" if unknown
 
 	// What clients upload and jobs cluster.
 	datasets *content.Datasets
@@ -116,8 +117,8 @@ type Coordinator struct {
 	stopRuns    context.CancelCauseFunc
 	storeCtx    context.Context
 	stopWriting context.CancelFunc
-	supervisors sync.WaitGroup // one for each unfinished job
-	sweeping    sync.WaitGroup // background cleanups still running
+	supervisors tasks          // one for each unfinished job
+	sweeping    tasks          // background cleanups
 	close       func() error   // runs closeAll once and returns its error
 	opened      []func() error // each releases something that open has opened
 
@@ -164,24 +165,41 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 		}
 	}()
 
-	c.state, c.blobs = cfg.Stores.State, cfg.Stores.Blobs
-	c.opened = append(c.opened, c.closeStores)
-	if cfg.Listener != nil {
-		c.opened = append(c.opened, func() error { _ = cfg.Listener.Close(); return nil }) // the port may have closed it
-	}
-	if c.gate, err = gate.Open(cfg.gate()); err != nil {
+	if err = c.openStorage(ctx); err != nil {
 		return nil, err
+	}
+	if err = c.openServers(); err != nil {
+		return nil, err
+	}
+	if store.IsShared(cfg.Store) {
+		return c, nil
+	}
+	if err = c.lead(ctx); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// openStorage opens the stores and what reads and writes them.
+func (c *Coordinator) openStorage(ctx context.Context) (err error) {
+	c.state, c.blobs = c.cfg.Stores.State, c.cfg.Stores.Blobs
+	c.opened = append(c.opened, c.closeStores)
+	if c.cfg.Listener != nil {
+		c.opened = append(c.opened, func() error { _ = c.cfg.Listener.Close(); return nil }) // the port may have closed it
+	}
+	if c.gate, err = gate.Open(c.cfg.gate()); err != nil {
+		return err
 	}
 	c.opened = append(c.opened, c.gate.Close)
 	if err = c.openStores(ctx); err != nil {
-		return nil, err
+		return err
 	}
-	c.state, c.blobs = metered.State(c.state, cfg.Observe), metered.Blobs(c.blobs, cfg.Observe)
+	c.state, c.blobs = metered.State(c.state, c.cfg.Observe), metered.Blobs(c.blobs, c.cfg.Observe)
 	c.writer = &records.Writer{State: c.state, Context: c.storeCtx, Logger: c.log}
-	c.webhooks = &webhook.Sender{Config: cfg.Webhooks, State: c.state, Delete: c.writer.DeleteKeys, Logger: c.log.Named("webhook"), Now: cfg.Now}
+	c.webhooks = &webhook.Sender{Config: c.cfg.Webhooks, State: c.state, Delete: c.writer.DeleteKeys, Logger: c.log.Named("webhook"), Now: c.cfg.Now}
 	blobBytes := &atomic.Int64{}
 	blobBytes.Store(-1) // until the first sweep counts them
-	if cfg.Retention.Quota > 0 {
+	if c.cfg.Retention.Quota > 0 {
 		c.blobs = metered.Counted(c.blobs, blobBytes)
 	}
 	c.opened = append(c.opened, func() error { c.writer.Wait(); c.webhooks.Wait(); return nil })
@@ -189,23 +207,28 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 	c.retention = c.newRetention(blobBytes)
 	c.opened = append(c.opened, func() error { c.uploads.Close(); return nil })
 	c.snapshots = &checkpoint.Store{
-		Config: cfg.Snapshots, Blobs: c.blobs, Context: c.storeCtx, Hold: &c.hold, FreeDisk: cfg.Limits.FreeDisk, Logger: c.log,
+		Config: c.cfg.Snapshots, Blobs: c.blobs, Context: c.storeCtx, Hold: &c.hold, FreeDisk: c.cfg.Limits.FreeDisk, Logger: c.log,
 		Term: func() int64 { return c.term.Revision() },
 	}
+	return nil
+}
+
+// openServers opens the fleet and the servers, which do not answer calls yet.
+func (c *Coordinator) openServers() error {
 	listener, err := c.listen()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	c.addr = listener.Addr()
 	c.port = port.New(listener, port.Config{TLS: c.gate.TLS(), Timeout: gate.HandshakeTimeout, Logger: c.log.Named("port")})
 	c.fleet = fleet.New(fleet.Config{
-		Timing: cfg.Timing, Logger: cfg.Logger.Named("fleet"), Observe: cfg.Observe, Referee: cfg.Referee, Datasets: c.datasets,
+		Timing: c.cfg.Timing, Logger: c.cfg.Logger.Named("fleet"), Observe: c.cfg.Observe, Referee: c.cfg.Referee, Datasets: c.datasets,
 	})
-	c.importer = imports.New(cfg.Imports, imports.Dependencies{
+	c.importer = imports.New(c.cfg.Imports, imports.Dependencies{
 		Fleet: c.fleet, Tables: c.tables, Uploads: c.uploads, Writer: c.writer,
-		CheckDisk: c.checkDisk, MaxBytes: cfg.MaxDatasetBytes, Logger: c.log.Named("import"), Now: cfg.Now,
+		CheckDisk: c.checkDisk, MaxBytes: c.cfg.MaxDatasetBytes, Logger: c.log.Named("import"), Now: c.cfg.Now,
 	})
-	cfg.Observe.Watch(c.gauges)
+	c.cfg.Observe.Watch(c.gauges)
 	c.server, c.health = c.newServer()
 	c.http = c.newHTTP()
 	c.opened = append(c.opened, func() error {
@@ -215,13 +238,7 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 		_, _ = c.http.Close(), c.port.Close()
 		return nil
 	})
-	if store.IsShared(cfg.Store) {
-		return c, nil
-	}
-	if err = c.lead(ctx); err != nil {
-		return nil, err
-	}
-	return c, nil
+	return nil
 }
 
 // newRetention returns what deletes expired jobs and data. total is the size of all blobs.
@@ -326,7 +343,7 @@ func (c *Coordinator) drain() {
 		c.server.GracefulStop()
 	}()
 	runsEnded := make(chan struct{})
-	go func() { c.supervisors.Wait(); close(runsEnded) }()
+	go func() { c.supervisors.Close(); close(runsEnded) }()
 	select {
 	case <-runsEnded:
 	case <-timeout.Done(): // the store may be hanging; Close aborts whatever waits for it
@@ -350,8 +367,8 @@ func (c *Coordinator) closeAll() error {
 	c.stop()
 	c.stopRuns(errStopping)
 	c.stopWriting()
-	c.supervisors.Wait()
-	c.sweeping.Wait()
+	c.supervisors.Close()
+	c.sweeping.Close()
 	var errs []error
 	for _, release := range slices.Backward(c.opened) {
 		errs = append(errs, release())

@@ -35,10 +35,10 @@ func (c *Coordinator) deleteEnded(ctx context.Context, record *statev1.JobRecord
 	job := record.GetJob()
 	// First, because a sweep may run as soon as the record is gone.
 	if data := job.GetDatasetId(); data != "" {
-		_, _ = c.datasets.Use(ctx, data, used)
+		_, _ = c.datasets.TouchAt(ctx, data, used)
 	}
 	for _, table := range record.GetTableIds() {
-		_, _ = c.tables.Use(ctx, table, used)
+		_, _ = c.tables.TouchAt(ctx, table, used)
 	}
 	blobs := records.JobBlobPrefix(job.GetJobId())
 	txn := store.Txn{Put: []store.Entry{{Key: records.GarbageKey(blobs)}}, Delete: []string{records.JobKey(job.GetJobId())}}

@@ -48,7 +48,7 @@ func (e Election) check() error {
 }
 
 // errDeposed ends a term: the lease was not renewed in time, or another coordinator leads.
-var errDeposed = errors.New("lost leadership: another coordinator leads, or the store cannot be reached")
+var errDeposed = errors.New("lost leadership: another coordinator is the leader, or the store cannot be reached")
 
 // advertised returns the address at which others reach this coordinator.
 func (c *Coordinator) advertised() string {
@@ -89,8 +89,8 @@ func (c *Coordinator) lead(ctx context.Context) (err error) {
 	if err := c.retry(ctx, "unfinished jobs cannot be read now, trying again", func() error { return c.resumeUnfinished(ctx) }); err != nil {
 		return fmt.Errorf("cannot resume the unfinished jobs: %w", err)
 	}
-	if err := c.retry(ctx, "the index of owners cannot be made now, trying again", func() error { return c.indexOwners(ctx) }); err != nil && !fault.Is(err, store.DiskFull) {
-		return fmt.Errorf("cannot make the index of owners: %w", err)
+	if err := c.retry(ctx, "the owner index cannot be built now, trying again", func() error { return c.indexOwners(ctx) }); err != nil && !fault.Is(err, store.DiskFull) {
+		return fmt.Errorf("cannot build the owner index: %w", err)
 	}
 	if err := c.retry(ctx, "notifications cannot be read now, trying again", func() error { return c.webhooks.Start(c.runCtx) }); err != nil {
 		return fmt.Errorf("cannot send the notifications that are left: %w", err)
@@ -101,7 +101,7 @@ func (c *Coordinator) lead(ctx context.Context) (err error) {
 	}
 	c.leading.Store(true)
 	c.setHealth(healthv1.HealthCheckResponse_SERVING)
-	c.log.Info("this coordinator leads", "term", c.term.Revision())
+	c.log.Info("this coordinator is the leader", "term", c.term.Revision())
 	c.sweeping.Go(func() { c.removeLeftovers(newest) })
 	if c.cfg.Retention != (retention.Config{}) {
 		c.sweeping.Go(func() { c.retention.Run(c.runCtx) })
@@ -199,9 +199,9 @@ func (c *Coordinator) notLeading(method string) error {
 	if strings.HasPrefix(method, "/grpc.") || c.leads() {
 		return nil
 	}
-	refusal := fault.New(fault.Unavailable, wire.NotLeader, "this coordinator does not lead; try another one, or try again later")
+	refusal := fault.New(fault.Unavailable, wire.NotLeader, "this coordinator is not the leader; try another one, or try again later")
 	if leader := c.leader.Load(); !c.leading.Load() && leader != nil && *leader != "" {
-		refusal = fault.New(fault.Unavailable, wire.NotLeader, "this coordinator is a standby; %s leads", *leader).With(wire.LeaderKey, *leader)
+		refusal = fault.New(fault.Unavailable, wire.NotLeader, "this coordinator is a standby; the leader is %s", *leader).With(wire.LeaderKey, *leader)
 	}
 	return wire.Status(refusal)
 }
@@ -245,8 +245,10 @@ func Run(ctx context.Context, cfg Config, listening func(*Coordinator)) error {
 			return err
 		}
 		log.Warn("becoming a standby", "why", err)
+		if c.restored {
+			cfg.Restore = ""
+		}
 		if c.term != nil {
-			cfg.Restore = "" // was restored
 			cfg.Election.outlived = append(cfg.Election.outlived, c.term.Revision())
 		}
 		for pause := backoff.New(records.StoreRetries); ; {
@@ -256,7 +258,7 @@ func Run(ctx context.Context, cfg Config, listening func(*Coordinator)) error {
 			if ctx.Err() != nil {
 				return nil
 			}
-			log.Warn("cannot be a standby yet, trying again", "error", err)
+			log.Warn("cannot become a standby yet, trying again", "error", err)
 			if pause.Wait(ctx) != nil {
 				return nil
 			}

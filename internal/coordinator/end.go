@@ -79,8 +79,8 @@ var resultRetries = backoff.Policy{First: 100 * time.Millisecond, Max: 10 * time
 // example on a full disk, storeEnd keeps it in memory and retries until the job is canceled. It returns nil if the
 // coordinator stops first. Jobs that failed or were canceled end without their result if it cannot be stored.
 func (c *Coordinator) storeEnd(j *job, out runOutcome) *jobEnd {
-	var blobs endBlobs  // those stored so far
-	var replaced string // an outcome that a cancellation made useless
+	blobs := endBlobs{parts: map[string]string{}} // those stored so far
+	var replaced string                           // an outcome that a cancellation made useless
 	for attempt, pause := 0, backoff.New(resultRetries); ; attempt++ {
 		cause, canceled := context.Cause(j.ctx), j.cancelRequested()
 		if cause != nil && interrupted(cause) {
@@ -203,7 +203,7 @@ func (e *jobEnd) message() string {
 	case e.state == cleavev1.JobState_JOB_STATE_CANCELLED && e.run.result == nil:
 		return "canceled before there were labels"
 	case e.state == cleavev1.JobState_JOB_STATE_CANCELLED:
-		return "canceled; the labels are those so far"
+		return "canceled; labels are from the last completed step"
 	}
 	return ""
 }
@@ -216,8 +216,64 @@ func (e *jobEnd) failureProto() *cleavev1.Error {
 	return wire.ErrorProto(e.failure)
 }
 
-// endBlobs holds the names of the blobs stored at the end of a job; "" for those not stored.
-type endBlobs struct{ outcome, labels, kLabels, rowScores, model, embedding, neighborGraph, rows string }
+// endBlobs holds the names of the blobs stored at the end of a job.
+type endBlobs struct {
+	outcome string            // "" if it is not stored
+	parts   map[string]string // of the parts of the result that are stored, by the names of the parts
+}
+
+// endPart is a part of a result that is stored in a blob of its own.
+type endPart struct {
+	name  string // in the name of the blob
+	write func(io.Writer) error
+	// refer makes the job's record refer to the blob and describe what is in it.
+	refer func(record *statev1.JobRecord, blob string)
+}
+
+// parts returns the parts of the result, if there is one.
+func (o runOutcome) parts() (parts []endPart) {
+	r := o.result
+	if r == nil {
+		return nil
+	}
+	add := func(name string, write func(io.Writer) error, refer func(record *statev1.JobRecord, blob string)) {
+		parts = append(parts, endPart{name, write, refer})
+	}
+	add("labels", func(w io.Writer) error { return binary.Write(w, binary.LittleEndian, r.Labels) },
+		func(record *statev1.JobRecord, blob string) { record.LabelsBlob = blob })
+	if r.KSelection != nil {
+		add("klabels", func(w io.Writer) error { return writeAll(w, r.KSelection.Labels) }, func(record *statev1.JobRecord, blob string) {
+			record.KLabelsBlob, record.KMin = blob, uint32(r.KSelection.Min)
+		})
+	}
+	if r.Rows != nil {
+		add("rows", func(w io.Writer) error { return wire.WriteRowScores(w, r.Rows) }, func(record *statev1.JobRecord, blob string) {
+			record.RowScoresBlob, record.RowScores = blob, wire.RowScoresHead(r.Rows)
+		})
+	}
+	if r.Model != nil {
+		add("model", func(w io.Writer) error { return wire.WriteModel(w, r.Model) }, func(record *statev1.JobRecord, blob string) {
+			record.ModelBlob, record.Model = blob, wire.ModelHead(r.Model)
+		})
+	}
+	if r.Embedding != nil {
+		add("embedding", func(w io.Writer) error { return wire.WriteEmbedding(w, r.Embedding) }, func(record *statev1.JobRecord, blob string) {
+			record.EmbeddingBlob, record.Embedding = blob, wire.EmbeddingHead(r.Embedding)
+		})
+	}
+	if r.NeighborGraph != nil {
+		graph := r.NeighborGraph.Graph
+		add("neighbors", func(w io.Writer) error { return dataset.Encode(w, graph) }, func(record *statev1.JobRecord, blob string) {
+			record.NeighborGraphBlob, record.NeighborGraphBytes = blob, uint64(dataset.EncodedSize(graph))
+		})
+	}
+	if rows := o.table.Rows(); rows != nil {
+		add("tablerows", rows.Encode, func(record *statev1.JobRecord, blob string) {
+			record.RowsBlob, record.RowsBytes = blob, uint64(rows.EncodedSize())
+		})
+	}
+	return parts
+}
 
 // storeOutcome stores the large parts of the result, and then the outcome, which contains the result and all events.
 // It records the names in blobs.
@@ -228,10 +284,15 @@ func (c *Coordinator) storeOutcome(j *job, end *jobEnd, attempt int, blobs *endB
 		outcome.Result = end.result()
 		outcome.Result.Version = c.cfg.Version
 	}
-	if end.run.result != nil {
-		if err := c.storeResult(j.id, end.run, attempt, blobs); err != nil {
+	for _, part := range end.run.parts() {
+		if blobs.parts[part.name] != "" { // by an earlier attempt
+			continue
+		}
+		name := records.EndBlob(j.id, c.term.Revision(), attempt, part.name)
+		if err := c.blobs.Put(c.storeCtx, name, part.write); err != nil {
 			return err
 		}
+		blobs.parts[part.name] = name
 	}
 	name := records.EndBlob(j.id, c.term.Revision(), attempt, "outcome")
 	if err := c.putBlob(c.storeCtx, name, outcome); err != nil {
@@ -241,42 +302,6 @@ func (c *Coordinator) storeOutcome(j *job, end *jobEnd, attempt int, blobs *endB
 	return nil
 }
 
-// storeResult stores the large parts of a result, skipping those that an earlier attempt has stored.
-func (c *Coordinator) storeResult(id string, run runOutcome, attempt int, blobs *endBlobs) error {
-	r := run.result
-	put := func(stored *string, what string, write func(io.Writer) error) error {
-		if *stored != "" {
-			return nil
-		}
-		name := records.EndBlob(id, c.term.Revision(), attempt, what)
-		err := c.blobs.Put(c.storeCtx, name, write)
-		if err == nil {
-			*stored = name
-		}
-		return err
-	}
-	err := put(&blobs.labels, "labels", func(w io.Writer) error { return binary.Write(w, binary.LittleEndian, r.Labels) })
-	if err == nil && r.KSelection != nil {
-		err = put(&blobs.kLabels, "klabels", func(w io.Writer) error { return writeAll(w, r.KSelection.Labels) })
-	}
-	if err == nil && r.Rows != nil {
-		err = put(&blobs.rowScores, "rows", func(w io.Writer) error { return wire.WriteRowScores(w, r.Rows) })
-	}
-	if err == nil && r.Model != nil {
-		err = put(&blobs.model, "model", func(w io.Writer) error { return wire.WriteModel(w, r.Model) })
-	}
-	if err == nil && r.Embedding != nil {
-		err = put(&blobs.embedding, "embedding", func(w io.Writer) error { return wire.WriteEmbedding(w, r.Embedding) })
-	}
-	if err == nil && r.NeighborGraph != nil {
-		err = put(&blobs.neighborGraph, "neighbors", func(w io.Writer) error { return dataset.Encode(w, r.NeighborGraph.Graph) })
-	}
-	if rows := run.table.Rows(); err == nil && rows != nil {
-		err = put(&blobs.rows, "tablerows", rows.Encode)
-	}
-	return err
-}
-
 func (e *jobEnd) result() *cleavev1.Result {
 	result := &cleavev1.Result{}
 	if e.run.result != nil {
@@ -284,7 +309,7 @@ func (e *jobEnd) result() *cleavev1.Result {
 	}
 	result.State, result.StopReason = e.state, e.stopReason()
 	result.Plan, result.Timings = e.run.plan, e.run.timings
-	e.run.table.Report(result)
+	e.run.table.AddTo(result)
 	return result
 }
 
@@ -303,24 +328,9 @@ func (e *jobEnd) prepareTxn(j *job, blobs endBlobs) (err error) {
 		e.txn.Put = append(e.txn.Put, store.Entry{Key: records.GarbageKey(prefix)})
 	}
 	e.change = func(record *statev1.JobRecord) {
-		record.OutcomeBlob, record.LabelsBlob, record.ModelBlob = blobs.outcome, blobs.labels, blobs.model
-		if record.KLabelsBlob = blobs.kLabels; blobs.kLabels != "" {
-			record.KMin = uint32(e.run.result.KSelection.Min)
-		}
-		if blobs.model != "" {
-			record.Model = wire.ModelHead(e.run.result.Model)
-		}
-		if record.RowScoresBlob = blobs.rowScores; blobs.rowScores != "" {
-			record.RowScores = wire.RowScoresHead(e.run.result.Rows)
-		}
-		if record.EmbeddingBlob = blobs.embedding; blobs.embedding != "" {
-			record.Embedding = wire.EmbeddingHead(e.run.result.Embedding)
-		}
-		if record.NeighborGraphBlob = blobs.neighborGraph; blobs.neighborGraph != "" {
-			record.NeighborGraphBytes = uint64(dataset.EncodedSize(e.run.result.NeighborGraph.Graph))
-		}
-		if record.RowsBlob = blobs.rows; blobs.rows != "" {
-			record.RowsBytes = uint64(e.run.table.Rows().EncodedSize())
+		record.OutcomeBlob = blobs.outcome
+		for _, part := range e.run.parts() {
+			part.refer(record, blobs.parts[part.name])
 		}
 		job := record.GetJob()
 		job.State, job.StopReason = e.state, e.stopReason()

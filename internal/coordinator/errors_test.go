@@ -169,7 +169,9 @@ func TestUploads(t *testing.T) {
 }
 
 func TestDatasetsAreContentAddressed(t *testing.T) {
-	h := newHarness(t, testConfig(), scripted(steps(0)))
+	cfg := testConfig()
+	cfg.CacheBytes = 0 // so that they are read from their blobs
+	h := newHarness(t, cfg, scripted(steps(0)))
 	first, second := h.upload(), h.upload()
 	if first != second || len(first) != 64 {
 		t.Errorf("the same data is %s and %s", first, second)
@@ -206,7 +208,6 @@ func TestDatasetsAreContentAddressed(t *testing.T) {
 	if h.upload() != first {
 		t.Error("the id changed")
 	}
-	h.c.datasets.Drop(first)
 	data, err := h.c.datasets.Load(t.Context(), first)
 	if err != nil || data.Rows() != 4 {
 		t.Errorf("loaded %v, %v", data, err)

@@ -142,7 +142,7 @@ func newHarness(t *testing.T, cfg Config, e engine) *harness {
 // awaitSweep waits until what an earlier coordinator left is deleted, which happens in the background.
 func (h *harness) awaitSweep() {
 	if h.c.cfg.Retention == (retention.Config{}) { // otherwise sweeping goes on
-		h.c.sweeping.Wait()
+		h.c.sweeping.group.Wait()
 	}
 }
 

@@ -93,25 +93,26 @@ func (l Limits) check() error {
 	return nil
 }
 
-// overLimit returns the error for a value that exceeds a limit. Retrying does not help.
-func overLimit(reason, field, what string, got, limit int64) error {
-	return fault.New(fault.ResourceExhausted, reason, "%d %s exceed this coordinator's limit of %d; "+
-		"run `cleave limits` to see all limits", got, what, limit).
+// overLimit returns the error for a value that exceeds a limit: got says what there is, and what the limit counts.
+// Retrying does not help.
+func overLimit(reason, field, got, what string, limit int64) error {
+	return fault.New(fault.ResourceExhausted, reason, "%s, and this coordinator allows at most %d %s; "+
+		"run `cleave limits` to see all limits", got, limit, what).
 		OnField(field).With("limit", fmt.Sprint(limit))
 }
 
 // checkRows rejects a data set that has, or claims to have, too many rows.
 func (l Limits) checkRows(rows uint32) error {
 	if l.Rows > 0 && int64(rows) > l.Rows {
-		return overLimit("TOO_MANY_ROWS", "header", "rows", int64(rows), l.Rows)
+		return overLimit("TOO_MANY_ROWS", "header", fmt.Sprintf("there are %d rows", rows), "rows", l.Rows)
 	}
 	return nil
 }
 
-// checkClusters rejects too many clusters, which what names.
-func (l Limits) checkClusters(field, what string, clusters int64) error {
+// checkClusters rejects too many clusters; asks says what asks for them.
+func (l Limits) checkClusters(field, asks string, clusters int64) error {
 	if l.Clusters > 0 && clusters > l.Clusters {
-		return overLimit("TOO_MANY_CLUSTERS", field, what, clusters, l.Clusters)
+		return overLimit("TOO_MANY_CLUSTERS", field, asks, "clusters", l.Clusters)
 	}
 	return nil
 }
@@ -120,8 +121,9 @@ func (l Limits) checkClusters(field, what string, clusters int64) error {
 // new jobs only: an accepted job continues even if a coordinator with smaller limits takes over.
 func (c *Coordinator) checkSize(ctx context.Context, spec *cleavev1.JobSpec) error {
 	l := c.cfg.Limits
-	err := cmp.Or(l.checkClusters("spec.k", "clusters", int64(spec.GetK())),
-		l.checkClusters(clustering.FieldRange, "clusters", int64(spec.GetKRange().GetMax())))
+	k, most := spec.GetK(), spec.GetKRange().GetMax()
+	err := cmp.Or(l.checkClusters("spec.k", fmt.Sprintf("k is %d", k), int64(k)),
+		l.checkClusters(clustering.FieldRange, fmt.Sprintf("the largest k is %d", most), int64(most)))
 	if err != nil {
 		return err
 	}
@@ -146,7 +148,7 @@ func (c *Coordinator) checkSize(ctx context.Context, spec *cleavev1.JobSpec) err
 			rows = int64(record.GetTable().GetRows())
 		}
 		if rows > l.Constraints {
-			return overLimit("TOO_MANY_CONSTRAINTS", used.Field, used.Name(), rows, l.Constraints)
+			return overLimit("TOO_MANY_CONSTRAINTS", used.Field, fmt.Sprintf("there are %d %s", rows, used.Name()), used.Name(), l.Constraints)
 		}
 	}
 	return nil

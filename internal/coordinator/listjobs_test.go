@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -209,5 +210,52 @@ func TestDownloadsBeginAnywhere(t *testing.T) {
 	laterModel, laterScores := values(2, 10)
 	if !slices.Equal(laterModel, model[2:]) || !slices.Equal(laterScores, scores[len(scores)/3:]) {
 		t.Errorf("the rest of %d and %d values has %d and %d", len(model), len(scores), len(laterModel), len(laterScores))
+	}
+}
+
+// pairedState answers a look at a record only once there is another one to answer.
+type pairedState struct {
+	store.State
+	pair chan struct{}
+}
+
+func (s pairedState) Get(ctx context.Context, key string) (store.Entry, error) {
+	select {
+	case s.pair <- struct{}{}:
+	case <-s.pair:
+	case <-ctx.Done():
+		return store.Entry{}, ctx.Err()
+	}
+	return s.State.Get(ctx, key)
+}
+
+// The jobs of an owner are not read one after the other.
+func TestListJobsReadsConcurrently(t *testing.T) {
+	h := newHarness(t, testConfig(), scripted(steps(1)))
+	data := h.upload()
+	var want []string
+	for range 4 {
+		id, err := h.createAs("ann", spec(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append([]string{id}, want...)
+		h.end(id)
+	}
+	before := h.c.state
+	h.useState(pairedState{before, make(chan struct{})})
+	defer h.useState(before)
+	ctx, cancel := context.WithTimeout(identity.NewContext(t.Context(), identity.Caller{Name: "ann", Role: identity.Submitter}), 20*time.Second)
+	defer cancel()
+	page, err := (&jobService{c: h.c}).ListJobs(ctx, &cleavev1.ListJobsRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, job := range page.GetJobs() {
+		got = append(got, job.GetJobId())
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the jobs are %v, want %v", got, want)
 	}
 }

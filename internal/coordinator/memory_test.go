@@ -155,3 +155,63 @@ func TestJobsShareTheCoordinatorsMemory(t *testing.T) {
 		}
 	}
 }
+
+// The parts of the memory are no more than all of it, and no data set is accepted that cannot be uploaded.
+func TestMemoryIsDivided(t *testing.T) {
+	for _, test := range []struct{ total, uploads, want int64 }{
+		{6400 << 20, 0, 1600 << 20},
+		{400 << 20, 0, 100 << 20},
+		{400 << 20, 50 << 20, 50 << 20},
+		{400 << 20, 1 << 30, 200 << 20},
+	} {
+		cfg := testConfig()
+		cfg.SetMemory(test.total, test.uploads)
+		cfg, err := cfg.withDefaults()
+		if err == nil && cfg.UploadBytes != test.want {
+			t.Errorf("%+v: uploads get %d bytes (%v)", test, cfg.UploadBytes, err)
+		}
+		if sum := cfg.MemoryBytes + cfg.UploadBytes + 5*cfg.CacheBytes/2; sum != test.total || cfg.MemoryBytes < test.total/3 {
+			t.Errorf("%+v: the parts are %d bytes, %d of them for jobs", test, sum, cfg.MemoryBytes)
+		}
+		if cfg.MaxDatasetBytes > (cfg.MemoryBytes+cfg.UploadBytes)/2 {
+			t.Errorf("%+v: a data set may have %d bytes", test, cfg.MaxDatasetBytes)
+		}
+	}
+}
+
+// A large upload takes memory that no running job has reserved.
+func TestALargeUploadTakesTheMemoryOfJobs(t *testing.T) {
+	probe := newHarness(t, testConfig(), scripted(steps(1)))
+	ready, err := probe.c.problems.Make(t.Context(), spec(probe.send("noise", noise(t, 1000, 1))), problem.AnySize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := testConfig()
+	cfg.MemoryBytes, cfg.UploadBytes = ready.CoordinatorBytes()+1000, 10_000
+	g := newBarrier()
+	h := newHarness(t, cfg, scripted(g.run))
+	id := h.create(spec(h.send("noise", noise(t, 1000, 1)))) // takes 16,000 bytes while it is uploaded
+	within(t, g.entered, "the job")
+	_, err = h.beginUpload(1000, 1000).CloseAndRecv()
+	wantError(t, err, codes.ResourceExhausted, "TOO_MANY_UPLOADS")
+	close(g.open)
+	h.end(id)
+	if _, err = h.beginUpload(1000, 1000).CloseAndRecv(); err != nil {
+		t.Errorf("after the job has ended: %v", err)
+	}
+}
+
+// A prediction loads neither new nor old points that do not fit into memory.
+func TestAPredictionThatTheCoordinatorHasNoMemoryFor(t *testing.T) {
+	h := newHarness(t, testConfig(), scripted(steps(1)))
+	data, point := h.upload(), h.points(7)
+	s := spec(data)
+	s.Algorithm = &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}
+	job := h.create(s)
+	h.end(job)
+	h.c.problems.MemoryBytes = 40 // for one point, and not for four
+	for _, fresh := range []string{point, data} {
+		_, err := h.predict(job, fresh)
+		wantError(t, err, codes.ResourceExhausted, "COORDINATOR_TOO_SMALL")
+	}
+}

@@ -96,7 +96,9 @@ func wantKeptAndSent[P any](t *testing.T, run script, described func(*cleavev1.R
 }
 
 func TestSparsePointsAreKept(t *testing.T) {
-	h := newHarness(t, testConfig(), scripted(steps(1)))
+	cfg := testConfig()
+	cfg.CacheBytes = 0 // so that they are read from their blob
+	h := newHarness(t, cfg, scripted(steps(1)))
 	points, err := dataset.NewSparsePoints(3, 9, []int64{0, 1, 1, 3}, []int32{4, 0, 8}, []float64{1, 2, 3})
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +110,6 @@ func TestSparsePointsAreKept(t *testing.T) {
 	if added.GetKind() != cleavev1.DatasetKind_DATASET_KIND_SPARSE_POINTS || added.GetRows() != 3 || added.GetColumns() != 9 || added.GetNonZeros() != 3 {
 		t.Errorf("described as %v", added)
 	}
-	h.c.datasets.Drop(added.GetDatasetId()) // so that it is read from its blob
 	if got, err := h.c.datasets.Load(t.Context(), added.GetDatasetId()); err != nil || !reflect.DeepEqual(got, points) {
 		t.Errorf("got %+v, %v", got, err)
 	}

@@ -30,7 +30,7 @@ func (c *Coordinator) Ready(ctx context.Context) error {
 	case !c.serving.Load():
 		return errors.New("it does not serve yet")
 	case !c.leads():
-		return errors.New("it does not lead")
+		return errors.New("it is not the leader")
 	}
 	if _, err := c.state.Get(ctx, records.CreatedKey); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return errors.New("the state store does not answer")

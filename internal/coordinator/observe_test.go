@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/hashicorp/go-hclog"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
@@ -139,4 +141,41 @@ func TestMetricsOfStores(t *testing.T) {
 	if strings.Contains(text, `cleave_store_errors_total{operation="commit"`) || strings.Contains(text, `cleave_store_errors_total{operation="open"`) {
 		t.Error("a conflict or a missing blob is counted as an error")
 	}
+}
+
+// A call that waits for its turn until its client leaves is counted.
+func TestMetricsOfCallsThatWait(t *testing.T) {
+	cfg, metrics := watchedBy(t, testConfig())
+	cfg.Limits.Calls = 1
+	h := newHarness(t, cfg, scripted(steps(1)))
+	data := h.upload()
+	begun, answers, before := make(chan struct{}, 100), make(chan struct{}), h.c.state
+	h.intercept(func(_ int64, commit func() error) error {
+		begun <- struct{}{}
+		<-answers
+		return commit()
+	})
+	first, second := make(chan error, 1), make(chan error, 1)
+	call := func(ctx context.Context, ended chan<- error) {
+		_, err := h.jobs.CreateJob(ctx, &cleavev1.CreateJobRequest{Spec: spec(data)})
+		ended <- err
+	}
+	go call(t.Context(), first)
+	within(t, begun, "the first call")
+	ctx, leave := context.WithCancel(t.Context())
+	go call(ctx, second)
+	h.settle(2, 0)
+	leave()
+	h.settle(1, 0)
+	if err := within(t, second, "the second call"); status.Code(err) != codes.Canceled {
+		t.Errorf("the second call: %v", err)
+	}
+	close(answers)
+	if err := within(t, first, "the first call"); err != nil {
+		t.Error(err)
+	}
+	h.settle(0, 0)
+	wantLines(t, metrics(), `cleave_grpc_requests_total{code="Canceled",method="/cleave.v1.JobService/CreateJob"} 1`)
+	h.c.writer.Wait()
+	h.useState(before)
 }

@@ -243,7 +243,7 @@ func (c *Coordinator) freshPoints(ctx context.Context, record *statev1.JobRecord
 		if err := fault.Required("dataset_id", request.GetDatasetId()); err != nil {
 			return nil, err
 		}
-		data, err := c.datasets.Load(ctx, request.GetDatasetId())
+		data, err := c.problems.LoadDataset(ctx, request.GetDatasetId())
 		return &freshPoints{data: data}, err
 	}
 	if request.GetDatasetId() != "" {

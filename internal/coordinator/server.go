@@ -36,9 +36,9 @@ func (c *Coordinator) newServer() (*grpc.Server, *health.Server) {
 	options := []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(max(c.cfg.MaxMessageBytes, wire.WorkerMessageBytes)),
 		grpc.ForceServerCodecV2(eventlog.NewSharingCodec()),
-		grpc.ChainUnaryInterceptor(c.gate.HoldUnary, c.cfg.Observe.Unary, c.leaderOnlyUnary, c.gate.AuditUnary,
+		grpc.ChainUnaryInterceptor(c.cfg.Observe.Unary, c.gate.HoldUnary, c.leaderOnlyUnary, c.gate.AuditUnary,
 			c.unaryErrors, recovery.UnaryServerInterceptor(handler)),
-		grpc.ChainStreamInterceptor(c.gate.HoldStream, c.cfg.Observe.Stream, c.leaderOnlyStream, c.gate.AuditStream,
+		grpc.ChainStreamInterceptor(c.cfg.Observe.Stream, c.gate.HoldStream, c.leaderOnlyStream, c.gate.AuditStream,
 			c.streamErrors, recovery.StreamServerInterceptor(handler), c.gate.TimeReaders),
 	}
 	server := grpc.NewServer(slices.Concat(
@@ -131,7 +131,7 @@ func (c *Coordinator) ShareDataset(ctx context.Context, name string, data datase
 	if id, err = c.datasets.ID(data); err != nil {
 		return "", err
 	}
-	if existing, err := c.datasets.Find(ctx, id); existing != nil || err != nil {
+	if existing, err := c.datasets.Touch(ctx, id); existing != nil || err != nil {
 		return id, err
 	}
 	return id, c.datasets.Share(id, name, data, c.now())

@@ -16,10 +16,10 @@ import (
 	"github.com/cleave-project/cleave/internal/store"
 )
 
-// remember returns the context for a run whose states are stored from now on. The caller must call stop when the run
-// has ended. If earlier snapshots cannot be read, the run starts from the beginning, as it does when snapshots are
+// startSnapshots returns the context for a run whose states are stored from now on. The caller must call stop when the
+// run has ended. If earlier snapshots cannot be read, the run starts from the beginning, as it does when snapshots are
 // disabled.
-func (c *Coordinator) remember(j *job, p *problem.Problem) (ctx context.Context, stop func()) {
+func (c *Coordinator) startSnapshots(j *job, p *problem.Problem) (ctx context.Context, stop func()) {
 	if c.cfg.Snapshots.Interval == 0 {
 		return j.ctx, func() {}
 	}

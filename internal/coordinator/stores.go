@@ -206,6 +206,9 @@ func (c *Coordinator) checkBlobs(ctx context.Context) error {
 		"Restore it from a backup, or start with another state store", c.cfg.Blobs)
 }
 
+// smallerCaches is by how much the caches of tables and of rows are smaller than that of data sets.
+const smallerCaches = 4
+
 // openContent opens the stores of data sets and tables, and sets up what reads them and the limits on uploads.
 func (c *Coordinator) openContent() {
 	cfg := content.Config{
@@ -217,7 +220,7 @@ func (c *Coordinator) openContent() {
 		},
 	}
 	c.datasets = content.NewDatasets(cfg)
-	cfg.CacheBytes /= 4
+	cfg.CacheBytes /= smallerCaches
 	cfg.User = func(id string, owner *string) string {
 		return c.jobs.find(func(j *job) bool { return slices.Contains(j.tableIDs, id) && (owner == nil || j.owner == *owner) })
 	}
@@ -232,6 +235,11 @@ func (c *Coordinator) openContent() {
 		Snapshots: c.cfg.Snapshots.Interval > 0, CheckClusters: c.cfg.Limits.checkClusters,
 	}
 	c.uploads = content.NewUploads(content.UploadLimits{
+		Lend: func(bytes int64) bool {
+			lent := c.queue.Lend(bytes)
+			c.advanceQueue()
+			return lent
+		},
 		Bytes: c.cfg.UploadBytes, MessageBytes: c.cfg.MaxMessageBytes, Stall: c.cfg.UploadStall,
 		Rate: c.cfg.Limits.UploadRate, RatePerOwner: c.cfg.Limits.UploadRatePerOwner,
 	})

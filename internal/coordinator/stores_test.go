@@ -101,7 +101,7 @@ func TestBlobsOfAnUnfinishedUpload(t *testing.T) {
 	h.crash()
 	next := newHarness(t, cfg, scripted(steps(1)))
 	next.upload()
-	next.c.sweeping.Wait()
+	next.c.sweeping.group.Wait()
 	if _, err := os.Stat(temporary); !os.IsNotExist(err) {
 		t.Errorf("the temporary file of a write that a crash ended is left: %v", err)
 	}

@@ -143,13 +143,22 @@ func (c *Coordinator) run(j *job) (out runOutcome) {
 		out.timings = o.timings()
 	}()
 
-	if err := c.beginAttempt(j); err != nil {
+	ready, err := c.prepare(j, o)
+	if err != nil {
 		return runOutcome{err: err}
+	}
+	return c.execute(j, ready, o)
+}
+
+// prepare waits until a job has its problem and workers, and durably records that it runs.
+func (c *Coordinator) prepare(j *job, o *observer) (*problem.Problem, error) {
+	if err := c.beginAttempt(j); err != nil {
+		return nil, err
 	}
 	o.enter(cleavev1.Phase_PHASE_LOADING)
 	ready, err := c.awaitProblem(j, o)
 	if err != nil {
-		return runOutcome{err: err}
+		return nil, err
 	}
 	o.enter(cleavev1.Phase_PHASE_WAITING)
 	var room []planning.Workload
@@ -157,37 +166,42 @@ func (c *Coordinator) run(j *job) (out runOutcome) {
 		room = ready.LeastParts()
 	}
 	if err := c.engine.await(j.ctx, c.fleet, c.untilWorkersCome(j, o.report), room); err != nil {
-		return runOutcome{err: err}
+		return nil, err
 	}
 	if err := c.markRunning(j, ready.Runner); err != nil {
-		return runOutcome{err: err}
+		return nil, err
 	}
 	ready.FitLanes(c.fleet)
 	if parts := ready.Parts(); len(parts) > 1 && !j.resumed {
 		// Fail now rather than after half of the work.
 		if _, err := c.fleet.Plan(parts...); fault.Is(err, planning.DoesNotFit) {
-			return runOutcome{err: err}
+			return nil, err
 		}
 	}
+	return ready, nil
+}
+
+// execute runs a prepared job on the workers.
+func (c *Coordinator) execute(j *job, ready *problem.Problem, o *observer) (out runOutcome) {
 	o.enter(cleavev1.Phase_PHASE_BUILDING)
 	var held *fleet.Usage
 	ran := &atomic.Bool{}
 	ran.Store(j.resumed)
-	data, endLending, err := c.problems.Lend(ready, j.datasetID)
+	data, hide, err := c.problems.ExposeToWorkers(ready, j.datasetID)
 	if err != nil {
 		return runOutcome{err: err}
 	}
-	defer endLending()
-	ready.Table.Tell(o)
+	defer hide()
+	ready.Table.ReportNotices(o)
 	task := fleet.Task{JobID: j.id, DatasetID: data, Need: ready.Need, Ran: ran, Verify: c.verifyShare(j), Trust: j.trust, Report: o.report}
-	ctx, stopRemembering := c.remember(j, ready)
-	defer stopRemembering()
+	ctx, stopSnapshots := c.startSnapshots(j, ready)
+	defer stopSnapshots()
 	out.table = ready.Table
 	out.result, held, out.err = c.engine.execute(ctx, ready.Runner, c.fleet, task, o)
 	if out.result != nil {
 		out.result.Vote()
 	}
-	stopRemembering()
+	stopSnapshots()
 	if held != nil {
 		if out.result != nil && out.result.NeighborGraph != nil { // until now the size was only an upper bound
 			ready.Need.DatasetBytes = dataset.EncodedSize(out.result.NeighborGraph.Graph)

@@ -110,5 +110,5 @@ func (e *jobEnd) timeLimitMessage() string {
 	case e.run.result == nil:
 		return "ended by its time limit before there were labels"
 	}
-	return "ended by its time limit; the labels are those so far"
+	return "ended by its time limit; labels are from the last completed step"
 }

@@ -36,7 +36,7 @@ func TestTimeLimitKeepsLabels(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(newBarrier().run))
 	id := h.submit(limited(spec(h.upload()), 50*time.Millisecond))
 	job := h.end(id)
-	wantTimeLimit(t, job, "ended by its time limit; the labels are those so far")
+	wantTimeLimit(t, job, "ended by its time limit; labels are from the last completed step")
 	if labels := h.labels(id); len(labels) != 4 || job.GetTimeLimit().AsDuration() != 50*time.Millisecond {
 		t.Errorf("labels are %v, the job %v", labels, job)
 	}

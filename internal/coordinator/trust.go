@@ -54,7 +54,7 @@ func (c *Coordinator) runTrusted(j *job) runOutcome {
 		if !errors.Is(out.err, fleet.ErrDistrusted) {
 			return out
 		}
-		c.log.Error("a job starts over: a worker that took part in it is not to be trusted", "job", j.id, "why", out.err)
+		c.log.Error("restarting a job: a worker returned wrong results", "job", j.id, "why", out.err)
 		if err := c.startOver(j, out.err.Error()); err != nil {
 			return runOutcome{err: err}
 		}

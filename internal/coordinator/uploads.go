@@ -1,7 +1,6 @@
 package coordinator
 
 import (
-	"cmp"
 	"context"
 
 	"google.golang.org/protobuf/proto"
@@ -77,7 +76,10 @@ func receiveUpload[P proto.Message, H uploadHeader, U interface{ Add(P) error }]
 			}
 			parts++
 		}
-		return cmp.Or(check(part), into.Add(part))
+		if err := check(part); err != nil {
+			return err
+		}
+		return into.Add(part)
 	})
 	if err != nil && !refused && header != none {
 		held.Keep(header.GetUploadId(), content.KeptUpload{Header: header, Value: into, Parts: parts})

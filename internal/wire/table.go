@@ -216,9 +216,12 @@ func SendTable(ctx context.Context, client cleavev1.TableServiceClient, name str
 // Tables returns the table with this id.
 type Tables func(id string) (*table.Table, error)
 
+// TableNotFound is the reason of an error that means that there is no table with an id.
+const TableNotFound = "TABLE_NOT_FOUND"
+
 // NoTables is a Tables for requests whose tables are all inline. It always fails.
 func NoTables(id string) (*table.Table, error) {
-	return nil, fault.New(fault.NotFound, "TABLE_NOT_FOUND", "there is no table %.80q; upload it first", id).With("table_id", id)
+	return nil, fault.New(fault.NotFound, TableNotFound, "there is no table %.80q; upload it first", id).With("table_id", id)
 }
 
 // The fields of a specification that may hold tables.

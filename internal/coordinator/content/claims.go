@@ -64,7 +64,7 @@ func (s *Store[V]) lock(ctx context.Context) (unlock func(), err error) {
 // claim stores a new record, which has one claim. If there is a record of the value already, it adds the claim to
 // that. The caller holds the lock.
 func (s *Store[V]) claim(ctx context.Context, id string, record *statev1.ContentRecord) (*statev1.ContentRecord, error) {
-	existing, err := s.Find(ctx, id)
+	existing, err := s.Touch(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (s *Store[V]) claim(ctx context.Context, id string, record *statev1.Content
 			return record, err
 		}
 		// This was committed, and the answer of the store was lost: nobody else writes records.
-		if existing, err = s.Find(ctx, id); err != nil || existing == nil {
+		if existing, err = s.Touch(ctx, id); err != nil || existing == nil {
 			return nil, records.Unknown(errors.Join(err, s.notFound(id)))
 		}
 	}
@@ -92,13 +92,13 @@ func sameSources(a, b *statev1.Claim) bool {
 }
 
 // setSources replaces the list of objects that an owner imported a value from.
-func (s *Store[V]) setSources(ctx, waiting context.Context, id string, claim *statev1.Claim) (*statev1.ContentRecord, error) {
-	unlock, err := s.lock(waiting)
+func (s *Store[V]) setSources(callerCtx, ctx context.Context, id string, claim *statev1.Claim) (*statev1.ContentRecord, error) {
+	unlock, err := s.lock(callerCtx)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	record, err := s.Find(ctx, id)
+	record, err := s.Touch(ctx, id)
 	if err != nil || record == nil {
 		return nil, errors.Join(err, s.notFound(id))
 	}
@@ -127,21 +127,21 @@ func (s *Store[V]) Delete(ctx context.Context, id string) error {
 	if err := fault.Required(s.word+"_id", id); err != nil {
 		return err
 	}
-	return s.Writer.Finish(ctx, func(finishing context.Context) error { return s.deleteClaim(finishing, ctx, id) })
+	return s.Writer.Finish(ctx, func(finishing context.Context) error { return s.deleteClaim(ctx, finishing, id) })
 }
 
-func (s *Store[V]) deleteClaim(ctx, waiting context.Context, id string) error {
-	release, err := s.StopAdmission(waiting)
+func (s *Store[V]) deleteClaim(callerCtx, ctx context.Context, id string) error {
+	release, err := s.StopAdmission(callerCtx)
 	if err != nil {
 		return err
 	}
 	defer release()
-	unlock, err := s.lock(waiting)
+	unlock, err := s.lock(callerCtx)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	record, err := s.Find(ctx, id)
+	record, err := s.Touch(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func (s *Store[V]) DeleteUnused(ctx context.Context, id string, now time.Time, a
 		return err
 	}
 	defer unlock()
-	record, _, err := s.look(ctx, id)
+	record, _, err := s.lookup(ctx, id)
 	if record == nil || err != nil || lastUse(record).After(s.due(now, age)) || s.User(id, nil) != "" {
 		return err
 	}

@@ -44,7 +44,7 @@ func (d *Datasets) OpenDataset(ctx context.Context, id string, offset, length in
 	if data := d.InMemory(id); data != nil {
 		return openInMemory(data, offset, length), nil
 	}
-	record, err := d.Find(ctx, id) // whoever owns it: a job of theirs needs it
+	record, err := d.Touch(ctx, id) // whoever owns it: a job of theirs needs it
 	if record == nil && err == nil {
 		err = d.notFound(id)
 	}
@@ -66,7 +66,7 @@ func (d *Datasets) LocateDataset(ctx context.Context, id string) (url, sealedNam
 	if d.InMemory(id) != nil {
 		return "", "", nil
 	}
-	record, err := d.Find(ctx, id)
+	record, err := d.Touch(ctx, id)
 	if record == nil || err != nil {
 		return "", "", err
 	}

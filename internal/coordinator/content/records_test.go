@@ -69,7 +69,7 @@ func TestWaitingForAChangeCanBeCanceled(t *testing.T) {
 	for name, call := range map[string]func() error{
 		"Delete":       func() error { return s.Delete(ctx, id) },
 		"DeleteUnused": func() error { return s.DeleteUnused(ctx, id, time.Now(), 0, "the test says so") },
-		"setSources":   func() error { _, err := s.setSources(t.Context(), ctx, id, &statev1.Claim{}); return err },
+		"setSources":   func() error { _, err := s.setSources(ctx, t.Context(), id, &statev1.Claim{}); return err },
 	} {
 		if err := call(); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", name, err)
@@ -119,7 +119,7 @@ func TestTheLastUseIsStored(t *testing.T) {
 	if _, err := s.Add(other, "", onePoint(t, 1), timestamppb.New(now)); err != nil {
 		t.Fatal(err)
 	}
-	record, _, err := s.look(t.Context(), id)
+	record, _, err := s.lookup(t.Context(), id)
 	if err != nil || now.Sub(record.GetLastUse().AsTime()) > cfg.UseGrain {
 		t.Errorf("the last use is %v, now it is %v, %v", record.GetLastUse().AsTime(), now, err)
 	}
@@ -137,7 +137,7 @@ func TestASweepEndsIfBlobsStay(t *testing.T) {
 	}
 	left := 0
 	for _, id := range ids {
-		if record, _, err := s.look(t.Context(), id); record != nil && err == nil {
+		if record, _, err := s.lookup(t.Context(), id); record != nil && err == nil {
 			left++
 		}
 	}

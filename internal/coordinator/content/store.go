@@ -59,7 +59,7 @@ type kind[V any] struct {
 // Config configures a store.
 type Config struct {
 	Blobs  store.Blobs
-	Writer *records.Writer // also of what is read
+	Writer *records.Writer // commits records; reads use its State
 	Logger hclog.Logger
 	Now    func() time.Time
 
@@ -102,7 +102,7 @@ func (s *Store[V]) add(ctx context.Context, claim *statev1.Claim, value V) (*sta
 		return nil, err
 	}
 	caller := identity.FromContext(ctx)
-	existing, err := s.Find(ctx, id)
+	existing, err := s.Touch(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (s *Store[V]) add(ctx context.Context, claim *statev1.Claim, value V) (*sta
 		s.cache.Put(id, value, s.Size(value))
 		if len(claim.GetSources()) > 0 && !sameSources(mine, claim) {
 			existing, err = records.FinishWith(ctx, s.Writer, func(finishing context.Context) (*statev1.ContentRecord, error) {
-				return s.setSources(finishing, ctx, id, claim)
+				return s.setSources(ctx, finishing, id, claim)
 			})
 		}
 		return viewFor(existing, caller), err
@@ -124,7 +124,7 @@ func (s *Store[V]) add(ctx context.Context, claim *statev1.Claim, value V) (*sta
 		return nil, err
 	}
 	stored, err := records.FinishWith(ctx, s.Writer, func(finishing context.Context) (*statev1.ContentRecord, error) {
-		return s.claimBlob(finishing, ctx, id, record)
+		return s.claimBlob(ctx, finishing, id, record)
 	})
 	if err != nil {
 		return nil, err
@@ -134,8 +134,8 @@ func (s *Store[V]) add(ctx context.Context, claim *statev1.Claim, value V) (*sta
 }
 
 // claimBlob stores record, or adds its claim to the existing record and deletes the new blob.
-func (s *Store[V]) claimBlob(ctx, waiting context.Context, id string, record *statev1.ContentRecord) (*statev1.ContentRecord, error) {
-	unlock, err := s.lock(waiting)
+func (s *Store[V]) claimBlob(callerCtx, ctx context.Context, id string, record *statev1.ContentRecord) (*statev1.ContentRecord, error) {
+	unlock, err := s.lock(callerCtx)
 	if err != nil {
 		s.discard(record.GetBlob())
 		return nil, err
@@ -201,7 +201,7 @@ func (s *Store[V]) Get(ctx context.Context, id string) (*statev1.ContentRecord, 
 
 // Record returns the record of a value as the caller sees it. A value of somebody else is not found.
 func (s *Store[V]) Record(ctx context.Context, id string) (*statev1.ContentRecord, error) {
-	record, err := s.Find(ctx, id)
+	record, err := s.Touch(ctx, id)
 	if err == nil {
 		record = viewFor(record, identity.FromContext(ctx))
 	}
@@ -211,15 +211,14 @@ func (s *Store[V]) Record(ctx context.Context, id string) (*statev1.ContentRecor
 	return record, err
 }
 
-// Find returns the record of a value regardless of its owner, and marks the value as used. It returns nil if there is
-// no such value.
-func (s *Store[V]) Find(ctx context.Context, id string) (*statev1.ContentRecord, error) {
-	return s.Use(ctx, id, s.Now())
+// Touch marks a value as used and returns its record regardless of its owner, or nil if there is no such value.
+func (s *Store[V]) Touch(ctx context.Context, id string) (*statev1.ContentRecord, error) {
+	return s.TouchAt(ctx, id, s.Now())
 }
 
-// Use is like Find, for a use at the given time.
-func (s *Store[V]) Use(ctx context.Context, id string, at time.Time) (*statev1.ContentRecord, error) {
-	record, revision, err := s.look(ctx, id)
+// TouchAt is like Touch, for a use at the given time.
+func (s *Store[V]) TouchAt(ctx context.Context, id string, at time.Time) (*statev1.ContentRecord, error) {
+	record, revision, err := s.lookup(ctx, id)
 	if record == nil || err != nil || at.Sub(lastUse(record)) < s.UseGrain {
 		return record, err
 	}
@@ -244,8 +243,8 @@ func lastUse(record *statev1.ContentRecord) (last time.Time) {
 	return last
 }
 
-// look returns the record of a value and its revision, or nil if there is none.
-func (s *Store[V]) look(ctx context.Context, id string) (*statev1.ContentRecord, int64, error) {
+// lookup returns the record of a value and its revision, or nil if there is none.
+func (s *Store[V]) lookup(ctx context.Context, id string) (*statev1.ContentRecord, int64, error) {
 	entry, err := s.Writer.State.Get(ctx, s.key(id))
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, 0, nil
@@ -311,7 +310,7 @@ func (s *Store[V]) open(ctx context.Context, record *statev1.ContentRecord, id s
 	object := s.object(id)
 	r, err := s.Blobs.Open(ctx, record.GetBlob(), offset, length)
 	if errors.Is(err, store.ErrNotFound) {
-		if found, err := s.Find(ctx, id); found == nil && err == nil {
+		if found, err := s.Touch(ctx, id); found == nil && err == nil {
 			return nil, s.notFound(id)
 		}
 	}
@@ -330,9 +329,6 @@ func (k *kind[V]) object(id string) records.Object {
 		Remedy: "restore its blob from a backup, or delete it and upload it again",
 	}
 }
-
-// Drop removes a value from the cache, so that it is read again.
-func (s *Store[V]) Drop(id string) { s.cache.Drop(id) }
 
 // Sweep deletes values that were not used for a while, starting with the one unused for longest. It spares values
 // with damaged records and those in use; inUse counts the jobs that use each id. keep returns how long an

@@ -182,3 +182,28 @@ func TestKeptUploads(t *testing.T) {
 		}
 	})
 }
+
+// A single upload may take more memory than uploads have if there is more, and gives it back.
+func TestALargeUploadBorrowsMemory(t *testing.T) {
+	lent, most := int64(0), int64(50)
+	u := NewUploads(UploadLimits{Bytes: 100, MessageBytes: 10, Stall: time.Minute, Lend: func(bytes int64) bool {
+		if bytes > most {
+			return false
+		}
+		lent = bytes
+		return true
+	}})
+	large, err := u.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := large.Hold(150); err != nil || lent != 50 {
+		t.Errorf("%d are lent: %v", lent, err)
+	}
+	if err := large.Hold(1); !fault.Is(err, "TOO_MANY_UPLOADS") || u.Reserved() != 150 {
+		t.Errorf("beyond what there is: %v", err)
+	}
+	if large.End(); lent != 0 {
+		t.Errorf("%d are lent to no upload", lent)
+	}
+}

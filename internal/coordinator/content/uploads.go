@@ -20,6 +20,7 @@ type Uploads struct {
 	limit int64         // of the memory of all uploads in progress
 	stall time.Duration // how long one may be silent
 	rates *uploadRates
+	lend  func(bytes int64) bool // see UploadLimits
 
 	// maxPerOwner limits the concurrent uploads of one owner, because a part takes memory before it can be counted.
 	maxPerOwner int
@@ -54,8 +55,8 @@ const RetryUpload = 2
 // minUploads is the number of concurrent uploads that an owner may always have.
 const minUploads = 16
 
-// heldPerByte is the memory that a byte of an upload takes: lists grow by doubling.
-const heldPerByte = 2
+// HeldPerByte is the memory that a byte of an upload takes: lists grow by doubling.
+const HeldPerByte = 2
 
 // Upload is an upload in progress. It holds memory of Uploads until it ends.
 type Upload struct {
@@ -73,12 +74,19 @@ type UploadLimits struct {
 	Stall        time.Duration // how long one may be silent
 	Rate         int64         // bytes a second of all of them; 0 means no limit
 	RatePerOwner int64         // bytes a second of one owner's; 0 means no limit
+
+	// Lend sets how many bytes beyond Bytes a single upload takes, and reports whether there are as many. Fewer than
+	// before are always granted. nil means that there are any number.
+	Lend func(bytes int64) bool
 }
 
 // NewUploads returns the bookkeeping of uploads under the given limits.
 func NewUploads(l UploadLimits) *Uploads {
+	if l.Lend == nil {
+		l.Lend = func(int64) bool { return true }
+	}
 	return &Uploads{
-		limit: l.Bytes, stall: l.Stall, rates: newUploadRates(l),
+		limit: l.Bytes, stall: l.Stall, rates: newUploadRates(l), lend: l.Lend,
 		maxPerOwner: max(minUploads, int(l.Bytes/int64(l.MessageBytes))), inProgress: map[string]int{}, kept: map[keptKey]*KeptUpload{},
 	}
 }
@@ -98,15 +106,21 @@ func (u *Uploads) Begin(ctx context.Context) (*Upload, error) {
 	return &Upload{all: u, owner: owner, pace: pace, endPacing: end}, nil
 }
 
-// Hold reserves memory for a part. It fails if all uploads together would hold too much. A single upload may have any size,
-// which is limited elsewhere.
+// Hold reserves memory for a part. It fails if all uploads together would hold too much. A single upload may also hold
+// memory that is lent to it.
 func (u *Upload) Hold(bytes int64) error {
 	u.all.mu.Lock()
 	defer u.all.mu.Unlock()
 	for u.all.used+bytes > u.all.limit && len(u.all.kept) > 0 { // kept parts make room for uploads in progress
 		u.all.discardOldest()
 	}
-	if others := u.all.used - u.held; others > 0 && u.all.used+bytes > u.all.limit {
+	over, others := u.all.used+bytes-u.all.limit, u.all.used-u.held
+	if over > 0 && others == 0 && !u.all.lend(over) {
+		return fault.New(fault.ResourceExhausted, "TOO_MANY_UPLOADS",
+			"the upload needs more than the %s that this coordinator has for uploads, and running jobs leave too little; try again when some have ended",
+			text.Bytes(u.all.limit)).RetryIn(RetryUpload)
+	}
+	if over > 0 && others > 0 {
 		return fault.New(fault.ResourceExhausted, "TOO_MANY_UPLOADS",
 			"the uploads in progress use %s of the %s that this coordinator has for them; try again when some have ended",
 			text.Bytes(u.all.used), text.Bytes(u.all.limit)).RetryIn(RetryUpload)
@@ -121,7 +135,7 @@ func (u *Upload) End() {
 	u.endPacing()
 	u.all.mu.Lock()
 	defer u.all.mu.Unlock()
-	u.all.used -= u.held
+	u.all.free(u.held)
 	u.held = 0
 	if u.all.inProgress[u.owner]--; u.all.inProgress[u.owner] == 0 {
 		delete(u.all.inProgress, u.owner)
@@ -183,9 +197,15 @@ func (u *Uploads) Arrived(ctx context.Context, id string) (parts uint32, found b
 func (u *Uploads) discard(key keptKey) {
 	if kept := u.kept[key]; kept != nil {
 		kept.drop.Stop()
-		u.used -= kept.held
+		u.free(kept.held)
 		delete(u.kept, key)
 	}
+}
+
+// free releases memory. The caller holds u.mu.
+func (u *Uploads) free(bytes int64) {
+	u.used -= bytes
+	u.lend(max(0, u.used-u.limit))
 }
 
 // discardOldest frees the kept upload that broke off first. There is one, and the caller holds u.mu.
@@ -243,7 +263,7 @@ func Receive[P proto.Message](u *Upload, receive func() (P, error), take func(P)
 				return next.err
 			}
 			size := proto.Size(next.part)
-			if err := u.Hold(heldPerByte * int64(size)); err != nil {
+			if err := u.Hold(HeldPerByte * int64(size)); err != nil {
 				return err
 			}
 			if err := u.pace(size); err != nil { // the next part is read meanwhile, and no more

@@ -74,7 +74,7 @@ func (c *Collector) Collect(ctx context.Context) error {
 		if c.IsWriting(blobs) {
 			continue
 		}
-		err := c.prove(store.Condition{Key: entry.Key, Revision: entry.Revision})
+		err := c.confirmLeader(store.Condition{Key: entry.Key, Revision: entry.Revision})
 		if errors.Is(err, store.ErrConflict) {
 			continue // an upload that ended since the keys were listed has taken its own back
 		}
@@ -91,9 +91,9 @@ func (c *Collector) Collect(ctx context.Context) error {
 	return c.deleteLeftoverEvents(ctx)
 }
 
-// prove returns an error unless this coordinator leads and the condition holds. Whoever deletes blobs must call it
-// after it has listed them: what a former leader lists may belong to a call of its successor.
-func (c *Collector) prove(condition store.Condition) error {
+// confirmLeader returns an error unless this coordinator leads and the condition holds. Whoever deletes blobs must call
+// it after it has listed them: what a former leader lists may belong to a call of its successor.
+func (c *Collector) confirmLeader(condition store.Condition) error {
 	// Deleting a key that does not exist changes nothing, but makes this a write, which a full disk takes, too.
 	return c.Writer.Commit(store.Txn{If: []store.Condition{condition}, Delete: []string{records.GarbagePrefix}})
 }
@@ -115,7 +115,7 @@ func (c *Collector) DeleteSpecs(ctx context.Context, newest string) error {
 		if _, err := state.Get(ctx, records.JobKey(id)); !errors.Is(err, store.ErrNotFound) {
 			continue
 		}
-		if err := c.prove(store.Condition{Key: records.JobKey(id)}); errors.Is(err, store.ErrConflict) {
+		if err := c.confirmLeader(store.Condition{Key: records.JobKey(id)}); errors.Is(err, store.ErrConflict) {
 			continue
 		} else if err != nil {
 			return err

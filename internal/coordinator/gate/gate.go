@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/status"
 
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/security/access"
@@ -100,22 +101,22 @@ func (g *Gate) InWork() Limits {
 	return Limits{Calls: g.limiters[callSlot].inUse(), Reads: g.limiters[lightSlot].inUse(), Streams: g.limiters[streamSlot].inUse()}
 }
 
-// HoldUnary is the outermost interceptor of calls. It keeps the slot of a call until its handler returns, and makes calls
-// that plan, submit or evaluate jobs wait for their turn.
+// HoldUnary keeps the slot of a call until its handler returns, and makes calls that plan, submit or evaluate jobs wait
+// for their turn. Only what measures calls may come before it, so that waiting is measured too.
 func (g *Gate) HoldUnary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	requestArrived(ctx)
 	defer keepSlot(ctx)()
 	if methods[info.FullMethod].takes == callSlot {
 		leave, err := g.turns.enter(ctx, clientOf(ctx))
 		if err != nil {
-			return nil, err
+			return nil, status.FromContextError(err).Err()
 		}
 		defer leave()
 	}
 	return handler(ctx, request)
 }
 
-// HoldStream is the outermost interceptor of streams. It keeps the slot of a stream until its handler returns.
+// HoldStream keeps the slot of a stream until its handler returns. Only what measures streams may come before it.
 func (g *Gate) HoldStream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	defer keepSlot(stream.Context())()
 	return handler(server, awaitFirst(stream, info))

@@ -352,3 +352,17 @@ func TestMethodsTakeTheirSlots(t *testing.T) {
 		}
 	}
 }
+
+// An anonymous client has one share, however many connections it has.
+func TestConnectionsOfAClientShare(t *testing.T) {
+	for address, want := range map[net.Addr]string{
+		&net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 1}: "10.0.0.1",
+		&net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 2}: "10.0.0.1",
+		&net.TCPAddr{IP: net.IPv6loopback, Port: 3}:      "::1",
+		pipe.Addr{}: pipe.Addr{}.String(),
+	} {
+		if got := clientOf(peer.NewContext(t.Context(), &peer.Peer{Addr: address})); got != want {
+			t.Errorf("a connection from %v belongs to %q, want %q", address, got, want)
+		}
+	}
+}

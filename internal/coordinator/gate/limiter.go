@@ -3,6 +3,7 @@ package gate
 import (
 	"context"
 	"fmt"
+	"net"
 	"slices"
 	"sync"
 
@@ -76,13 +77,18 @@ func (l *limiter) inUse() int {
 	return l.taken
 }
 
-// clientOf identifies who calls, for fairness: the caller's name, or the address of the connection if callers have none.
+// clientOf identifies who calls, for fairness: the caller's name, or the host of the connection if callers have none. A
+// client with many connections has one share.
 func clientOf(ctx context.Context) string {
 	if name := identity.FromContext(ctx).Name; name != "" {
 		return name
 	}
 	if p, known := peer.FromContext(ctx); known && p.Addr != nil {
-		return p.Addr.String()
+		address := p.Addr.String()
+		if host, _, err := net.SplitHostPort(address); err == nil {
+			return host
+		}
+		return address
 	}
 	return ""
 }

@@ -90,7 +90,7 @@ func (g *Gate) awaitRequest(ctx context.Context, call *tap.Info) context.Context
 		cancel(errNoRequest)
 		if caller.Name != "" { // otherwise anyone could fill the log
 			p, _ := peer.FromContext(ctx)
-			g.cfg.Logger.Warn("a call is given up: its request did not arrive", "method", knownMethod(call.FullMethodName), "caller", caller.Name,
+			g.cfg.Logger.Warn("closing a call whose request never arrived", "method", knownMethod(call.FullMethodName), "caller", caller.Name,
 				"peer", p.Addr.String(), "waited", time.Since(a.since).String())
 		}
 	}

@@ -140,7 +140,7 @@ func (i *Importer) Import(ctx context.Context, request *cleavev1.ImportTableRequ
 			done.Table = stored.GetTable()
 			return done, nil
 		}
-		if !fault.Is(err, "TABLE_NOT_FOUND") {
+		if !fault.Is(err, wire.TableNotFound) {
 			return nil, err
 		}
 		record.Imported = nil // the table was deleted

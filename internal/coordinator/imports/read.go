@@ -25,9 +25,6 @@ import (
 // unit by itself.
 const unitBytes = 32 << 20
 
-// heldPerByte is the memory that a byte of rows takes while a table is made of them.
-const heldPerByte = 2
-
 // reader reads the objects of one import. Package format joins them as it joins local files, so that the table is the
 // same. The difference is that workers read the parts, and read ahead.
 type reader struct {
@@ -281,7 +278,7 @@ func groupsOf(groups []*workerv1.RowGroup) []format.RowGroups {
 // take keeps the rows of a unit until they are needed.
 func (p *pass) take(u *unit, rows *workerv1.ObjectRows) (done bool, err error) {
 	size := int64(proto.Size(rows))
-	if err := p.held.Hold(heldPerByte * size); err != nil {
+	if err := p.held.Hold(content.HeldPerByte * size); err != nil {
 		return false, err
 	}
 	p.mu.Lock()

@@ -2,6 +2,7 @@ package problem
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"runtime/debug"
 
@@ -82,8 +83,20 @@ func (in *Input) Spec(ctx context.Context) (clustering.Spec, error) {
 	return wire.Spec(in.spec, rows, in.maker.Tables.Finder(ctx))
 }
 
-// Load returns the data.
+// LoadDataset returns a data set, or an error if it does not fit into memory.
+func (m *Maker) LoadDataset(ctx context.Context, id string) (dataset.Dataset, error) {
+	in, err := m.find(ctx, &cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: id}})
+	if err != nil {
+		return nil, err
+	}
+	return in.Load(ctx)
+}
+
+// Load returns the data, or an error if it does not fit into memory.
 func (in *Input) Load(ctx context.Context) (dataset.Dataset, error) {
+	if err := in.maker.checkMemory(in.bytes, 0); err != nil {
+		return nil, err
+	}
 	if in.points != nil {
 		return in.points, nil
 	}
@@ -121,7 +134,8 @@ func (in *Input) makePoints(ctx context.Context, limit int64) error {
 		return err
 	}
 	if p.GetClusters() == nil {
-		if err := m.CheckClusters("spec.table.label_column", "classes, and as many clusters", int64(labeled.GetK())); err != nil {
+		asks := fmt.Sprintf("the label column has %d classes", labeled.GetK())
+		if err := m.CheckClusters("spec.table.label_column", asks, int64(labeled.GetK())); err != nil {
 			return err
 		}
 	}
@@ -199,8 +213,8 @@ func FreeAfter(bytes int64) {
 	}
 }
 
-// Tell reports to o what was decided about the table.
-func (t *Table) Tell(o clustering.Observer) {
+// ReportNotices reports to o what was decided about the table.
+func (t *Table) ReportNotices(o clustering.Observer) {
 	if t == nil {
 		return
 	}
@@ -209,8 +223,8 @@ func (t *Table) Tell(o clustering.Observer) {
 	}
 }
 
-// Report adds what is known about the table to a result.
-func (t *Table) Report(result *cleavev1.Result) {
+// AddTo adds what is known about the table to a result.
+func (t *Table) AddTo(result *cleavev1.Result) {
 	if t == nil {
 		return
 	}

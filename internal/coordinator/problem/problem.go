@@ -31,8 +31,8 @@ type Maker struct {
 	MemoryBytes int64
 	// Snapshots says that the states of runs are stored, which takes memory.
 	Snapshots bool
-	// CheckClusters rejects a number of clusters that a field asks for, if it is too large.
-	CheckClusters func(field, what string, clusters int64) error
+	// CheckClusters rejects a number of clusters that is too large; asks says what in the field asks for them.
+	CheckClusters func(field, asks string, clusters int64) error
 }
 
 // Problem is a job that is ready to run, with the resources that it needs.
@@ -73,9 +73,6 @@ func (m *Maker) Make(ctx context.Context, p *cleavev1.JobSpec, limit int64) (*Pr
 	if err := clustering.Validate(in.rows, spec); err != nil {
 		return nil, err
 	}
-	if err := m.checkMemory(in.bytes, 0); err != nil {
-		return nil, err
-	}
 	data, err := in.Load(ctx)
 	if err != nil {
 		return nil, err
@@ -97,7 +94,7 @@ func (m *Maker) Make(ctx context.Context, p *cleavev1.JobSpec, limit int64) (*Pr
 
 // Parts returns what each executor of the job needs.
 func (p *Problem) Parts() []planning.Workload {
-	return append([]planning.Workload{p.Need}, p.Runner.Beside()...)
+	return append([]planning.Workload{p.Need}, p.Runner.OtherNeeds()...)
 }
 
 // LeastParts returns the minimum that the parts of the job need: one restart at a time and, for a job on a neighbor
@@ -139,9 +136,9 @@ func (p *Problem) halveLanes() {
 	p.Runner.LimitLanes(p.Need.Lanes)
 }
 
-// Lend makes the data of a job on a table available to workers under the returned id, until end is called. The data of
-// other jobs are available in any case.
-func (m *Maker) Lend(p *Problem, datasetID string) (id string, end func(), err error) {
+// ExposeToWorkers makes the data of a job on a table available to workers under the returned id, until end is called.
+// The data of other jobs is available in any case.
+func (m *Maker) ExposeToWorkers(p *Problem, datasetID string) (id string, end func(), err error) {
 	if p.Table == nil {
 		return datasetID, func() {}, nil
 	}

@@ -44,6 +44,7 @@ type Queue[K comparable] struct {
 	owners  map[string]*owner[K] // only those with jobs
 	running int
 	memory  int64 // bytes taken by running jobs
+	lent    int64 // bytes lent by Lend
 	alone   bool  // the running job must not run beside another
 	// clock counts the calls of tick; it orders arrivals and turns.
 	clock uint64
@@ -121,6 +122,18 @@ func (q *Queue[K]) Leave(key K) {
 	}
 }
 
+// Lend sets how much of the jobs' memory is lent, in bytes. It fails if that is more than before and more than running
+// jobs leave. Call Advance after less is lent.
+func (q *Queue[K]) Lend(bytes int64) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if bytes > q.lent && q.limits.Memory > 0 && q.memory+bytes > q.limits.Memory {
+		return false
+	}
+	q.lent = bytes
+	return true
+}
+
 // Advance starts all jobs that may run now and returns their keys.
 func (q *Queue[K]) Advance() (started []K) {
 	q.mu.Lock()
@@ -170,17 +183,21 @@ func (q *Queue[K]) full(o *owner[K]) bool {
 // memory may run while nothing else does; it is rejected when it starts.
 func (q *Queue[K]) obstacle(p *place[K]) string {
 	switch {
-	case q.running == 0:
+	case q.running == 0 && q.lent == 0:
 		return ""
-	case p.Alone:
+	case p.Alone && q.running > 0:
 		return "it must run alone, because the coordinator crashed while it ran before"
 	case q.alone:
 		return "another job must run alone, because the coordinator crashed while it ran before"
 	case q.limits.Running > 0 && q.running >= q.limits.Running:
 		return fmt.Sprintf("the limit is %s at a time", text.Plural(q.limits.Running, "job"))
-	case q.limits.Memory > 0 && q.memory+p.Memory > q.limits.Memory:
-		return fmt.Sprintf("it needs %s of the coordinator's memory, but running jobs leave only %s of %s",
-			text.Bytes(p.Memory), text.Bytes(max(0, q.limits.Memory-q.memory)), text.Bytes(q.limits.Memory))
+	case q.limits.Memory > 0 && q.memory+q.lent+p.Memory > q.limits.Memory:
+		users := "running jobs"
+		if q.lent > 0 {
+			users += " and a large upload"
+		}
+		return fmt.Sprintf("it needs %s of the coordinator's memory, but %s leave only %s of %s",
+			text.Bytes(p.Memory), users, text.Bytes(max(0, q.limits.Memory-q.memory-q.lent)), text.Bytes(q.limits.Memory))
 	}
 	return ""
 }

@@ -207,3 +207,18 @@ func TestNobodyWaitsForever(t *testing.T) {
 		t.Fatal("the large job still waits")
 	})
 }
+
+// Memory that is lent is not available to jobs, and no more is lent than running jobs leave.
+func TestMemoryIsLent(t *testing.T) {
+	q := NewQueue[string](Limits{Running: 3, Memory: 100})
+	q.Enter("first", Job{Memory: 60})
+	if !q.Lend(50) || len(q.Advance()) != 0 || !strings.Contains(q.Why("first"), "a large upload leave only 50 B") {
+		t.Errorf("while 50 are lent: %q", q.Why("first"))
+	}
+	if !q.Lend(40) || !slices.Equal(q.Advance(), []string{"first"}) {
+		t.Errorf("while 40 are lent: %q", q.Why("first"))
+	}
+	if q.Lend(41) || !q.Lend(0) || !q.Lend(40) {
+		t.Errorf("%d are lent while a job takes 60", q.lent)
+	}
+}

@@ -45,8 +45,9 @@ const maxPending = 1000
 
 // FinishWith makes a change for a caller. If ctx ends first, it returns why, and do continues until its transactions are
 // decided, so that their outcome has its effects: a job that was created runs, a blob that nothing refers to is
-// deleted. The context of do has the values of ctx and ends when writing must stop. do must not refer to anything
-// large, since callers may come and leave for as long as the store does not answer.
+// deleted. The context of do has the values of ctx and ends when writing must stop; what do must not do without its
+// caller, such as waiting for a lock, uses ctx. Functions that need both take (callerCtx, ctx). do must not refer to
+// anything large, since callers may come and leave for as long as the store does not answer.
 func FinishWith[T any](ctx context.Context, w *Writer, do func(context.Context) (T, error)) (T, error) {
 	var none T
 	if w.pending.Add(1) > maxPending {
@@ -125,11 +126,22 @@ func (w *Writer) commitWhile(txn store.Txn, mayPass func(error) bool) error {
 			return err
 		}
 		unknown = unknown || MayBeCommitted(err)
-		w.Logger.Warn("the store takes nothing now, trying again", "error", err)
+		w.Logger.Warn("the state store is unavailable, trying again", "key", firstKey(txn), "error", err)
 		if pause.Wait(w.Context) != nil {
 			return err
 		}
 	}
+}
+
+// firstKey returns a key that names a transaction in the log.
+func firstKey(txn store.Txn) string {
+	switch {
+	case len(txn.Put) > 0:
+		return txn.Put[0].Key
+	case len(txn.Delete) > 0:
+		return txn.Delete[0]
+	}
+	return ""
 }
 
 // unknownOutcome wraps the error of a transaction that failed after an attempt whose answer was lost.

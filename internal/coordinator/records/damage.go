@@ -17,6 +17,9 @@ import (
 // RecordDamaged is the reason of errors about stored records that cannot be decoded.
 const RecordDamaged = "RECORD_DAMAGED"
 
+// SpecDamaged is the reason of an error that means that the spec of a job is damaged.
+const SpecDamaged = "SPEC_DAMAGED"
+
 // DamagedRecord returns the error for the record of a key that is not what was stored; why says how that was noticed.
 func DamagedRecord(key string, why error) error {
 	return fault.New(fault.DataLoss, RecordDamaged, "the record %s is damaged: %v; restore the state from a backup", key, why).Because(why)
@@ -54,7 +57,7 @@ func JobPart(part, job string) Object {
 		Remedy: "restore the blob from a backup, or run the job again",
 	}
 	if part == PartSpec {
-		o.Reason = "SPEC_DAMAGED"
+		o.Reason = SpecDamaged
 	}
 	return o
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
 )
@@ -54,40 +56,62 @@ const (
 	Descending Order = true
 )
 
+// readers is how many entries of a page are read at once.
+const readers = 16
+
 // PageOf returns a page of the entries under a prefix in the given order. read turns an entry into an item and reports
-// whether it is wanted.
+// whether it is wanted. It is called concurrently, because it may read from the store what an entry refers to.
 func PageOf[T any](ctx context.Context, state store.State, prefix string, order Order, request PageRequest, read func(store.Entry) (item T, wanted bool, err error)) ([]T, string, error) {
 	list := state.List
 	if order == Descending {
 		list = state.ListBackward
 	}
 	return Page(request, prefix, func(after string, portion int, add func(string, T) bool) error {
-		return visit(ctx, list, prefix, after, portion, func(entry store.Entry) (more bool, err error) {
-			item, wanted, err := read(entry)
-			return !wanted || add(entry.Key, item), err
+		return visit(ctx, list, prefix, after, portion, func(entries []store.Entry) (more bool, err error) {
+			items, wanted := make([]T, len(entries)), make([]bool, len(entries))
+			var group errgroup.Group
+			group.SetLimit(readers)
+			for at, entry := range entries {
+				group.Go(func() (err error) {
+					defer func() {
+						if p := recover(); p != nil {
+							err = PanicFault(p)
+						}
+					}()
+					items[at], wanted[at], err = read(entry)
+					return err
+				})
+			}
+			if err := group.Wait(); err != nil {
+				return false, err
+			}
+			for at, entry := range entries {
+				if wanted[at] && !add(entry.Key, items[at]) {
+					return false, nil
+				}
+			}
+			return true, nil
 		})
 	})
 }
 
-// visit calls do with the entries under a prefix that list returns after a key, until do returns false or an error. It
-// reads portion of them, then more.
+// visit calls do with the entries under a prefix that list returns after a key, several at a time, until do returns
+// false or an error. It reads portion of them, then more.
 func visit(ctx context.Context, list func(ctx context.Context, prefix, after string, limit int) ([]store.Entry, error),
-	prefix, after string, portion int, do func(store.Entry) (more bool, err error),
+	prefix, after string, portion int, do func([]store.Entry) (more bool, err error),
 ) error {
 	for left := portion; ; {
 		entries, err := list(ctx, prefix, after, min(left, maxPortion))
 		if err != nil {
 			return err
 		}
-		for _, entry := range entries {
-			if more, err := do(entry); err != nil || !more {
-				return err
-			}
-			after = entry.Key
+		if more, err := do(entries); err != nil || !more {
+			return err
 		}
 		if len(entries) < min(left, maxPortion) {
 			return nil
 		}
+		after = entries[len(entries)-1].Key
 		if left -= len(entries); left == 0 {
 			portion = min(2*portion, maxPageSize) // few are wanted
 			left = portion
@@ -123,5 +147,12 @@ func pageStart(token, prefix string) (after string, err error) {
 
 // Each calls do with every entry under a prefix, in the order of keys.
 func Each(ctx context.Context, state store.State, prefix string, do func(store.Entry) error) error {
-	return visit(ctx, state.List, prefix, "", maxPageSize, func(entry store.Entry) (bool, error) { return true, do(entry) })
+	return visit(ctx, state.List, prefix, "", maxPageSize, func(entries []store.Entry) (bool, error) {
+		for _, entry := range entries {
+			if err := do(entry); err != nil {
+				return false, err
+			}
+		}
+		return true, nil
+	})
 }

@@ -315,7 +315,7 @@ func (s *Sweeper) spare(ctx context.Context, id string, inUse *usedContent, dama
 	case err == nil:
 		inUse.add(endedJob{dataset: spec.GetDatasetId(), tables: wire.TableIDs(spec)})
 		s.Logger.Error("the record of a job is damaged; the job and what it uses are kept", "job", id, "error", damage)
-	case fault.Is(err, "SPEC_DAMAGED") || records.IsDamaged(err): // the latter if the spec is missing
+	case fault.Is(err, records.SpecDamaged) || records.IsDamaged(err): // the latter if the spec is missing
 		inUse.unknown = true
 		s.Logger.Error("the record and the spec of a job are damaged; all data sets and tables are kept", "job", id, "error", damage)
 	default:

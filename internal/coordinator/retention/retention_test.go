@@ -93,7 +93,10 @@ func TestAnUploadRefusedDuringASweep(t *testing.T) {
 func TestNothingIsDeleted(t *testing.T) {
 	fail := func() { t.Error("a job is deleted") }
 	s := newSweeper(t, Config{KeepJobs: time.Hour}, fail)
-	end := s.Hold.Begin()
+	end, err := s.Hold.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer end()
 	for _, s := range []*Sweeper{s, newSweeper(t, Config{Quota: 400}, fail), newSweeper(t, Config{}, fail)} {
 		if err := s.Sweep(t.Context()); err != nil {

@@ -87,7 +87,7 @@ func (r *autoRunner) Objective() string { return r.spec.Algorithm.Name() }
 
 func (r *autoRunner) Need() planning.Workload { return r.parts[0] }
 
-func (r *autoRunner) Beside() []planning.Workload {
+func (r *autoRunner) OtherNeeds() []planning.Workload {
 	others := slices.Clone(r.parts[1:])
 	for at := range others {
 		if r.maxLanes > 0 {

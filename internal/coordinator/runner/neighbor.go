@@ -61,7 +61,7 @@ func (r *neighborRunner) searchNeed() planning.Workload {
 	return need
 }
 
-func (r *neighborRunner) Beside() []planning.Workload { return r.outline.Beside() }
+func (r *neighborRunner) OtherNeeds() []planning.Workload { return r.outline.OtherNeeds() }
 
 func (r *neighborRunner) LimitLanes(lanes int) { r.maxLanes = lanes }
 

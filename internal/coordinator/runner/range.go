@@ -51,7 +51,7 @@ func (r *rangeRunner) Objective() string { return r.largest.Objective() }
 func (r *rangeRunner) Need() planning.Workload {
 	need := r.forAllK(r.largest.Need())
 	kept := &planning.Range{Numbers: r.spec.MaxK - r.spec.K + 1, Labelings: need.Restarts}
-	for _, part := range append(r.largest.Beside(), need) {
+	for _, part := range append(r.largest.OtherNeeds(), need) {
 		kept.Labelings = max(kept.Labelings, part.Restarts)
 		if e := part.Eigen; e != nil && !e.OnlyForStart {
 			kept.Columns, kept.Labelings = max(kept.Columns, e.Columns), max(kept.Labelings, e.Restarts)
@@ -62,8 +62,8 @@ func (r *rangeRunner) Need() planning.Workload {
 	return need
 }
 
-func (r *rangeRunner) Beside() []planning.Workload {
-	others := r.largest.Beside()
+func (r *rangeRunner) OtherNeeds() []planning.Workload {
+	others := r.largest.OtherNeeds()
 	for at, need := range others {
 		others[at] = r.forAllK(need)
 	}

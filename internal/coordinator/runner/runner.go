@@ -25,8 +25,8 @@ type Runner interface {
 	// Need returns what the job needs from the workers and the coordinator. For a job with several executors it is
 	// what the first one needs.
 	Need() planning.Workload
-	// Beside returns what the other executors need.
-	Beside() []planning.Workload
+	// OtherNeeds returns what the other executors need.
+	OtherNeeds() []planning.Workload
 	// LimitLanes limits the number of restarts that run side by side.
 	LimitLanes(lanes int)
 	// Execute places the job on workers, runs it and releases them. It also returns what they held at the end, or
@@ -125,7 +125,7 @@ func (r *kernelRunner) Need() planning.Workload {
 	return n
 }
 
-func (r *kernelRunner) Beside() []planning.Workload { return nil }
+func (r *kernelRunner) OtherNeeds() []planning.Workload { return nil }
 
 func (r *kernelRunner) LimitLanes(lanes int) { r.problem.MaxLanes = lanes }
 
@@ -185,7 +185,7 @@ func (r *kmeansRunner) Need() planning.Workload {
 	}
 }
 
-func (r *kmeansRunner) Beside() []planning.Workload { return nil }
+func (r *kmeansRunner) OtherNeeds() []planning.Workload { return nil }
 
 func (r *kmeansRunner) LimitLanes(lanes int) { r.problem.MaxLanes = lanes }
 

@@ -43,7 +43,7 @@ func (r *spectralRunner) Need() planning.Workload {
 	}
 }
 
-func (r *spectralRunner) Beside() []planning.Workload { return nil }
+func (r *spectralRunner) OtherNeeds() []planning.Workload { return nil }
 
 func (r *spectralRunner) LimitLanes(int) {}
 

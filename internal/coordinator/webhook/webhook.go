@@ -363,7 +363,7 @@ func (s *Sender) done(ctx context.Context, n *statev1.WebhookRecord, attempt int
 	case ctx.Err() != nil:
 		return false
 	case errors.Is(err, errGone), s.Now().Sub(n.GetCreateTime().AsTime()) > giveUpAfter:
-		s.Logger.Error("a notification is given up", "id", n.GetId(), "attempts", attempt, "error", err)
+		s.Logger.Error("giving up on a notification", "id", n.GetId(), "attempts", attempt, "error", err)
 		return true
 	}
 	s.Logger.Warn("a notification is not accepted; trying again", "id", n.GetId(), "attempts", attempt, "error", err)
