@@ -202,7 +202,7 @@ func (r *objectsRead) serve(ctx context.Context, s *session) {
 		if u == nil {
 			return
 		}
-		err := r.read(ctx, s, u)
+		err := fault.Guard(r.fleet.log.Error, func() error { return r.read(ctx, s, u) })
 		if !r.finishUnit(s, u, err) {
 			return
 		}

@@ -127,7 +127,7 @@ var packages = []packageRule{
 	{"coordinator/httpapi", api, "data/dataset data/table fault format observe wire"},
 	{"coordinator/content", api, "coordinator/records data/dataset data/table fault security/identity store text wire"},
 	{"fleet/swarm", pure, ""},
-	{"fleet/distribution", api, "fleet/swarm wire"},
+	{"fleet/distribution", api, "fault fleet/swarm wire"},
 	{"fleet/pace", io, "partition"}, // it compares times, and callers pass in the clock
 	{"fleet/check", pure, "data/labeling kernel numeric/neighbor numeric/vector partition"},
 	{"fleet", api, "clustering clustering/kernelkmeans clustering/kmeans data/dataset data/labeling dial/pipe fault fleet/check fleet/distribution fleet/pace fleet/swarm kernel numeric/vector objects/ranged observe partition planning text wire"},
