@@ -100,7 +100,7 @@ func (f *Fleet) ReadObjects(ctx context.Context, units []*ObjectUnit, report fun
 		case <-r.changed:
 		case <-alone:
 			return fault.New(fault.Unavailable, noWorkers,
-				"no worker was attached for %v; start workers, and import the objects again", f.cfg.WorkerWait)
+				"no worker was connected for %v; start workers, and import the objects again", f.cfg.WorkerWait)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
