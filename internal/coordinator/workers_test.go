@@ -28,7 +28,7 @@ func TestWhyNoWorkerIsReady(t *testing.T) {
 	quarantined, silent := fleet.WorkerInfo{State: fleet.WorkerQuarantined}, fleet.WorkerInfo{State: fleet.WorkerSilent}
 	ready := fleet.WorkerInfo{State: fleet.WorkerReady}
 	for want, workers := range map[string][]fleet.WorkerInfo{
-		"":                 {silent, ready},
+		"":                  {silent, ready},
 		"none is connected": nil,
 		"none of the 3 connected is ready (1 silent, 2 quarantined)": {quarantined, silent, quarantined},
 	} {

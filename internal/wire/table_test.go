@@ -3,6 +3,7 @@ package wire
 import (
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -136,7 +137,7 @@ func TestTableUploadRefuses(t *testing.T) {
 		"a column less":      {parts{tableHeader(""), tablePart(integerColumn("i"), integerColumn("j")), tablePart(integerColumn("i"))}, "COLUMNS_DIFFER", "1 columns"},
 		"another column":     {parts{tableHeader(""), tablePart(integerColumn("i", 1)), tablePart(integerColumn("j", 1))}, "COLUMNS_DIFFER", `rows from 1 on is "j"`},
 		"another type":       {parts{tableHeader(""), tablePart(integerColumn("i", 1)), tablePart(number)}, "COLUMNS_DIFFER", "numbers"},
-		"uneven columns":     {parts{tableHeader(""), tablePart(integerColumn("i", 1), integerColumn("j", 1, 2))}, "COLUMN_LENGTHS_DIFFER", `"j" 2`},
+		"uneven columns":     {parts{tableHeader(""), tablePart(integerColumn("i", 1), integerColumn("j", 1, 2))}, "COLUMN_LENGTHS_DIFFER", `"j" has 2`},
 		"an empty cell":      {parts{tableHeader(""), tablePart(far)}, "INDEX_OUT_OF_RANGE", "row 1 of 1"},
 		"a number of a row":  {parts{tableHeader(""), tablePart(number)}, "NOT_FINITE", `row 1, column "i"`},
 		"a name too long":    {parts{tableHeader(strings.Repeat("x", 1001))}, "NAME_TOO_LONG", "1001"},
@@ -227,5 +228,25 @@ func TestUsedTablesAreAll(t *testing.T) {
 	}
 	if len(paths) != 5 {
 		t.Errorf("the fields are %v", paths)
+	}
+}
+
+// The parts of a table are small also if its long texts are next to each other.
+func TestPartsWithLongTextsAreSmall(t *testing.T) {
+	texts := append(make([]string, 100_000), slices.Repeat([]string{strings.Repeat("x", 60_000)}, 200)...)
+	long, err := table.New([]table.Column{{Name: "text", Type: table.Text, Texts: texts}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	err = EachPart(long, func(part *cleavev1.TableRows) error {
+		if size := proto.Size(part); size > 2*partBytes {
+			t.Errorf("a part has %d bytes", size)
+		}
+		rows += RowsIn(part)
+		return nil
+	})
+	if err != nil || rows != len(texts) {
+		t.Errorf("the parts have %d rows of %d, %v", rows, len(texts), err)
 	}
 }

@@ -63,7 +63,7 @@ func (r *rowsOfTable) add(p *cleavev1.TableRows) error {
 				at, r.rows, c.GetName(), typeOf(c), into.name, into.kind)
 		}
 		if lengthOf(c) != count {
-			return fault.Invalid("COLUMN_LENGTHS_DIFFER", "of the rows from %d on, column %q has %d and column %q %d", r.rows,
+			return fault.Invalid("COLUMN_LENGTHS_DIFFER", "from row %d on, column %q has %d rows and column %q has %d", r.rows,
 				r.columns[0].name, count, into.name, lengthOf(c))
 		}
 		into.add(c)
