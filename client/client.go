@@ -55,16 +55,11 @@ type Client struct {
 // Dial returns a client of the coordinator at an address, HOST:PORT, or of the one that leads among several, whose addresses are
 // separated by commas. It sends nothing before the first call. The caller closes the client.
 func Dial(addresses string, options ...Option) (*Client, error) {
-	s := settings{warn: func(string, ...any) {}}
+	s := settings{Warn: func(string, ...any) {}, Dial: credentials.Dial{Terms: optionTerms}}
 	for _, option := range options {
 		option(&s)
 	}
-	s.dial.Terms = optionTerms
-	// The command line marks itself with an option that gRPC ignores, since terms are no part of the public API.
-	if slices.Contains(s.grpc, grpc.DialOption(credentials.NamesFlags{})) {
-		s.dial.Terms = credentials.FlagTerms()
-	}
-	c := &Client{address: addresses, warn: s.warn, terms: s.dial.Terms}
+	c := &Client{address: addresses, warn: s.Warn, terms: s.Dial.Terms}
 	own := []grpc.DialOption{
 		grpc.WithUnaryInterceptor(c.repeatUnary),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: grpcbackoff.DefaultConfig, MinConnectTimeout: connectTimeout}),
@@ -73,8 +68,8 @@ func Dial(addresses string, options ...Option) (*Client, error) {
 	}
 	var err error
 	c.leader, err = newLeader(addresses, func(address string) ([]grpc.DialOption, error) {
-		secured, err := s.dial.Options(nil, address)
-		return slices.Concat(own, secured, s.grpc), err
+		secured, err := s.Dial.Options(nil, address)
+		return slices.Concat(own, secured, s.GRPC), err
 	})
 	if f, is := errors.AsType[*fault.Error](err); is {
 		return nil, ofFault(f)

@@ -228,7 +228,7 @@ func TestConnectionErrorsNameOptions(t *testing.T) {
 		for flags, says := range map[bool]string{false: option, true: "give --tls"} {
 			with := []Option{}
 			if flags {
-				with = append(with, WithGRPC(credentials.NamesFlags{}))
+				with = append(with, func(s *settings) { s.Dial.Terms = credentials.FlagTerms() })
 			}
 			c, err := Dial("localhost:1", with...)
 			if err != nil {

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/cleave-project/cleave/internal/dial/backoff"
+	"github.com/cleave-project/cleave/internal/dial/clientopts"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -35,7 +36,7 @@ func (c *Client) CreateJob(ctx context.Context, request *cleavev1.CreateJobReque
 // Wait waits until a job ends, and returns it. The error is that of JobError. The job is nil if waiting itself failed.
 // The job continues if ctx ends; Jobs.CancelJob cancels it.
 func (c *Client) Wait(ctx context.Context, jobID string) (*cleavev1.Job, error) {
-	ended, err := c.Watch(ctx, jobID, afterAll, silent{})
+	ended, err := c.watch(ctx, jobID, afterAll, func(*cleavev1.WatchJobResponse) bool { return true })
 	if err != nil {
 		return nil, err
 	}
@@ -127,54 +128,24 @@ const (
 	silenceTimeout   = 10 * time.Second // how long a watch may be silent; progress comes every two seconds
 )
 
-// Watcher receives the progress of a job.
-type Watcher interface {
-	// Item is called with every event of the job, and with live progress between them. It may take any time.
-	Item(*cleavev1.WatchJobResponse)
-	// Warn is called when the connection breaks.
-	Warn(format string, args ...any)
-}
-
-// silent is the Watcher of Wait: it drops everything.
-type silent struct{}
-
-func (silent) Item(*cleavev1.WatchJobResponse) {}
-func (silent) Warn(string, ...any)             {}
-
 // Follow returns the events of a job with sequence numbers above after, and live progress between them, until the job ends. If
 // the connection breaks, it reconnects and continues after the last event, so that each event comes exactly once. To resume
-// later, pass the sequence number of the last event.
+// later, pass the sequence number of the last event. The last event says how the job ended; JobError makes an error of it.
 func (c *Client) Follow(ctx context.Context, jobID string, after uint32) iter.Seq2[*cleavev1.WatchJobResponse, error] {
 	return func(yield func(*cleavev1.WatchJobResponse, error) bool) {
-		watching, stop := context.WithCancel(ctx)
-		defer stop()
-		f := &follower{yield: yield, stop: stop, warn: c.warn}
-		if _, err := c.Watch(watching, jobID, after, f); err != nil && !f.done {
+		_, err := c.watch(ctx, jobID, after, func(item *cleavev1.WatchJobResponse) bool { return yield(item, nil) })
+		if err != nil && !errors.Is(err, errStopped) {
 			yield(nil, err)
 		}
 	}
 }
 
-// follower passes what it receives to a loop until the loop ends.
-type follower struct {
-	yield func(*cleavev1.WatchJobResponse, error) bool
-	stop  context.CancelFunc
-	warn  func(format string, args ...any)
-	done  bool
-}
+// errStopped is the error of a watch whose caller takes no more.
+var errStopped = errors.New("client: the watch was stopped")
 
-func (f *follower) Item(item *cleavev1.WatchJobResponse) {
-	if !f.done && !f.yield(item, nil) {
-		f.done = true
-		f.stop()
-	}
-}
-
-func (f *follower) Warn(format string, args ...any) { f.warn(format, args...) }
-
-// Watch passes the events of a job with sequence numbers above after to w until the job ends, and returns how it ended. If the
-// connection breaks, it reconnects and continues after the last event, so that w gets every event exactly once.
-func (c *Client) Watch(ctx context.Context, jobID string, after uint32, w Watcher) (*cleavev1.JobEnded, error) {
+// watch passes the events of a job to take, as Follow does, until the job ends, and returns how it ended. It returns errStopped
+// after take has returned false.
+func (c *Client) watch(ctx context.Context, jobID string, after uint32, take func(*cleavev1.WatchJobResponse) bool) (*cleavev1.JobEnded, error) {
 	pause := backoff.New(reconnects)
 	lastContact, timeout := time.Now(), firstTimeout
 	if c.leader.several() {
@@ -182,7 +153,7 @@ func (c *Client) Watch(ctx context.Context, jobID string, after uint32, w Watche
 	}
 	refusals := 0 // since the last contact
 	for {
-		ended, err := c.watchOnce(ctx, jobID, &after, w, func() {
+		ended, err := c.watchOnce(ctx, jobID, &after, take, func() {
 			pause.Reset()
 			lastContact, timeout, refusals = time.Now(), reconnectTimeout, 0
 		})
@@ -193,6 +164,8 @@ func (c *Client) Watch(ctx context.Context, jobID string, after uint32, w Watche
 		switch {
 		case ended != nil:
 			return ended, nil
+		case errors.Is(err, errStopped):
+			return nil, err
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case refused && refusals < maxRefusals: // even if the last contact was long ago
@@ -200,10 +173,10 @@ func (c *Client) Watch(ctx context.Context, jobID string, after uint32, w Watche
 		case err != nil && status.Code(err) != codes.Unavailable:
 			return nil, c.Explain(err)
 		case time.Since(lastContact) > timeout:
-			return nil, c.Explain(status.Error(codes.Unavailable, fmt.Sprintf("job %s continues without being watched: %s", jobID, status.Convert(err).Message())))
+			return nil, c.Explain(status.Error(codes.Unavailable, fmt.Sprintf("lost the connection while watching job %s, which may still be running: %s", jobID, status.Convert(err).Message())))
 		}
 		if pause.Waits() == 0 {
-			w.Warn("%s", whyAgain(err, refused))
+			clientopts.Warn(ctx, c.warn)("%s", whyAgain(err, refused))
 		}
 		if err := backoff.Sleep(ctx, bounded(delay)); err != nil {
 			return nil, err
@@ -228,9 +201,9 @@ func whyAgain(err error, refused bool) string {
 	return "the connection to the coordinator broke; reconnecting"
 }
 
-// watchOnce follows one stream until the job ends, and calls heard after w has taken a message. It returns io.EOF if
+// watchOnce follows one stream until the job ends, and calls heard after take has taken a message. It returns io.EOF if
 // the stream ends before the job.
-func (c *Client) watchOnce(ctx context.Context, jobID string, after *uint32, w Watcher, heard func()) (*cleavev1.JobEnded, error) {
+func (c *Client) watchOnce(ctx context.Context, jobID string, after *uint32, take func(*cleavev1.WatchJobResponse) bool, heard func()) (*cleavev1.JobEnded, error) {
 	watching, cancel := context.WithCancel(ctx)
 	defer cancel()
 	silence := time.AfterFunc(silenceTimeout, cancel)
@@ -241,7 +214,7 @@ func (c *Client) watchOnce(ctx context.Context, jobID string, after *uint32, w W
 		if err == nil {
 			item, err = stream.Recv()
 		}
-		silence.Stop() // until w has taken the message
+		silence.Stop() // until take has taken the message
 		if watching.Err() != nil && ctx.Err() == nil {
 			// Nothing was heard for too long, perhaps not even a connection was made.
 			return nil, c.leader.leave("the coordinator is silent")
@@ -252,7 +225,9 @@ func (c *Client) watchOnce(ctx context.Context, jobID string, after *uint32, w W
 		if event := item.GetEvent(); event != nil {
 			*after = event.GetSequence()
 		}
-		w.Item(item)
+		if !take(item) {
+			return nil, errStopped
+		}
 		if ended := item.GetEvent().GetEnded(); ended != nil {
 			return ended, nil
 		}

@@ -152,26 +152,12 @@ func TestErrorsOfCallbacksEndCalls(t *testing.T) {
 	}
 }
 
-// recorder notes what a watcher is told.
-type recorder struct {
-	events   []uint32
-	warnings []string
-}
-
-func (r *recorder) Item(item *cleavev1.WatchJobResponse) {
-	r.events = append(r.events, item.GetEvent().GetSequence())
-}
-
-func (r *recorder) Warn(format string, args ...any) {
-	r.warnings = append(r.warnings, fmt.Sprintf(format, args...))
-}
-
 // A watch goes on by itself when there are too many, and when it was not read.
 func TestWatchesGoOn(t *testing.T) {
 	event := func(e *cleavev1.Event) *cleavev1.WatchJobResponse {
 		return &cleavev1.WatchJobResponse{Item: &cleavev1.WatchJobResponse_Event{Event: e}}
 	}
-	c, _ := connectTo(t, func(call int32, stream grpc.ServerStream) error {
+	c, warnings := connectTo(t, func(call int32, stream grpc.ServerStream) error {
 		switch call {
 		case 1:
 			return refusal(0.001)
@@ -183,14 +169,21 @@ func TestWatchesGoOn(t *testing.T) {
 		}
 		return stream.SendMsg(event(&cleavev1.Event{Sequence: 2, What: &cleavev1.Event_Ended{Ended: &cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_SUCCEEDED}}}))
 	})
-	w := &recorder{}
-	ended, err := c.Watch(t.Context(), "job", 0, w)
-	if err != nil || ended.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || fmt.Sprint(w.events) != "[1 2]" {
-		t.Errorf("the watch ended with %v, %v after %v", ended, err, w.events)
+	var events []uint32
+	var last *cleavev1.Event
+	for item, err := range c.Follow(t.Context(), "job", 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = item.GetEvent()
+		events = append(events, last.GetSequence())
+	}
+	if last.GetEnded().GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || fmt.Sprint(events) != "[1 2]" {
+		t.Errorf("the watch ended with %v after %v", last, events)
 	}
 	want := []string{"there is too much to do; trying again", "the coordinator ended the watch because it was not read for a while; continuing after the last event"}
-	if fmt.Sprintf("%q", w.warnings) != fmt.Sprintf("%q", want) {
-		t.Errorf("the watcher is told %q", w.warnings)
+	if fmt.Sprintf("%q", *warnings) != fmt.Sprintf("%q", want) {
+		t.Errorf("the client warns %q", *warnings)
 	}
 }
 

@@ -50,8 +50,9 @@ func TestAWatchLeavesACoordinatorThatIsCutOff(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		all := func(*cleavev1.WatchJobResponse) bool { return true }
 		c.Jobs = &cutOff{}
-		if ended, err := c.Watch(t.Context(), "job", 0, silent{}); err != nil || ended.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+		if ended, err := c.watch(t.Context(), "job", 0, all); err != nil || ended.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
 			t.Errorf("the watch ended with %v, %v", ended, err)
 		}
 		if now, _, err := c.leader.choose(); err != nil || now == first {
@@ -60,7 +61,7 @@ func TestAWatchLeavesACoordinatorThatIsCutOff(t *testing.T) {
 		c.Jobs = &cutOff{}
 		ctx, cancel := context.WithTimeout(t.Context(), silenceTimeout/2)
 		defer cancel()
-		if _, err := c.Watch(ctx, "job", 0, silent{}); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := c.watch(ctx, "job", 0, all); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a watch whose time is over ended with %v", err)
 		}
 	})

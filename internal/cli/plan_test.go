@@ -42,7 +42,7 @@ func TestPlan(t *testing.T) {
 	if d.Plan.Storage != cleavev1.PlanStorage_PLAN_STORAGE_NONE || d.Plan.StoredTiles != 0 || d.Plan.ComputedTiles != 19 || d.Plan.TileBytes != 0 || d.Plan.Bytes == 0 || d.Plan.Workers != 2 {
 		t.Errorf("carried out was %+v", d.Plan)
 	}
-	if r := invoke(t, "plan --server "+startServe(t, "--workers 0")+" "+job); r.code != 2 || !strings.Contains(r.stderr, "no worker is attached") {
+	if r := invoke(t, "plan --server "+startServe(t, "--workers 0")+" "+job); r.code != 2 || !strings.Contains(r.stderr, "no worker is connected") {
 		t.Errorf("without workers: exit code %d, %s", r.code, r.stderr)
 	}
 }

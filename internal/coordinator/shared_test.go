@@ -36,9 +36,9 @@ func TestSharedDatasets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range [][2]int64{{0, 0}, {3, 7}, {24, 8}} {
+	for _, part := range [][2]int64{{0, -1}, {0, 0}, {3, 7}, {24, 8}} {
 		want := canonical[part[0]:]
-		if part[1] > 0 {
+		if part[1] >= 0 {
 			want = want[:part[1]]
 		}
 		r, err := h.c.datasets.OpenDataset(t.Context(), id, part[0], part[1])

@@ -73,7 +73,7 @@ func whyNoneReady(workers []fleet.WorkerInfo) string {
 		return ""
 	}
 	if len(workers) == 0 {
-		return "none is attached"
+		return "none is connected"
 	}
 	var names []string
 	for _, state := range []struct {
@@ -84,7 +84,7 @@ func whyNoneReady(workers []fleet.WorkerInfo) string {
 			names = append(names, fmt.Sprintf("%d %s", count, state.name))
 		}
 	}
-	return fmt.Sprintf("none of the %d attached is ready (%s)", len(workers), strings.Join(names, ", "))
+	return fmt.Sprintf("none of the %d connected is ready (%s)", len(workers), strings.Join(names, ", "))
 }
 
 // runOutcome describes how a run ended.

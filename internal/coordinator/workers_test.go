@@ -28,9 +28,9 @@ func TestWhyNoWorkerIsReady(t *testing.T) {
 	quarantined, silent := fleet.WorkerInfo{State: fleet.WorkerQuarantined}, fleet.WorkerInfo{State: fleet.WorkerSilent}
 	ready := fleet.WorkerInfo{State: fleet.WorkerReady}
 	for want, workers := range map[string][]fleet.WorkerInfo{
-		"":                 {silent, ready},
-		"none is attached": nil,
-		"none of the 3 attached is ready (1 silent, 2 quarantined)": {quarantined, silent, quarantined},
+		"":                  {silent, ready},
+		"none is connected": nil,
+		"none of the 3 connected is ready (1 silent, 2 quarantined)": {quarantined, silent, quarantined},
 	} {
 		if got := whyNoneReady(workers); got != want {
 			t.Errorf("got %q, want %q", got, want)

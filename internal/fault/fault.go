@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime/debug"
 	"strconv"
 )
 
@@ -157,6 +158,22 @@ func Wrap(err error, format string, args ...any) error {
 func Is(err error, reason string) bool {
 	var f *Error
 	return errors.As(err, &f) && f.Reason == reason
+}
+
+// Panicked returns the fault of a call or a run that panicked with p.
+func Panicked(p any) *Error {
+	return New(Internal, "PANIC", "this is a defect in Cleave, please report it: %v", p)
+}
+
+// Guard calls do, and turns a panic into an error, so that it does not end the program. It logs the panic with its stack.
+func Guard(log func(message string, args ...any), do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			log("recovered from a panic", "panic", p, "stack", string(debug.Stack()))
+			err = Panicked(p)
+		}
+	}()
+	return do()
 }
 
 // Required returns a fault if the value of a request field is empty.

@@ -61,8 +61,8 @@ func newBlame(trust *Trust) blame {
 	}
 }
 
-// refused returns why a worker may have no tiles of the job, or nil if it may have some.
-func (b *blame) refused(s *session) *fault.Error {
+// whyExcluded returns why a worker may have no tiles of the job, or nil if it may have some.
+func (b *blame) whyExcluded(s *session) *fault.Error {
 	if why := b.excluded[s]; why != nil {
 		return why
 	}
@@ -72,7 +72,7 @@ func (b *blame) refused(s *session) *fault.Error {
 	if why := b.crashed(s); why != nil {
 		return why
 	}
-	return b.trust.refused(s)
+	return b.trust.whyExcluded(s)
 }
 
 // doubts reports whether a worker is used only if there is no other.
@@ -82,7 +82,7 @@ func (b *blame) doubts(s *session) bool {
 
 // accepts reports whether a worker may take tiles of the job, and nothing speaks against it.
 func (b *blame) accepts(s *session) bool {
-	return s.takesTiles() && b.refused(s) == nil && !b.doubts(s) && !b.full[s]
+	return s.takesTiles() && b.whyExcluded(s) == nil && !b.doubts(s) && !b.full[s]
 }
 
 // forgetEnded removes sessions that have ended.
@@ -139,12 +139,12 @@ func (b *blame) noneAttached() (waiting string, err error) {
 		"worker %q ended %d times while it computed for this job, and is not back; %s", last, worst, crashAdvice).With("worker", last)
 }
 
-// nobodyLeft returns the error of a job that cannot be placed without the workers that it refuses, or nil if it
-// refuses none. If one of them called the input invalid, it is believed now.
+// nobodyLeft returns the error of a job that cannot be placed without the workers that it excludes, or nil if it
+// excludes none. If one of them called the input invalid, it is believed now.
 func (b *blame) nobodyLeft(sessions []*session) error {
 	var last error
 	for _, s := range sessions {
-		if why := b.refused(s); why != nil {
+		if why := b.whyExcluded(s); why != nil {
 			if last = why; why.Kind == fault.InvalidArgument {
 				break
 			}
@@ -153,10 +153,10 @@ func (b *blame) nobodyLeft(sessions []*session) error {
 	return last
 }
 
-// refusesAll reports whether there are workers and the job refuses all of them.
-func (b *blame) refusesAll(sessions []*session) bool {
+// excludesAll reports whether there are workers and the job excludes all of them.
+func (b *blame) excludesAll(sessions []*session) bool {
 	for _, s := range sessions {
-		if b.refused(s) == nil {
+		if b.whyExcluded(s) == nil {
 			return false
 		}
 	}
@@ -193,7 +193,7 @@ func (e *execution) exclude(s *session, why *fault.Error) {
 // distrust excludes a worker from the whole run, because it gave an impossible answer. The caller holds f.mu.
 func (e *execution) distrust(s *session, why *fault.Error) {
 	e.fleet.log.Error("a worker gave a wrong answer", "job", e.jobID, "worker", s.name, "id", s.id, "why", why.Message)
-	e.blame.trust.refuse(s, why)
+	e.blame.trust.exclude(s, why)
 	e.exclude(s, why)
 }
 
@@ -255,7 +255,7 @@ func (f *Fleet) quarantine(s *session, why *fault.Error) {
 
 // ErrDistrusted is returned by an operation after a worker whose earlier answers the run has used turned out to be
 // faulty. Those answers may be wrong too, so the run has to start over.
-var ErrDistrusted = errors.New("fleet: a worker that took part in the run is not to be trusted")
+var ErrDistrusted = errors.New("fleet: a worker that took part in the run returned wrong results")
 
 // Trust is what the executors of one run share about their workers. It is safe for concurrent use. Whoever holds
 // Fleet.mu may take mu, but not the other way around.
@@ -283,13 +283,13 @@ func (t *Trust) use(s *session) {
 	t.used[s] = true
 }
 
-func (t *Trust) refuse(s *session, why *fault.Error) {
+func (t *Trust) exclude(s *session, why *fault.Error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.wrong[s] = why
 }
 
-func (t *Trust) refused(s *session) *fault.Error {
+func (t *Trust) whyExcluded(s *session) *fault.Error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.wrong[s]

@@ -61,7 +61,7 @@ func (m *memoryDatasets) OpenDataset(ctx context.Context, id string, offset, len
 		return nil, fmt.Errorf("no data set %s", id)
 	}
 	data = data[offset:]
-	if length > 0 {
+	if length >= 0 {
 		data = data[:length]
 	}
 	return io.NopCloser(bytes.NewReader(data)), nil

@@ -59,7 +59,11 @@ func (f *Fleet) noteDamage(datasetID string, err error, whole bool) {
 }
 
 func (svc *service) sendDataset(r *workerv1.FetchDatasetRequest, stream workerv1.WorkerService_FetchDatasetServer) error {
-	reader, err := svc.fleet.cfg.Datasets.OpenDataset(stream.Context(), r.GetDatasetId(), int64(r.GetOffset()), int64(r.GetLength()))
+	length := int64(r.GetLength())
+	if length == 0 { // as the protocol says
+		length = -1
+	}
+	reader, err := svc.fleet.cfg.Datasets.OpenDataset(stream.Context(), r.GetDatasetId(), int64(r.GetOffset()), length)
 	if err != nil {
 		return err
 	}

@@ -277,7 +277,7 @@ func TestAJobWaitsForTheFirstWorker(t *testing.T) {
 		}
 		got <- e
 	}()
-	if s := <-statuses; s.Waiting != "waiting for a worker: none is attached" {
+	if s := <-statuses; s.Waiting != "waiting for a worker: none is connected" {
 		t.Errorf("status %+v", s)
 	}
 	c.startWorker("a")

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
 	"google.golang.org/protobuf/proto"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
@@ -89,7 +90,7 @@ func FuzzAnswers(f *testing.F) {
 		}
 		timing := DefaultTiming()
 		timing.LostAfter = time.Hour
-		fleet := New(Config{Timing: timing})
+		fleet := New(Config{Timing: timing, Logger: hclog.New(&hclog.LoggerOptions{Output: panics{t}})})
 		s, a := attachFuzzed(t, fleet)
 		var answering sync.WaitGroup
 		stop := make(chan struct{})

@@ -225,12 +225,8 @@ func (e *execution) setStep(g *group, tiles []int, step uint64) {
 	}
 }
 
-const (
-	// listedTiles is the length from which a list of tiles gets a number, so that later commands need not repeat it.
-	listedTiles = 4
-	// rememberedLists is how many lists of tiles a worker remembers for each job.
-	rememberedLists = 4
-)
+// listedTiles is the length from which a list of tiles gets a number, so that later commands need not repeat it.
+const listedTiles = 4
 
 // tileList is a list of tiles that was sent to a worker with a number.
 type tileList struct {
@@ -259,7 +255,7 @@ func (e *execution) listTiles(c *workerv1.Command, g *group, tiles []int) *tileL
 	c.TilesId = list.id
 	// The worker forgets the lowest number, whether or not the command succeeds.
 	g.member.lists = append(g.member.lists, list)
-	g.member.lists = g.member.lists[max(0, len(g.member.lists)-rememberedLists):]
+	g.member.lists = g.member.lists[max(0, len(g.member.lists)-wire.RememberedTileLists):]
 	return list
 }
 

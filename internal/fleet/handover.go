@@ -7,6 +7,7 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/data/labeling"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -134,14 +135,15 @@ func (e *execution) runHandover(h *handover) {
 		if g == nil {
 			return
 		}
-		err := e.prepare(h.ctx, g)
-		switch {
-		case err != nil:
-		case change == nil:
-			err = e.build(h.ctx, g)
-		default:
-			err = e.applyChange(h.ctx, g, change)
-		}
+		err := fault.Guard(e.fleet.log.Error, func() error {
+			if err := e.prepare(h.ctx, g); err != nil {
+				return err
+			}
+			if change == nil {
+				return e.build(h.ctx, g)
+			}
+			return e.applyChange(h.ctx, g, change)
+		})
 		e.recordHandover(h, g, change, version, err)
 	}
 }

@@ -28,7 +28,7 @@ func (f *Fleet) Drain(worker string) (WorkerInfo, error) {
 	}
 	switch len(found) {
 	case 0:
-		return WorkerInfo{}, fault.New(fault.NotFound, "WORKER_NOT_FOUND", "no worker %q is attached", worker)
+		return WorkerInfo{}, fault.New(fault.NotFound, "WORKER_NOT_FOUND", "no worker %q is connected", worker)
 	case 1:
 	default:
 		return WorkerInfo{}, fault.New(fault.FailedPrecondition, "AMBIGUOUS_WORKER",

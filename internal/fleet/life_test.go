@@ -184,12 +184,12 @@ func crashForGood(t *testing.T) {
 		w.kill()
 		<-c.datasets.ended
 		if crash == 0 {
-			waitsFor(`none is attached; the last one, "small", ended while it computed for this job`)
+			waitsFor(`none is connected; the last one, "small", ended while it computed for this job`)
 		}
 		c.until("its session is over", func() bool { return c.worker("small") == nil })
 	}
 	waitsFor(`up to 1m0s: worker "small" ended 3 times while it computed for this job, and is not back`)
-	if err := <-ended; !fault.Is(err, "WORKER_CRASHED") || !strings.Contains(err.Error(), "no worker came for 1m0s") {
+	if err := <-ended; !fault.Is(err, "WORKER_CRASHED") || !strings.Contains(err.Error(), "no worker joined within 1m0s") {
 		t.Errorf("the job ends with %v", err)
 	}
 }

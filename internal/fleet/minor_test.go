@@ -3,6 +3,8 @@ package fleet_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"regexp"
 	"sync/atomic"
 	"testing"
 
@@ -35,6 +37,17 @@ func asMinor(minor uint32) func(*worker.Config) {
 				s, err := stream(ctx, desc, conn, method, options...)
 				return &helloStream{ClientStream: s, change: func(h *workerv1.Hello) { h.ProtocolMinor = minor }}, err
 			}))
+	}
+}
+
+// The forms of messages for workers of v0.1.0 are deleted before v0.3.0 is released.
+func TestFormsOfEarlierReleasesAreDeleted(t *testing.T) {
+	changes, err := os.ReadFile("../../CHANGELOG.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if release := regexp.MustCompile(`(?m)^## \[(0\.([3-9]|\d\d)|[1-9]).*`).Find(changes); release != nil {
+		t.Errorf("%s does not work together with v0.1.0: delete session.compact, the forms that it chooses, and this test", release)
 	}
 }
 

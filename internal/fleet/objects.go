@@ -75,8 +75,7 @@ func (f *Fleet) ReadObjects(ctx context.Context, units []*ObjectUnit, report fun
 	defer r.release()
 	defer working.Wait()
 	defer cancel()
-	alone := time.NewTimer(f.cfg.WorkerWait)
-	defer alone.Stop()
+	var alone <-chan time.Time // fires WorkerWait after the last worker has gone; nil while there are workers
 	for {
 		changed := f.Changed()
 		able, sound, attached, closed := f.readers()
@@ -84,7 +83,9 @@ func (f *Fleet) ReadObjects(ctx context.Context, units []*ObjectUnit, report fun
 			return unavailable(ErrClosed.Error())
 		}
 		if len(attached) > 0 {
-			alone.Reset(f.cfg.WorkerWait)
+			alone = nil
+		} else if alone == nil {
+			alone = time.After(f.cfg.WorkerWait)
 		}
 		for at, s := range able {
 			if r.begin(s, at >= sound) {
@@ -97,9 +98,9 @@ func (f *Fleet) ReadObjects(ctx context.Context, units []*ObjectUnit, report fun
 		select {
 		case <-changed:
 		case <-r.changed:
-		case <-alone.C:
+		case <-alone:
 			return fault.New(fault.Unavailable, noWorkers,
-				"no worker was attached for %v; start workers, and import the objects again", f.cfg.WorkerWait)
+				"no worker was connected for %v; start workers, and import the objects again", f.cfg.WorkerWait)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -201,7 +202,7 @@ func (r *objectsRead) serve(ctx context.Context, s *session) {
 		if u == nil {
 			return
 		}
-		err := r.read(ctx, s, u)
+		err := fault.Guard(r.fleet.log.Error, func() error { return r.read(ctx, s, u) })
 		if !r.finishUnit(s, u, err) {
 			return
 		}

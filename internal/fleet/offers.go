@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -120,10 +121,12 @@ func (e *execution) adoptOffers(ctx context.Context) {
 	for _, a := range e.takeOffers() {
 		all.Go(func() {
 			g := &group{session: a.session, member: a.member, tiles: a.tiles}
-			_, err := e.runCommand(ctx, g, a.tiles, 0, func(c *workerv1.Command) {
-				c.Operation = &workerv1.Command_Adopt{Adopt: &workerv1.Adopt{Offer: a.offer}}
-			})
-			e.finishAdoption(a, err)
+			e.finishAdoption(a, fault.Guard(e.fleet.log.Error, func() error {
+				_, err := e.runCommand(ctx, g, a.tiles, 0, func(c *workerv1.Command) {
+					c.Operation = &workerv1.Command_Adopt{Adopt: &workerv1.Adopt{Offer: a.offer}}
+				})
+				return err
+			}))
 		})
 	}
 	all.Wait()

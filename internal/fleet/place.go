@@ -18,7 +18,7 @@ const (
 	// times.
 	opsBeforeBalance = 3
 
-	noneAttached = "waiting for a worker: none is attached"
+	noneAttached = "waiting for a worker: none is connected"
 )
 
 // ensurePlaced gives every tile a live worker. It waits while there is no worker, while other jobs hold the memory
@@ -197,7 +197,7 @@ func (e *execution) hosts() ([]*session, []partition.Host) {
 			continue
 		}
 		sessions = append(sessions, s)
-		healthy = healthy || s.takesTiles() && e.blame.refused(s) == nil && !e.blame.doubts(s)
+		healthy = healthy || s.takesTiles() && e.blame.whyExcluded(s) == nil && !e.blame.doubts(s)
 	}
 	slices.SortFunc(sessions, func(a, b *session) int { return cmp.Compare(a.id, b.id) })
 	draining := slices.ContainsFunc(e.placed.tiles, func(t tile) bool { return t.worker != nil && t.worker.yields() && t.worker.working() })
@@ -205,7 +205,7 @@ func (e *execution) hosts() ([]*session, []partition.Host) {
 	for h, s := range sessions {
 		hosts[h] = e.host(s)
 		hosts[h].First = draining && e.canJoin(s) // it can build them in the background
-		hosts[h].Accepting = s.takesTiles() && e.blame.refused(s) == nil && (!healthy || !e.blame.doubts(s))
+		hosts[h].Accepting = s.takesTiles() && e.blame.whyExcluded(s) == nil && (!healthy || !e.blame.doubts(s))
 	}
 	return sessions, e.pace.Weigh(hosts)
 }
@@ -246,12 +246,12 @@ func (e *execution) cannotPlace(sessions []*session, hosts []partition.Host) (wa
 	switch {
 	case len(sessions) == 0:
 		return e.blame.noneAttached()
-	case e.blame.refusesAll(sessions):
+	case e.blame.excludesAll(sessions):
 		return "", e.blame.nobodyLeft(sessions)
 	case len(alone) == 0 && silent > 0:
 		return fmt.Sprintf("waiting for a worker: %d of %d do not answer", silent, len(sessions)), nil
 	case len(alone) == 0:
-		return fmt.Sprintf("waiting for a worker: all %d attached are draining, quarantined, or failed at this job", len(sessions)), nil
+		return fmt.Sprintf("waiting for a worker: all %d connected are draining, quarantined, or failed at this job", len(sessions)), nil
 	}
 	plan, err := planning.Make(e.need, alone)
 	if err != nil {

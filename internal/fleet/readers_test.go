@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
@@ -56,4 +57,41 @@ func TestACanceledCallSaysWhy(t *testing.T) {
 	if _, err := f.await(ctx, ctx, time.Minute, &session{}, nil, 0); !errors.Is(err, why) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// An import does not end while a worker reads, however long that takes. It ends when there has been no worker for
+// WorkerWait.
+func TestAnImportWaitsForItsReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := New(Config{Timing: DefaultTiming()})
+		defer f.Close()
+		hello := &workerv1.Hello{Name: "reader", ReadsObjects: true, TableRules: wire.TableRules}
+		s, a, err := f.admit(hello, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		unit := &ObjectUnit{
+			Request: func(context.Context, uint64) (*workerv1.ReadObject, error) { return &workerv1.ReadObject{}, nil },
+			Take:    func(rows *workerv1.ObjectRows) (bool, error) { return rows.GetEnd(), nil },
+		}
+		done := make(chan error, 1)
+		go func() { done <- f.ReadObjects(t.Context(), []*ObjectUnit{unit}, nil) }()
+		for began, pieces := time.Now(), uint64(0); time.Since(began) < 2*f.cfg.WorkerWait; pieces++ {
+			time.Sleep(f.cfg.HeartbeatInterval)
+			f.receive(s, a, &workerv1.AttachRequest{Message: &workerv1.AttachRequest_Heartbeat{Heartbeat: &workerv1.Heartbeat{
+				Running: []*workerv1.Progress{{CommandId: 1, Pieces: pieces}}}}})
+		}
+		select {
+		case err := <-done:
+			t.Fatalf("the import ended while a worker was reading: %v", err)
+		default:
+		}
+		left := time.Now()
+		f.mu.Lock()
+		f.endSession(s, nil)
+		f.mu.Unlock()
+		if err := <-done; !fault.Is(err, noWorkers) || time.Since(left) != f.cfg.WorkerWait {
+			t.Errorf("without workers the import ended after %v: %v", time.Since(left), err)
+		}
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/text"
 )
 
@@ -125,7 +126,7 @@ func (r *round) start(c *chain) {
 	go func() {
 		defer cancel(nil)
 		for _, g := range c.groups {
-			if g.err = r.runGroup(ctx, g, r.op); g.err != nil {
+			if g.err = fault.Guard(r.fleet.log.Error, func() error { return r.runGroup(ctx, g, r.op) }); g.err != nil {
 				break // the worker may have lost what the remaining groups need
 			}
 			c.done.Add(1)

@@ -48,7 +48,9 @@ func (svc *service) Attach(stream workerv1.WorkerService_AttachServer) error {
 		}
 	}
 	broken := make(chan error, 1)
-	go func() { broken <- svc.read(stream, s, a) }()
+	go func() {
+		broken <- fault.Guard(svc.fleet.log.Error, func() error { return svc.read(stream, s, a) })
+	}()
 	go svc.write(stream, s, a)
 	select {
 	case reason := <-a.ended:

@@ -96,7 +96,8 @@ type conduct struct {
 	sentWrong string       // which wrong bytes it passed on to another worker; empty if none
 }
 
-// compact reports whether the worker knows the operations and small forms of messages that came after v0.1.0.
+// compact reports whether the worker knows the operations and small forms of messages that came after v0.1.0. Others
+// are sent the forms of v0.1.0, until v0.3.0 (see wire.WorkerProtocolMinor).
 func (s *session) compact() bool { return s.minor >= 2 }
 
 // allCompact reports whether all workers that may get tiles know them.

@@ -84,7 +84,7 @@ func (c *cluster) submitLater(p *problem) <-chan *fleet.Executor {
 }
 
 // A worker sends heartbeats and never answers, at whatever command: its tiles go to the other one.
-func TestAWorkerThatNeverAnswersIsPutAside(t *testing.T) {
+func TestAWorkerThatNeverAnswersIsExcluded(t *testing.T) {
 	for name, hangs := range map[string]func(*workerv1.Command) bool{"prepare": atPrepare, "build": atBuild, "load": atLoad} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -76,7 +76,7 @@ func (f *Fleet) Plan(parts ...planning.Workload) (*planning.Plan, error) {
 	}
 	if len(free) == 0 {
 		return nil, fault.New(fault.FailedPrecondition, noWorkers,
-			"no worker is attached, so there is nothing to plan with; start one and ask again")
+			"no worker is connected, so there is nothing to plan with; start one and ask again")
 	}
 	plan, err := planning.MakeAll(parts, free)
 	if err == nil {
@@ -118,7 +118,7 @@ func (s *shortage) check(waiting string, err error) (string, error) {
 		s.begin(s.memory)
 		waiting = fmt.Sprintf("waiting for a worker, up to %v: %s", s.memory, f.Message)
 		over := map[string]string{planning.DoesNotFit: notEnoughMemory, workerGone: workerCrashed}
-		f.Reason, f.Message = over[f.Reason], fmt.Sprintf("%s; no worker came for %v", f.Message, s.memory)
+		f.Reason, f.Message = over[f.Reason], fmt.Sprintf("%s; no worker joined within %v", f.Message, s.memory)
 	case f != nil && (f.Reason == workerStalled || f.Reason == workerWrong):
 		s.begin(s.hangs)
 		waiting = "waiting for a worker: " + f.Message

@@ -33,6 +33,7 @@ const (
 	embeddedDefragMiB     = 64
 	slowWarning           = time.Second
 	slowStart             = 5 * time.Second
+	cleanUpPause          = 100 * time.Millisecond
 )
 
 // logSegment is the size of a file of the log, two of which always exist. With etcd's default of 64 MB, a store of a
@@ -89,7 +90,7 @@ func openEmbedded(ctx context.Context, dir string, log hclog.Logger, adjust func
 	ending.state.Store(s)
 	if err := s.cleanUpAfterRestart(ctx); err != nil {
 		s.Close()
-		return nil, nil, fmt.Errorf("cannot read the state in the data directory %s: %w", dir, err)
+		return nil, nil, fmt.Errorf("cannot clean up after the last run in the data directory %s: %w", dir, err)
 	}
 	return s, server, nil
 }
@@ -174,8 +175,24 @@ func startEtcd(ctx context.Context, cfg *embed.Config, log hclog.Logger) (server
 
 // cleanUpAfterRestart removes what the last process left in this directory. That process has ended, because this one
 // holds the lock, so its leadership is over and nobody needs to wait for its lease to expire. If it reached the
-// quota, etcd still rejects writes; the alarm is disarmed, and etcd raises it again if there is still no space.
+// quota, etcd still rejects writes; the alarm is disarmed, and etcd raises it again if there is still no space. On a
+// slow disk etcd may not answer in time, so cleanUpAfterRestart tries again until it does.
 func (s *etcdState) cleanUpAfterRestart(ctx context.Context) error {
+	for {
+		err := s.explain(s.removeLeftovers(ctx))
+		if !IsUnavailable(err) || s.ctx.Err() != nil {
+			return err
+		}
+		s.log.Warn("the state store takes long to start; trying again to clean up after the last run", "error", errors.Unwrap(err))
+		select {
+		case <-time.After(cleanUpPause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (s *etcdState) removeLeftovers(ctx context.Context) error {
 	if _, err := s.client.Delete(ctx, electionRoot+"/", clientv3.WithPrefix()); err != nil {
 		return err
 	}
@@ -184,5 +201,5 @@ func (s *etcdState) cleanUpAfterRestart(ctx context.Context) error {
 		return err
 	}
 	_, err = s.client.AlarmDisarm(ctx, &clientv3.AlarmMember{})
-	return s.explain(err)
+	return err
 }

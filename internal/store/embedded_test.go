@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap/zapcore"
 )
@@ -230,4 +232,33 @@ func TestEtcdUnreachable(t *testing.T) {
 			t.Errorf("%q does not say where", err)
 		}
 	}
+}
+
+// slowKV does not answer the first deletions in time, as etcd on a slow disk.
+type slowKV struct {
+	clientv3.KV
+	timeouts int
+}
+
+func (kv *slowKV) Delete(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.DeleteResponse, error) {
+	if kv.timeouts--; kv.timeouts >= 0 {
+		return nil, rpctypes.ErrTimeout
+	}
+	return kv.KV.Delete(ctx, key, opts...)
+}
+
+// A store that does not answer at first is cleaned up when it does. One that has failed is not waited for.
+func TestEmbeddedStartsOnASlowDisk(t *testing.T) {
+	s, _, err := openEmbedded(t.Context(), t.TempDir(), nil, nil)
+	check(t, err)
+	defer s.Close()
+	s.client.KV = &slowKV{KV: s.client.KV, timeouts: 2}
+	check(t, s.cleanUpAfterRestart(t.Context()))
+	s.client.KV.(*slowKV).timeouts = 1
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	wantIs(t, s.cleanUpAfterRestart(canceled), context.Canceled)
+	s.client.KV.(*slowKV).timeouts = 1
+	s.cancel()
+	wantIs(t, s.cleanUpAfterRestart(t.Context()), ErrClosed)
 }

@@ -29,6 +29,6 @@ func checkSpace(dir string, txn Txn) error {
 		return nil
 	}
 	return fault.New(fault.ResourceExhausted, DiskFull,
-		"%s are left on the disk of the state store, and it needs %s; free some and try again", text.Bytes(free), text.Bytes(need)).
+		"the disk of the state store has %s free and needs %s; free some space and try again", text.Bytes(free), text.Bytes(need)).
 		Because(fmt.Errorf("the disk of %s has %d bytes", dir, free))
 }

@@ -18,7 +18,7 @@ import (
 // shares no memory with the caller, because bytes pass through pipes.
 //
 // Once an operation hangs, others fail at once, so that callers do not pile up. A probe finds out when the store
-// answers again.
+// answers again. A canceled operation has a moment to return, so that it usually leaves nothing behind.
 type stallGuard struct {
 	Blobs
 	limit  time.Duration
@@ -26,6 +26,9 @@ type stallGuard struct {
 	cancel context.CancelFunc
 	hangs  atomic.Bool
 }
+
+// canceledWait is how long the caller of a canceled operation waits for it to return.
+const canceledWait = time.Second
 
 // WithStallTimeout returns a Blobs that abandons operations of b that move no byte for the time limit. They fail as
 // if the store were unreachable.
@@ -61,12 +64,14 @@ func (g *stallGuard) suspect() {
 
 // attempt is one operation with its timeout.
 type attempt struct {
-	guard  *stallGuard
-	name   string
-	ctx    context.Context // context of the operation
-	cancel context.CancelFunc
-	gaveUp chan struct{} // closed when the operation is abandoned
-	pipe   interface{ CloseWithError(error) error }
+	guard   *stallGuard
+	name    string
+	ctx     context.Context // context of the operation
+	cancel  context.CancelFunc
+	unwatch func() bool   // stops watching the context of the caller
+	gaveUp  chan struct{} // closed when the operation is abandoned
+	why     error         // why it was abandoned; set before gaveUp is closed
+	pipe    interface{ CloseWithError(error) error }
 
 	mu    sync.Mutex
 	timer *time.Timer // runs while the caller waits for the store
@@ -87,6 +92,7 @@ func (g *stallGuard) begin(ctx context.Context, name string, pipe interface{ Clo
 	defer a.mu.Unlock()
 	a.until = time.Now().Add(g.limit) // before the timer starts, so that it is not early
 	a.timer = time.AfterFunc(g.limit, a.giveUp)
+	a.unwatch = context.AfterFunc(ctx, a.shorten)
 	return a, nil
 }
 
@@ -100,9 +106,23 @@ func (a *attempt) wait() {
 
 // restart sets the timeout. The caller holds a.mu.
 func (a *attempt) restart() {
-	if !a.over {
-		a.until = time.Now().Add(a.guard.limit)
-		a.timer.Reset(a.guard.limit)
+	if a.over {
+		return
+	}
+	limit := a.guard.limit
+	if a.ctx.Err() != nil {
+		limit = min(limit, canceledWait)
+	}
+	a.until = time.Now().Add(limit)
+	a.timer.Reset(limit)
+}
+
+// shorten shortens the timeout because the operation was canceled.
+func (a *attempt) shorten() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.until.IsZero() {
+		a.restart()
 	}
 }
 
@@ -120,6 +140,7 @@ func (a *attempt) end() {
 	defer a.mu.Unlock()
 	a.over = true
 	a.timer.Stop()
+	a.unwatch()
 	a.cancel()
 }
 
@@ -138,10 +159,13 @@ func (a *attempt) giveUp() {
 		return
 	}
 	a.over = true
-	a.guard.suspect()
+	if a.why = a.ctx.Err(); a.why == nil {
+		a.why = a.fault()
+		a.guard.suspect()
+	}
 	a.cancel()
 	if a.pipe != nil {
-		_ = a.pipe.CloseWithError(a.fault())
+		_ = a.pipe.CloseWithError(a.why)
 	}
 	close(a.gaveUp)
 }
@@ -154,7 +178,7 @@ func (a *attempt) outcome(err error) error {
 	select {
 	case <-a.gaveUp:
 		if err != nil {
-			return a.fault()
+			return a.why
 		}
 	default:
 	}
@@ -195,7 +219,7 @@ func try[T any](ctx context.Context, g *stallGuard, name string, do func(context
 	case got := <-done:
 		return got.value, a.outcome(got.err)
 	case <-a.gaveUp:
-		return value, a.fault()
+		return value, a.why
 	}
 }
 
@@ -268,7 +292,7 @@ func (g *stallGuard) Open(ctx context.Context, name string, offset, length int64
 	case err = <-opened:
 		err = a.outcome(err)
 	case <-a.gaveUp:
-		err = a.fault()
+		err = a.why
 	}
 	if err != nil {
 		_ = near.Close() // whatever is opened after all is closed
@@ -321,7 +345,7 @@ func (g *stallGuard) Put(ctx context.Context, name string, write func(io.Writer)
 		case err := <-done:
 			return a.outcome(err)
 		case <-a.gaveUp:
-			return a.fault()
+			return a.why
 		}
 	}
 	select {
@@ -329,7 +353,7 @@ func (g *stallGuard) Put(ctx context.Context, name string, write func(io.Writer)
 	case err := <-done:
 		return a.outcome(err)
 	case <-a.gaveUp:
-		return a.fault()
+		return a.why
 	}
 	a.pause()
 	written := errNotWritten

@@ -90,77 +90,105 @@ type (
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 func (f readerFunc) Read(p []byte) (int, error)  { return f(p) }
 
+// stalledContent is what the operations of stalledOperations write and read.
+var stalledContent = pattern(3*seal.BlockBytes + 7)
+
+// stalledOperations are operations on a store that begins to hang when they call hang.
+var stalledOperations = map[string]func(ctx context.Context, t *testing.T, b Blobs, hang func()) error{
+	"put": func(ctx context.Context, t *testing.T, b Blobs, hang func()) error {
+		hang()
+		return b.Put(ctx, "new", func(w io.Writer) error { return nil })
+	},
+	"put half-way": func(ctx context.Context, t *testing.T, b Blobs, hang func()) error {
+		return b.Put(ctx, "new", func(w io.Writer) error {
+			hang()
+			_, err := w.Write(stalledContent)
+			return err
+		})
+	},
+	"put at the end": func(ctx context.Context, t *testing.T, b Blobs, hang func()) error {
+		return b.Put(ctx, "new", func(w io.Writer) error {
+			defer hang()
+			_, err := w.Write(stalledContent[:10])
+			return err
+		})
+	},
+	"open": func(ctx context.Context, t *testing.T, b Blobs, hang func()) error {
+		hang()
+		_, err := b.Open(ctx, "old", 0, -1)
+		return err
+	},
+	"read": func(ctx context.Context, t *testing.T, b Blobs, hang func()) error {
+		r, err := b.Open(ctx, "old", 0, -1)
+		check(t, err)
+		defer r.Close()
+		_, err = r.Read(make([]byte, 10))
+		check(t, err)
+		hang()
+		_, err = io.Copy(io.Discard, r)
+		return err
+	},
+	"size": func(ctx context.Context, t *testing.T, b Blobs, hang func()) error {
+		hang()
+		_, err := b.Size(ctx, "old")
+		return err
+	},
+	"delete": func(ctx context.Context, t *testing.T, b Blobs, hang func()) error {
+		hang()
+		return b.Delete(ctx, "old")
+	},
+	"list": func(ctx context.Context, t *testing.T, b Blobs, hang func()) error {
+		hang()
+		_, err := b.List(ctx, "")
+		return err
+	},
+	"usage": func(ctx context.Context, t *testing.T, b Blobs, hang func()) error {
+		hang()
+		_, err := b.Usage(ctx)
+		return err
+	},
+	"free": func(ctx context.Context, t *testing.T, b Blobs, hang func()) error {
+		hang()
+		if _, known := b.Free(); known {
+			t.Error("it knows what is free")
+		}
+		return nil
+	},
+	"temporary files": func(ctx context.Context, t *testing.T, b Blobs, hang func()) error {
+		hang()
+		b.RemoveTemporary(ctx)
+		return nil
+	},
+}
+
+// onHangingStore runs an operation on a store that hangs, and returns how it ended and when.
+func onHangingStore(ctx context.Context, t *testing.T, what string) (hanging *hangingBlobs, b Blobs, took time.Duration, err error) {
+	t.Helper()
+	below, err := OpenBlobs(t.Context(), "mem://")
+	check(t, err)
+	hanging = &hangingBlobs{Blobs: below}
+	b = WithStallTimeout(hanging, testStall)
+	put(t, b, "old", stalledContent)
+	began := time.Now()
+	err = stalledOperations[what](ctx, t, b, func() {
+		synctest.Wait()
+		hanging.back = make(chan struct{})
+	})
+	return hanging, b, time.Since(began), err
+}
+
 // Every operation on a store that hangs, from its beginning or half-way, ends at the timeout; others are refused at
 // once, until the store is back.
 func TestStalledOperationsEnd(t *testing.T) {
-	content := pattern(3*seal.BlockBytes + 7)
-	for what, operation := range map[string]func(t *testing.T, b Blobs, hang func()) error{
-		"put": func(t *testing.T, b Blobs, hang func()) error {
-			hang()
-			return b.Put(t.Context(), "new", func(w io.Writer) error { return nil })
-		},
-		"put half-way": func(t *testing.T, b Blobs, hang func()) error {
-			return b.Put(t.Context(), "new", func(w io.Writer) error {
-				hang()
-				_, err := w.Write(content)
-				return err
-			})
-		},
-		"put at the end": func(t *testing.T, b Blobs, hang func()) error {
-			return b.Put(t.Context(), "new", func(w io.Writer) error {
-				defer hang()
-				_, err := w.Write(content[:10])
-				return err
-			})
-		},
-		"open": func(t *testing.T, b Blobs, hang func()) error {
-			hang()
-			_, err := b.Open(t.Context(), "old", 0, -1)
-			return err
-		},
-		"read": func(t *testing.T, b Blobs, hang func()) error {
-			r, err := b.Open(t.Context(), "old", 0, -1)
-			check(t, err)
-			defer r.Close()
-			_, err = r.Read(make([]byte, 10))
-			check(t, err)
-			hang()
-			_, err = io.Copy(io.Discard, r)
-			return err
-		},
-		"size": func(t *testing.T, b Blobs, hang func()) error {
-			hang()
-			_, err := b.Size(t.Context(), "old")
-			return err
-		},
-		"delete": func(t *testing.T, b Blobs, hang func()) error { hang(); return b.Delete(t.Context(), "old") },
-		"list":   func(t *testing.T, b Blobs, hang func()) error { hang(); _, err := b.List(t.Context(), ""); return err },
-		"usage":  func(t *testing.T, b Blobs, hang func()) error { hang(); _, err := b.Usage(t.Context()); return err },
-		"free": func(t *testing.T, b Blobs, hang func()) error {
-			hang()
-			if _, known := b.Free(); known {
-				t.Error("it knows what is free")
-			}
-			return nil
-		},
-		"temporary files": func(t *testing.T, b Blobs, hang func()) error { hang(); b.RemoveTemporary(t.Context()); return nil },
-	} {
+	for what := range stalledOperations {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				below, err := OpenBlobs(t.Context(), "mem://")
-				check(t, err)
-				hanging := &hangingBlobs{Blobs: below}
-				b := WithStallTimeout(hanging, testStall)
+				hanging, b, took, err := onHangingStore(t.Context(), t, what)
 				defer b.Close()
-				put(t, b, "old", content)
-				began := time.Now()
-				err = operation(t, b, func() {
-					synctest.Wait()
-					hanging.back = make(chan struct{})
-				})
-				if took := time.Since(began); took != testStall {
+				if took != testStall {
 					t.Errorf("it ended after %v", took)
 				}
+				began := time.Now()
 				if err != nil || what != "free" && what != "temporary files" {
 					wantReason(t, err, blobsUnavailable)
 				}
@@ -168,16 +196,46 @@ func TestStalledOperationsEnd(t *testing.T) {
 					_, err := b.List(t.Context(), "")
 					wantReason(t, err, blobsUnavailable)
 				}
-				if took := time.Since(began); took != testStall {
-					t.Errorf("others waited too, until after %v", took)
+				if took := time.Since(began); took > 0 {
+					t.Errorf("others waited too, for %v", took)
 				}
 				close(hanging.back)
 				synctest.Wait()
 				hanging.back = nil
-				put(t, b, "again", content)
-				if !bytes.Equal(read(t, b, "again", 0, -1), content) {
+				put(t, b, "again", stalledContent)
+				if !bytes.Equal(read(t, b, "again", 0, -1), stalledContent) {
 					t.Error("what was stored afterwards is something else")
 				}
+			})
+		})
+	}
+}
+
+// An operation that is canceled while the store hangs ends soon, although the store does not return. That alone does
+// not show that the store hangs.
+func TestCanceledOperationsDoNotWait(t *testing.T) {
+	for what := range stalledOperations {
+		if what == "free" { // it has no context
+			continue
+		}
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const canceledAfter = testStall / 3
+				ctx, cancel := context.WithTimeout(t.Context(), canceledAfter)
+				defer cancel()
+				hanging, b, took, err := onHangingStore(ctx, t, what)
+				defer b.Close()
+				if took != canceledAfter+canceledWait {
+					t.Errorf("it ended after %v", took)
+				}
+				if what != "temporary files" {
+					wantIs(t, err, context.DeadlineExceeded)
+				}
+				if b.(*stallGuard).hangs.Load() {
+					t.Error("the store counts as hanging")
+				}
+				close(hanging.back)
+				synctest.Wait()
 			})
 		})
 	}

@@ -162,16 +162,26 @@ func sendRows(t *table.Table, send func(*cleavev1.CreateTableRequest) error) err
 	})
 }
 
-// EachPart calls yield with the rows of a table, portion by portion, at least once.
+// EachPart calls yield with the rows of a table, portion by portion, at least once. A portion ends with the row that
+// fills it, so that its size is limited wherever the long texts of the table are.
 func EachPart(t *table.Table, yield func(*cleavev1.TableRows) error) error {
-	rows := max(1, t.Rows())
-	portion := max(1, int(partBytes*int64(rows)/t.EncodedSize()))
-	for from := 0; from < rows; from += portion {
-		if err := yield(rowsProto(t, from, min(from+portion, t.Rows()))); err != nil {
+	var texts [][]string
+	for at := range t.Columns {
+		if t.Columns[at].Type == table.Text {
+			texts = append(texts, t.Columns[at].Texts)
+		}
+	}
+	for from, to := 0, 0; ; from = to {
+		for bytes := 0; to < t.Rows() && bytes < partBytes; to++ {
+			bytes += 8 * len(t.Columns)
+			for _, column := range texts {
+				bytes += len(column[to])
+			}
+		}
+		if err := yield(rowsProto(t, from, to)); err != nil || to == t.Rows() {
 			return err
 		}
 	}
-	return nil
 }
 
 // SendTableRows sends the rows of a table to a client. If atMost is positive and there are more rows, it sends a

@@ -10,7 +10,10 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
 )
 
 // keptUnused is how many data sets are kept after their last job, because the next job may use them.
@@ -20,6 +23,7 @@ const keptUnused = 2
 // most recently used are kept for as long as there is memory. It is safe for concurrent use.
 type datasets struct {
 	memory *memory
+	log    hclog.Logger
 
 	// mu guards the fields below.
 	mu      sync.Mutex
@@ -43,8 +47,8 @@ type lease struct {
 	release func()
 }
 
-func newDatasets(m *memory) *datasets {
-	return &datasets{memory: m, entries: map[string]*cachedDataset{}}
+func newDatasets(m *memory, log hclog.Logger) *datasets {
+	return &datasets{memory: m, log: log, entries: map[string]*cachedDataset{}}
 }
 
 // open returns a lease on a data set, fetching it if necessary. The data set takes `fetching` bytes while it is
@@ -110,12 +114,16 @@ func (d *datasets) leaseOf(e *cachedDataset) *lease {
 	return &lease{data: e.data, release: sync.OnceFunc(func() { d.release(e) })}
 }
 
-// fill fetches a data set. On failure it is removed from the cache, so that others can retry.
+// fill fetches a data set. On failure, even by a panic, it is removed from the cache, so that others can retry.
 func (d *datasets) fill(ctx context.Context, e *cachedDataset, fetching int64, fetch func(context.Context) (dataset.Dataset, error)) {
 	defer close(e.ready)
 	if e.err = d.memory.reserve(ctx, fetching, "the data set"); e.err == nil {
 		kept := e.bytes
-		if e.data, e.err = fetch(ctx); e.err != nil {
+		e.err = fault.Guard(d.log.Error, func() (err error) {
+			e.data, err = fetch(ctx)
+			return err
+		})
+		if e.err != nil {
 			kept = 0
 		}
 		d.memory.free(fetching - kept)

@@ -90,7 +90,7 @@ const fuzzedMemory = 64 << 20
 func runFuzzed(t *testing.T, coordinator workerv1.WorkerServiceClient, shared func(string) dataset.Dataset, commands ...*workerv1.Command) []*workerv1.Answer {
 	t.Helper()
 	w := &worker{cfg: Config{Threads: 1, SharedDataset: shared}.withDefaults(), log: hclog.NewNullLogger(), memory: newMemory(fuzzedMemory), kept: newKept()}
-	w.datasets, w.exchange = newDatasets(w.memory), exchange.New(w.exchangeConfig())
+	w.datasets, w.exchange = newDatasets(w.memory, w.log), exchange.New(w.exchangeConfig())
 	defer w.exchange.Close()
 	w.memory.reclaim = w.datasets.evict
 	s := newSession(w, coordinator, "s", 1)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/wire"
 )
 
 // build builds tiles, stored or computed; tiles that are already built are converted. It reserves all memory first.
@@ -83,10 +84,6 @@ func (j *job) drop(placed []*workerv1.Tile) {
 	j.shard.Drop(tiles)
 }
 
-// rememberedLists is how many lists of tiles a job remembers. Methods alternate between few: all tiles of the worker,
-// and those with constrained points.
-const rememberedLists = 4
-
 // tileList is a list of tiles that later commands name by its number.
 type tileList struct {
 	id    uint64
@@ -107,7 +104,7 @@ func (j *job) recallTiles(c *workerv1.Command) bool {
 		j.lists[at].tiles = c.Tiles
 	default:
 		j.lists = slices.Insert(j.lists, at, tileList{id: c.GetTilesId(), tiles: c.Tiles})
-		j.lists = j.lists[max(0, len(j.lists)-rememberedLists):]
+		j.lists = j.lists[max(0, len(j.lists)-wire.RememberedTileLists):]
 	}
 	return true
 }

@@ -122,7 +122,7 @@ func Run(ctx context.Context, cfg Config) error {
 		memory: newMemory(int64(min(cfg.MemoryBytes, planning.Unlimited))),
 	}
 	defer w.objects.CloseIdleConnections()
-	w.datasets = newDatasets(w.memory)
+	w.datasets = newDatasets(w.memory, w.log)
 	if cfg.Warning != "" {
 		w.log.Warn("this worker " + cfg.Warning)
 	}

@@ -159,7 +159,7 @@ func TestCommandsOfAnUnknownJobAreUnprepared(t *testing.T) {
 func newTestJob(t *testing.T) *job {
 	t.Helper()
 	w := &worker{cfg: Config{Threads: 1}, log: hclog.NewNullLogger(), memory: newMemory(0), kept: newKept()}
-	w.datasets, w.exchange = newDatasets(w.memory), exchange.New(w.exchangeConfig())
+	w.datasets, w.exchange = newDatasets(w.memory, w.log), exchange.New(w.exchangeConfig())
 	w.memory.reclaim = w.datasets.evict
 	s := newSession(w, nil, "one", 1)
 	t.Cleanup(s.cancel)
@@ -246,7 +246,7 @@ func TestEpochsGuardPlacements(t *testing.T) {
 
 func TestDatasetsAreSharedKeptAndEvicted(t *testing.T) {
 	m := newMemory(100)
-	d := newDatasets(m)
+	d := newDatasets(m, hclog.NewNullLogger())
 	m.reclaim = d.evict
 	fetches := 0
 	open := func(id string, bytes int64) (*lease, error) {
@@ -284,7 +284,7 @@ func TestDatasetsAreSharedKeptAndEvicted(t *testing.T) {
 
 func TestAFetchSurvivesTheCancellationOfAnother(t *testing.T) {
 	m := newMemory(0)
-	d := newDatasets(m)
+	d := newDatasets(m, hclog.NewNullLogger())
 	m.reclaim = d.evict
 	first, cancel := context.WithCancel(context.Background())
 	fetching := make(chan struct{})
@@ -310,6 +310,23 @@ func TestAFetchSurvivesTheCancellationOfAnother(t *testing.T) {
 	})
 	cancel()
 	all.Wait()
+}
+
+// A fetch that panics is an error for all who wait for it, and the next fetch can succeed.
+func TestAFetchThatPanics(t *testing.T) {
+	m := newMemory(100)
+	d := newDatasets(m, hclog.NewNullLogger())
+	m.reclaim = d.evict
+	_, err := d.open(t.Context(), "a", 20, 10, func(context.Context) (dataset.Dataset, error) { panic("a defect") })
+	if !fault.Is(err, "PANIC") || m.used != 0 {
+		t.Errorf("%d bytes used, %v", m.used, err)
+	}
+	l, err := d.open(t.Context(), "a", 20, 10, func(context.Context) (dataset.Dataset, error) {
+		return dataset.NewPoints(1, 1, []float64{1})
+	})
+	if err != nil || l.data == nil || m.used != 10 {
+		t.Errorf("%d bytes used, %v", m.used, err)
+	}
 }
 
 func TestADamagedDatasetIsNotUsed(t *testing.T) {

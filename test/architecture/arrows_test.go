@@ -127,7 +127,7 @@ var packages = []packageRule{
 	{"coordinator/httpapi", api, "data/dataset data/table fault format observe wire"},
 	{"coordinator/content", api, "coordinator/records data/dataset data/table fault security/identity store text wire"},
 	{"fleet/swarm", pure, ""},
-	{"fleet/distribution", api, "fleet/swarm wire"},
+	{"fleet/distribution", api, "fault fleet/swarm wire"},
 	{"fleet/pace", io, "partition"}, // it compares times, and callers pass in the clock
 	{"fleet/check", pure, "data/labeling kernel numeric/neighbor numeric/vector partition"},
 	{"fleet", api, "clustering clustering/kernelkmeans clustering/kmeans data/dataset data/labeling dial/pipe fault fleet/check fleet/distribution fleet/pace fleet/swarm kernel numeric/vector objects/ranged observe partition planning text wire"},
@@ -140,12 +140,13 @@ var packages = []packageRule{
 	{"worker", api, "data/dataset data/labeling data/table dial/backoff dial/candidates fault format kernel numeric/neighbor numeric/parallel numeric/vector objects/ranged observe partition planning security/credentials text wire wire/reading worker/exchange"},
 
 	{"dial/upload", api, "data/dataset data/table wire"},
-	{"/client", api, "data/dataset dial/backoff dial/candidates dial/upload fault security/credentials wire"}, // public, at the top level
+	{"dial/clientopts", api, "security/credentials"},
+	{"/client", api, "data/dataset dial/backoff dial/candidates dial/clientopts dial/upload fault security/credentials wire"}, // public, at the top level
 
 	{"cli/shell", io, "clustering/catalog fault security/redact text"}, // what all three programs share, without linking either half
 
 	{"cli/jobflags", api, "cli/shell clustering/catalog clustering/spectral data/constraint data/dataset data/evaluate data/recipe data/synth data/table fault format numeric/choose objects text wire wire/reading"},
-	{"cli/client", api, "/client cli/shell clustering coordinator data/dataset data/table dial/pipe dial/upload fault numeric/choose objects security/credentials wire worker"},
+	{"cli/client", api, "/client cli/shell clustering coordinator data/dataset data/table dial/clientopts dial/pipe dial/upload fault numeric/choose objects security/credentials wire worker"},
 	{"render/explain", api, "data/constraint text wire"},
 	{"cli/report", api, "cli/client cli/jobflags cli/shell clustering clustering/catalog clustering/forest clustering/mixture data/constraint data/dataset data/evaluate data/table fault format numeric/choose numeric/metric render/explain render/picture render/profile text wire"},
 	{"cli/resultpage", api, "cli/client cli/jobflags cli/report cli/shell clustering data/constraint data/dataset data/evaluate data/table kernel numeric/choose numeric/metric render/explain render/page render/picture render/profile text wire"},

@@ -73,7 +73,7 @@ func TestAWorkerThatLies(t *testing.T) {
 	}
 }
 
-// A worker that answers what cannot be right is put aside, although nothing is verified.
+// A worker that answers what cannot be right is excluded, although nothing is verified.
 func TestAWorkerThatAnswersNonsense(t *testing.T) {
 	t.Parallel()
 	c := startPatient(t)

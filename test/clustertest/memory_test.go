@@ -50,7 +50,7 @@ func TestAJobThatCrashesTheCoordinator(t *testing.T) {
 		w := c.Watch(job)
 		for ended := false; !ended; {
 			item := w.next()
-			if ended = item == nil; !ended && strings.Contains(item.GetProgress().GetMessage(), "none is attached") {
+			if ended = item == nil; !ended && strings.Contains(item.GetProgress().GetMessage(), "none is connected") {
 				break
 			}
 		}

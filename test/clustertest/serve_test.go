@@ -41,7 +41,7 @@ func TestServeOutlivesItsWorkers(t *testing.T) {
 	job, w := warmUp().run(c)
 	Eventually(t, "the job waits", func() (bool, string) {
 		status := c.Job(job).GetStatusMessage()
-		return strings.Contains(status, "waiting for a worker: none is attached"), status
+		return strings.Contains(status, "waiting for a worker: none is connected"), status
 	})
 	StartWorker(t, c, "joined")
 	warmUp().finish(t, "after the workers of serve were drained", w)

@@ -85,7 +85,7 @@ func TestAJobDoesNotWaitForever(t *testing.T) {
 	workers[0].Kill()
 	end := w.End()
 	if end.GetState() != cleavev1.JobState_JOB_STATE_FAILED || end.GetError().GetReason() != "NOT_ENOUGH_MEMORY" ||
-		!strings.Contains(end.GetError().GetMessage(), "no worker came for 200ms") {
+		!strings.Contains(end.GetError().GetMessage(), "no worker joined within 200ms") {
 		t.Errorf("the job ended with %v", end)
 	}
 

@@ -37,7 +37,7 @@ type datasetSource []byte
 
 func (s datasetSource) OpenDataset(_ context.Context, _ string, offset, length int64) (io.ReadCloser, error) {
 	part := s[offset:]
-	if length > 0 {
+	if length >= 0 {
 		part = part[:length]
 	}
 	return io.NopCloser(bytes.NewReader(part)), nil

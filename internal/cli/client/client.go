@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/cleave-project/cleave/client"
+	"github.com/cleave-project/cleave/internal/dial/clientopts"
 	"github.com/cleave-project/cleave/internal/security/credentials"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -32,7 +33,7 @@ func Connect(address string, dial credentials.Dial, options ...grpc.DialOption) 
 	with := []client.Option{
 		client.WithTLS(dial.Dir), client.WithCA(dial.CA), client.WithCertificate(dial.Cert, dial.Key),
 		client.WithServerName(dial.ServerName), client.WithToken(dial.Token), client.WithWarnings(c.warn),
-		client.WithGRPC(credentials.NamesFlags{}), client.WithGRPC(options...),
+		client.WithGRPC(options...), func(s *clientopts.Settings) { s.Dial.Terms = credentials.FlagTerms() },
 	}
 	if dial.Insecure {
 		with = append(with, client.WithoutEncryption())

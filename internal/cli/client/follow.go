@@ -5,16 +5,19 @@ import (
 	"errors"
 	"time"
 
-	"github.com/cleave-project/cleave/client"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/dial/clientopts"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 // Watcher is told about the progress of a job: sending its data, then its events. Calls do not overlap.
 type Watcher interface {
-	client.Watcher
+	// Item is called with every event of the job, and with live progress between them. It may take any time.
+	Item(*cleavev1.WatchJobResponse)
+	// Warn is called when the connection breaks.
+	Warn(format string, args ...any)
 	// Uploading is called before data is uploaded.
 	Uploading(rows int, bytes uint64)
 	// Importing is called while workers read objects.
@@ -100,6 +103,26 @@ func (c *Client) Complete(ctx context.Context, request *cleavev1.CreateJobReques
 		return "", err
 	}
 	return id, c.JobError(ctx, id, ended)
+}
+
+// Watch passes the events of a job with sequence numbers above after to w until the job ends, and returns how it ended.
+func (c *Client) Watch(ctx context.Context, jobID string, after uint32, w Watcher) (*cleavev1.JobEnded, error) {
+	for item, err := range c.Follow(clientopts.WithWarn(ctx, w.Warn), jobID, after) {
+		if err != nil {
+			return nil, err
+		}
+		w.Item(item)
+		if ended := item.GetEvent().GetEnded(); ended != nil {
+			return ended, nil
+		}
+	}
+	// The job has ended, and not after that event.
+	response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID, WithoutSpec: true})
+	if err != nil {
+		return nil, c.Explain(err)
+	}
+	job := response.GetJob()
+	return &cleavev1.JobEnded{State: job.GetState(), StopReason: job.GetStopReason(), Message: job.GetStatusMessage(), Error: job.GetError()}, nil
 }
 
 // abort cancels a job after an interrupt.

@@ -281,7 +281,7 @@ var phases = map[cleavev1.Phase]string{
 // liveLine describes a job at this moment: its phase, then what is known, from the particular to the general.
 func (p *Progress) liveLine(live *cleavev1.Progress) string {
 	if live.GetPhase() == cleavev1.Phase_PHASE_WAITING && live.GetMessage() != "" {
-		return live.GetMessage() // "waiting for a worker: none is attached"
+		return live.GetMessage() // "waiting for a worker: none is connected"
 	}
 	parts := []string{phases[live.GetPhase()]}
 	if k := live.GetK(); k != nil {

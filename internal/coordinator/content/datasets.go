@@ -39,7 +39,7 @@ func NewDatasets(cfg Config) *Datasets {
 	return &Datasets{Store: stored, temporary: map[string]*temporaryDataset{}}
 }
 
-// OpenDataset implements fleet.DatasetSource: workers read canonical bytes from it. A length of 0 means to the end.
+// OpenDataset implements fleet.DatasetSource: workers read canonical bytes from it. A length of -1 means to the end.
 func (d *Datasets) OpenDataset(ctx context.Context, id string, offset, length int64) (io.ReadCloser, error) {
 	if data := d.InMemory(id); data != nil {
 		return openInMemory(data, offset, length), nil
@@ -50,9 +50,6 @@ func (d *Datasets) OpenDataset(ctx context.Context, id string, offset, length in
 	}
 	if err != nil {
 		return nil, err
-	}
-	if length == 0 {
-		length = -1
 	}
 	return d.open(ctx, record, id, offset, length)
 }
@@ -114,10 +111,10 @@ func (d *Datasets) InMemory(id string) dataset.Dataset {
 	return d.shared[id]
 }
 
-// openInMemory reads length bytes of a data set in memory, 0 meaning to the end. They are encoded as they are read.
+// openInMemory reads length bytes of a data set in memory, -1 meaning to the end. They are encoded as they are read.
 func openInMemory(data dataset.Dataset, offset, length int64) io.ReadCloser {
 	r := dataset.NewReader(data, offset)
-	if length > 0 {
+	if length >= 0 {
 		r = io.LimitReader(r, length)
 	}
 	return io.NopCloser(r)

@@ -3,7 +3,6 @@ package records
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -91,7 +90,7 @@ func (w *Writer) Finish(ctx context.Context, do func(context.Context) error) err
 
 // PanicFault returns the error of a call or a run that panicked.
 func PanicFault(p any) error {
-	return fault.New(fault.Internal, "PANIC", "this is a defect in Cleave, please report it: %s", fmt.Sprint(p))
+	return fault.Panicked(p)
 }
 
 // CommitFor is Commit for a caller: it returns when ctx ends, and the transaction is then still tried.

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet/swarm"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -103,15 +104,16 @@ func (d *Distributor) Serve(stream workerv1.WorkerService_DistributeServer, join
 	defer d.leave(s, p)
 	broken := make(chan error, 1)
 	go func() {
-		for {
-			m, err := stream.Recv()
-			if err != nil {
-				broken <- err
-				return
+		broken <- fault.Guard(d.log.Error, func() error {
+			for {
+				m, err := stream.Recv()
+				if err != nil {
+					return err
+				}
+				d.reports.Heard(w.ID)
+				d.receive(s, p, m)
 			}
-			d.reports.Heard(w.ID)
-			d.receive(s, p, m)
-		}
+		})
 	}()
 	go d.write(stream, p)
 	select {
@@ -208,13 +210,18 @@ func (d *Distributor) begin(id string, bytes int64) *set {
 	s.swarm.SetKnown(len(s.hashes))
 	unknown := len(s.hashes) < pieces
 	go func() {
-		if unknown {
-			if err := d.hash(ctx, s, pieces); err != nil {
-				d.fail(ctx, s, err)
-				return
+		err := fault.Guard(d.log.Error, func() error {
+			if unknown {
+				if err := d.hash(ctx, s, pieces); err != nil {
+					return err
+				}
 			}
+			d.keepLocation(ctx, s)
+			return nil
+		})
+		if err != nil {
+			d.fail(ctx, s, err)
 		}
-		d.keepLocation(ctx, s)
 	}()
 	return s
 }

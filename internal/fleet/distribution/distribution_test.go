@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet/swarm"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -162,5 +163,33 @@ func TestAWorkerAlone(t *testing.T) {
 	d := New(source{data: []byte("x")}, newRecorder(), hclog.NewNullLogger())
 	if err := <-join(t, d, "a", 1, false).ended; status.Code(err) != codes.Unimplemented {
 		t.Errorf("the stream ended with %v", err)
+	}
+}
+
+// panicking panics when a data set is read, or when a worker sends something.
+type panicking struct {
+	*recorder
+	source
+}
+
+func (panicking) Heard(string) { panic("a defect") }
+
+func (panicking) OpenDataset(context.Context, string, int64, int64) (io.ReadCloser, error) {
+	panic("a defect")
+}
+
+// A panic ends the distribution of its data set, or the stream that sent the message, and not the program.
+func TestAPanicEndsADistribution(t *testing.T) {
+	p := panicking{recorder: newRecorder(), source: source{data: []byte("x")}}
+	d := New(p, p.recorder, hclog.NewNullLogger())
+	if err := <-join(t, d, "a", 1, true).ended; !fault.Is(wire.Fault(err), "PANIC") {
+		t.Errorf("while the data set is read: %v", err)
+	}
+	d = New(p.source, p, hclog.NewNullLogger())
+	a := join(t, d, "a", 1, true)
+	<-a.told
+	a.arrived(0)
+	if err := <-a.ended; status.Code(err) != codes.Aborted {
+		t.Errorf("while a message is handled: %v", err)
 	}
 }

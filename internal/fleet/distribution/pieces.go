@@ -14,7 +14,7 @@ import (
 
 // Source provides the canonical bytes of data sets.
 type Source interface {
-	// OpenDataset returns a reader of length bytes from offset; length 0 means to the end. The caller closes it.
+	// OpenDataset returns a reader of length bytes from offset; length -1 means to the end. The caller closes it.
 	OpenDataset(ctx context.Context, datasetID string, offset, length int64) (io.ReadCloser, error)
 }
 
@@ -65,7 +65,7 @@ func (d *Distributor) keepLocation(ctx context.Context, s *set) {
 // hash reads a data set and hashes its pieces. Each may be assigned as soon as its hash is known. The reader checks at
 // the end that the data set is the one that its id names.
 func (d *Distributor) hash(ctx context.Context, s *set, pieces int) error {
-	r, err := d.datasets.OpenDataset(ctx, s.id, 0, 0)
+	r, err := d.datasets.OpenDataset(ctx, s.id, 0, -1)
 	if err != nil {
 		return err
 	}

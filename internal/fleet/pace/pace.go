@@ -162,7 +162,7 @@ func (m *Meter) Rebalance(l *partition.Layout, rule partition.StorageRule, opera
 	return m.shares.Rebalance(l, rule, operations, m.limit.Seconds())
 }
 
-// Start records that a worker begins a command. A worker runs one command of a job at a time.
+// Start records that a worker begins a command. A worker runs one command of a job at a time, so an earlier one is over.
 func (m *Meter) Start(c Command, now time.Time) *Running {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -175,7 +175,9 @@ func (m *Meter) Start(c Command, now time.Time) *Running {
 func (m *Meter) Finish(r *Running, done bool, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.running, r.Worker)
+	if m.running[r.Worker] == r { // otherwise r was given up, and the next command began before its end was known
+		delete(m.running, r.Worker)
+	}
 	if !done {
 		return
 	}

@@ -123,7 +123,12 @@ func TestLate(t *testing.T) {
 	if m.Late("slow", now.Add(3390*time.Millisecond)) || !m.Late("slow", now.Add(3400*time.Millisecond)) {
 		t.Error("what it kept others waiting before does not count")
 	}
+	next := m.Start(command("slow"), now) // before the end of one that was given up is known
 	m.Finish(slow, false, now.Add(time.Hour))
+	if !m.Late("slow", now.Add(3400*time.Millisecond)) {
+		t.Error("the end of an earlier command hides that the next one is late")
+	}
+	m.Finish(next, false, now.Add(time.Hour))
 	m.Forgive("slow")
 	m.Start(command("slow"), now)
 	if m.Late("slow", now.Add(3900*time.Millisecond)) {

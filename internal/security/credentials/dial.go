@@ -122,7 +122,3 @@ func IsLoopback(address string) bool {
 	ip := net.ParseIP(host)
 	return host == "" || host == "localhost" || ip != nil && (ip.IsLoopback() || ip.IsUnspecified())
 }
-
-// NamesFlags is an option of connections of the command line: error messages name its flags instead of the options of
-// package client.
-type NamesFlags struct{ grpc.EmptyDialOption }

@@ -22,7 +22,7 @@ func Options(p *cleavev1.TableReading) (csv.Options, error) {
 	switch d := p.GetDelimiter(); {
 	case d == "":
 	case len(d) > 1 || d == "\n" || d == "\r" || d == `"` || !utf8.ValidString(d):
-		return o, fault.Invalid("BAD_READING", "the delimiter is %.20q; it must be one character", d).OnField("reading.delimiter")
+		return o, fault.Invalid("BAD_READING", "the delimiter is %.20q; it must be one ASCII character, and no quote or line break", d).OnField("reading.delimiter")
 	default:
 		o.Delimiter = d[0]
 	}

@@ -47,7 +47,7 @@ func TestFullVolume(t *testing.T) {
 	})
 	eventually(t, "the message says that the disk is full", func() (bool, string) {
 		end := c.lastLines("cleave-coordinator-0", "coordinator")
-		return strings.Contains(end, "are left on the disk of the state store, and it needs 64 MiB; free some and try again"), end
+		return strings.Contains(end, "free and needs 64 MiB; free some space and try again"), end
 	})
 	p.try("pod", "rm", "--all", "--force") // before the volume is gone
 }
