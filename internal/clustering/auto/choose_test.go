@@ -34,7 +34,7 @@ func TestAllMethodsDropped(t *testing.T) {
 	if choice.Chosen != kept || len(choice.Tried) != 1 || len(r.notices) > 0 || len(r.suspects) > 0 {
 		t.Errorf("%+v, notices %v, suspects %v", choice, r.notices, r.suspects)
 	}
-	if why := choice.Reason.String(); !strings.Contains(why, "every method that uses the constraints was clearly worse") {
+	if why := choice.Reason.String(); !strings.Contains(why, "every method that uses the constraints did clearly worse") {
 		t.Errorf("the reason is %q", why)
 	}
 }
