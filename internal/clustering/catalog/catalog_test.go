@@ -97,7 +97,7 @@ func TestWhatDoesNotGoTogether(t *testing.T) {
 		{"kmeans points k=2 inference=bp", notApplicable, "spec.kmeans.inference", ""},
 		{"kmeans points k=2 storage=float16", notApplicable, "spec.storage", "always auto"},
 		{"kmeans points k=2 init=farthest-first", notApplicable, "spec.initialization.start", "use kmeans++, random, labels or centroids"},
-		{"spectral points k=2 init=random", notApplicable, "spec.initialization.start", "do not depend on a start"},
+		{"spectral points k=2 init=random", notApplicable, "spec.initialization.start", "need no starting point"},
 		{"kernel-kmeans points k=2 init=seeds", "BAD_START", "spec.supervision.seeds", ""},
 		{"kernel-kmeans points k=2 init=random seeds=s.csv", notApplicable, "spec.supervision.seeds", "no effect with init random"},
 		{"kernel-kmeans points k=2 init=labels", "BAD_START", "spec.initialization.labels", "give both or neither"},
@@ -111,7 +111,7 @@ func TestWhatDoesNotGoTogether(t *testing.T) {
 		{"spectral points k=2 beta=1", notApplicable, "spec.spectral.beta", "only to constrained-spectral"},
 		{"constrained-spectral points k=2 seeds=s.csv beta=Inf", "BAD_BETA", "spec.constrained_spectral.beta", "a finite number, auto, paper or strict"},
 		{"constrained-spectral points k=2 seeds=s.csv components=join", notApplicable, "spec.constrained_spectral.components", "for graphs"},
-		{"constrained-spectral points k=2", "NO_BELIEFS", "spec.supervision.constraints", "something to respect"},
+		{"constrained-spectral points k=2", "NO_BELIEFS", "spec.supervision.constraints", "needs constraints, seeds or beliefs"},
 		{"constrained-spectral points k=2 beliefs=b.csv seeds=s.csv", notApplicable, "spec.constrained_spectral.beliefs", "whole constraint matrix"},
 		{"constrained-spectral points k=2 beliefs=b.csv source-data=s.csv", notApplicable, "spec.source_data", "give one of them"},
 	} {
