@@ -15,10 +15,10 @@ import (
 	"github.com/cleave-project/cleave/client"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	cliclient "github.com/cleave-project/cleave/internal/cli/client"
-	"github.com/cleave-project/cleave/internal/cli/clitest"
 	"github.com/cleave-project/cleave/internal/coordinator/backup"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
+	"github.com/cleave-project/cleave/test/clitest"
 )
 
 // A backup does not replace a file that appeared while it was received.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cleave-project/cleave/internal/cli/clitest"
+	"github.com/cleave-project/cleave/test/clitest"
 )
 
 // Bad input gets a clear error: exit code 2, one sentence, nothing written.

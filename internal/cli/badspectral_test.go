@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/cli/clitest"
+	"github.com/cleave-project/cleave/test/clitest"
 )
 
 // The errors about input of the spectral family say what is wrong, where, and what to do.

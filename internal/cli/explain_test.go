@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cleave-project/cleave/internal/cli/clitest"
+	"github.com/cleave-project/cleave/test/clitest"
 )
 
 // A folder and a job are explained alike; what is no folder and no job is refused.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cleave-project/cleave/internal/cli/clitest"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/test/clitest"
 )
 
 func TestGenerate(t *testing.T) {

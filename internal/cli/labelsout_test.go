@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cleave-project/cleave/internal/cli/clitest"
+	"github.com/cleave-project/cleave/test/clitest"
 )
 
 // Labels on standard output are those of the file, with the distance, margin and confidence of each row.

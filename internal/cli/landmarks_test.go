@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cleave-project/cleave/internal/cli/clitest"
+	"github.com/cleave-project/cleave/test/clitest"
 )
 
 // Landmarks alone select kernel k-means. Its folder is a model: the points of the run get their labels again.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cleave-project/cleave/internal/cli/clitest"
+	"github.com/cleave-project/cleave/test/clitest"
 )
 
 // messy is a table as people have it: two kinds of rows, with a running number, a unit twice, a constant, codes,

@@ -8,9 +8,9 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/cleave-project/cleave/internal/cli/clitest"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/test/clitest"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )

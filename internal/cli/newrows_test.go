@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cleave-project/cleave/internal/cli/clitest"
+	"github.com/cleave-project/cleave/test/clitest"
 )
 
 // New rows come in a table as the first one did: with years for a header, and with truths in other capitals.

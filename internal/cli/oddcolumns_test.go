@@ -7,7 +7,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"github.com/cleave-project/cleave/internal/cli/clitest"
+	"github.com/cleave-project/cleave/test/clitest"
 )
 
 // place is a row with a column of bytes and one of lists, which cannot be clustered by.

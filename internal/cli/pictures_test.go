@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cleave-project/cleave/internal/cli/clitest"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/test/clitest"
 )
 
 // halves draws a picture and makes its graph and constraints, in the folders p and g.

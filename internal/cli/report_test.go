@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cleave-project/cleave/internal/cli/clitest"
+	"github.com/cleave-project/cleave/test/clitest"
 )
 
 // visitors is a table with ids, missing values, categories and some known classes.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cleave-project/cleave/internal/cli/clitest"
 	"github.com/cleave-project/cleave/internal/cli/report"
+	"github.com/cleave-project/cleave/test/clitest"
 )
 
 // smallSets makes data of every kind, in the folder of the test.

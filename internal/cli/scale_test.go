@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cleave-project/cleave/internal/cli/clitest"
-	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
+	"github.com/cleave-project/cleave/test/clitest"
+	"github.com/cleave-project/cleave/test/clusteringtest"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )

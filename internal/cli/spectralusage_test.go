@@ -3,7 +3,7 @@ package cli
 import (
 	"testing"
 
-	"github.com/cleave-project/cleave/internal/cli/clitest"
+	"github.com/cleave-project/cleave/test/clitest"
 )
 
 func TestSpectralUsageErrors(t *testing.T) {

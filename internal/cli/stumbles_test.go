@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cleave-project/cleave/internal/cli/clitest"
+	"github.com/cleave-project/cleave/test/clitest"
 )
 
 // Files that people try first. Each is refused by one sentence that says what is wrong, where, and what helps; nothing

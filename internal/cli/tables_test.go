@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cleave-project/cleave/internal/cli/clitest"
+	"github.com/cleave-project/cleave/test/clitest"
 )
 
 // The command of the README makes a folder of results of a table as people have it: with semicolons, ids, class names

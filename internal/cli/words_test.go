@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/cli/client"
-	"github.com/cleave-project/cleave/internal/cli/clitest"
-	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/security/credentials"
+	"github.com/cleave-project/cleave/test/clitest"
+	"github.com/cleave-project/cleave/test/clusteringtest"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/test/testscale"

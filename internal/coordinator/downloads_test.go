@@ -8,8 +8,8 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/downloads"
-	"github.com/cleave-project/cleave/internal/data/table/tabletest"
 	"github.com/cleave-project/cleave/internal/wire"
+	"github.com/cleave-project/cleave/test/tabletest"
 )
 
 // Every call that decodes an object for its client waits for memory before it does.

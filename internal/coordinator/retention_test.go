@@ -16,10 +16,10 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/coordinator/retention"
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/data/table/tabletest"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/wire"
+	"github.com/cleave-project/cleave/test/tabletest"
 )
 
 // clock is a clock that tests set.

@@ -19,7 +19,6 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
 	"github.com/cleave-project/cleave/internal/coordinator/httpapi"
-	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
@@ -118,7 +117,7 @@ func (c *Coordinator) toStatus(ctx context.Context, method string, err error) er
 // panicked converts a panic in a handler to an error of that call alone.
 func (c *Coordinator) panicked(ctx context.Context, p any) error {
 	c.log.Error("a call panicked", "panic", p, "request", observe.RequestID(ctx), "stack", string(debug.Stack()))
-	return records.PanicFault(p)
+	return fault.Panicked(p)
 }
 
 // ShareDataset is CreateDataset for a client in the same process. The coordinator uses the data set in place, and so

@@ -138,7 +138,7 @@ func (c *Coordinator) run(j *job) (out runOutcome) {
 	defer func() {
 		if p := recover(); p != nil {
 			c.log.Error("a run panicked", "job", j.id, "panic", p, "stack", string(debug.Stack()))
-			out = runOutcome{err: records.PanicFault(p)}
+			out = runOutcome{err: fault.Panicked(p)}
 		}
 		out.timings = o.timings()
 	}()

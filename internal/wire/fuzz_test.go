@@ -15,7 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/recipe"
-	"github.com/cleave-project/cleave/internal/data/table/tabletest"
+	"github.com/cleave-project/cleave/test/tabletest"
 )
 
 // ceiling fails the test if read allocates much more than its input is long.

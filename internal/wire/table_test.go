@@ -13,8 +13,8 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/table"
-	"github.com/cleave-project/cleave/internal/data/table/tabletest"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/test/tabletest"
 )
 
 // anyConstraints draws a table with cells of all types, some of them empty.

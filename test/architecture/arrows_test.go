@@ -20,11 +20,10 @@ const (
 type kind int
 
 const (
-	pure     kind = iota // only computes: no files, network, clock, logs, global randomness or gRPC
-	advice               // calls the system, but results do not depend on it: pure packages may import it
-	io                   // may use files, the network and the clock, but not the generated API
-	api                  // may also use the generated API
-	testOnly             // may import anything; only tests, tools/ and test/ may import it
+	pure   kind = iota // only computes: no files, network, clock, logs, global randomness or gRPC
+	advice             // calls the system, but results do not depend on it: pure packages may import it
+	io                 // may use files, the network and the clock, but not the generated API
+	api                // may also use the generated API
 )
 
 // packageRule is one internal package and the packages that its non-test files may import.
@@ -151,10 +150,6 @@ var packages = []packageRule{
 	{"cli/report", api, "cli/client cli/jobflags cli/shell clustering clustering/catalog clustering/forest clustering/mixture data/constraint data/dataset data/evaluate data/table fault format numeric/choose numeric/metric render/explain render/picture render/profile text wire"},
 	{"cli/resultpage", api, "cli/client cli/jobflags cli/report cli/shell clustering data/constraint data/dataset data/evaluate data/table kernel numeric/choose numeric/metric render/explain render/page render/picture render/profile text wire"},
 	{"cli", api, "/client cli/client cli/jobflags cli/report cli/resultpage cli/shell clustering clustering/auto clustering/catalog clustering/kmeans clustering/knn coordinator coordinator/backup coordinator/imports data/constraint data/dataset data/evaluate data/recipe data/segment data/synth data/table fault format numeric/choose objects observe render/explain render/picture security/access security/certs security/credentials security/identity security/redact store text wire worker"},
-
-	{"clustering/clusteringtest", testOnly, ""},
-	{"data/table/tabletest", testOnly, ""},
-	{"cli/clitest", testOnly, ""},
 }
 
 // commands are the internal packages that a main may import: it reads flags and calls Run.
@@ -225,9 +220,6 @@ func importProblems(f goFile) []string {
 }
 
 func (r packageRule) problems(f goFile) []string {
-	if r.kind == testOnly {
-		return nil
-	}
 	problems := internalImportProblems(f, r.name, strings.Fields(r.imports))
 	for _, imported := range f.imports() {
 		if r.kind != api && strings.HasPrefix(imported, generated) {

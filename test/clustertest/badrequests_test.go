@@ -17,8 +17,8 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/data/table/tabletest"
 	"github.com/cleave-project/cleave/internal/wire"
+	"github.com/cleave-project/cleave/test/tabletest"
 )
 
 // badUploads are data sets that must be refused.

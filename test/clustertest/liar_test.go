@@ -68,7 +68,7 @@ func TestAWorkerThatLies(t *testing.T) {
 	if ran := Cleave(t, "workers", "--server", c.Addr); !strings.Contains(ran.Stdout, "QUARANTINED") || !strings.Contains(ran.Stdout, "other bits") {
 		t.Errorf("cleave workers: %+v", ran)
 	}
-	if says := c.Stderr(); !strings.Contains(says, "worker quarantined") || !strings.Contains(says, "starts over") {
+	if says := c.Stderr(); !strings.Contains(says, "worker quarantined") || !strings.Contains(says, "restarting a job") {
 		t.Error("the log does not say so")
 	}
 }

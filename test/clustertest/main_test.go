@@ -12,9 +12,9 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/synth"
-	"github.com/cleave-project/cleave/internal/data/table/tabletest"
 	"github.com/cleave-project/cleave/internal/wire"
 	"github.com/cleave-project/cleave/test/programs"
+	"github.com/cleave-project/cleave/test/tabletest"
 )
 
 func TestMain(m *testing.M) { os.Exit(Main(m)) }

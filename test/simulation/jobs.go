@@ -9,9 +9,9 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/synth"
-	"github.com/cleave-project/cleave/internal/data/table/tabletest"
 	"github.com/cleave-project/cleave/internal/wire"
 	"github.com/cleave-project/cleave/test/clustertest"
+	"github.com/cleave-project/cleave/test/tabletest"
 )
 
 // workload is a job that simulations run, and what must come of it.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/cleave-project/cleave/internal/cli/clitest"
 	"github.com/cleave-project/cleave/internal/wire"
+	"github.com/cleave-project/cleave/test/clitest"
 )
 
 // Without --algorithm, options of one algorithm select it, and it is said.

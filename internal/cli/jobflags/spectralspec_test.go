@@ -3,7 +3,7 @@ package jobflags
 import (
 	"testing"
 
-	"github.com/cleave-project/cleave/internal/cli/clitest"
+	"github.com/cleave-project/cleave/test/clitest"
 )
 
 func TestSpectralFlagsBecomeAJobSpec(t *testing.T) {

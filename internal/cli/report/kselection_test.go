@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/cli/client"
-	"github.com/cleave-project/cleave/internal/cli/clitest"
+	"github.com/cleave-project/cleave/test/clitest"
 )
 
 // The table of a range of k fits 60 columns.

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cleave-project/cleave/internal/cli/clitest"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/test/clitest"
 )
 
 // texts returns files whose content is their name.

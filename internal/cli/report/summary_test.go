@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/cli/client"
-	"github.com/cleave-project/cleave/internal/cli/clitest"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
+	"github.com/cleave-project/cleave/test/clitest"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )

@@ -11,12 +11,12 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/cleave-project/cleave/internal/cli/client"
-	"github.com/cleave-project/cleave/internal/cli/clitest"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/forest"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/test/clitest"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )

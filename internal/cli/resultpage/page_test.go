@@ -10,13 +10,13 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/cli/client"
-	"github.com/cleave-project/cleave/internal/cli/clitest"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/test/clitest"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )

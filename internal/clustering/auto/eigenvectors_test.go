@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
+	"github.com/cleave-project/cleave/test/clusteringtest"
 )
 
 // dense is a matrix that multiplies naively.

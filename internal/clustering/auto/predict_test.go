@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/test/clusteringtest"
 )
 
 func points(t *testing.T, columns int, values ...float64) *dataset.Points {

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/synth"
+	"github.com/cleave-project/cleave/test/clusteringtest"
 )
 
 // The solutions satisfy (I - passedOn N) x = given, and each has the same bits alone and beside others.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/test/clusteringtest"
 )
 
 func supervise(t *testing.T, n, k, folds int, constraints []constraint.Constraint, seeds []constraint.Seed) *Supervision {

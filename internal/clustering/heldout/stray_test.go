@@ -4,8 +4,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/test/clusteringtest"
 )
 
 // An answer confuses two classes and splits another. Correct must-links between its clusters then join few pairs of

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/test/clusteringtest"
 )
 
 // The plain objective is that of the same labels without any constraint, by the naive reference; where there is no

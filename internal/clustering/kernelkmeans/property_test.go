@@ -10,10 +10,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/test/clusteringtest"
 )
 
 // For a positive semidefinite kernel J never rises: no undo, no shift, a falling history.

@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/test/clusteringtest"
 )
 
 // swappingGraph is two heavy edges joined by a light one: batch steps swap the ends of the heavy ones forever.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
-	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/test/clusteringtest"
 )
 
 // association is sum_c Q_c/s_c of the current labels.

@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/inference"
+	"github.com/cleave-project/cleave/test/clusteringtest"
 )
 
 // looseConstraints are some constraints of all kinds, also contradictory ones, with weights.

@@ -9,11 +9,11 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/inference"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/test/clusteringtest"
 )
 
 // testCase is one small problem.

@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/evaluate"
 	"github.com/cleave-project/cleave/internal/data/synth"
+	"github.com/cleave-project/cleave/test/clusteringtest"
 )
 
 // tenGaussians are well separated clusters with correct constraints.

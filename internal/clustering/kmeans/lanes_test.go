@@ -9,11 +9,11 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
+	"github.com/cleave-project/cleave/test/clusteringtest"
 )
 
 // log is everything an observer hears, in order.

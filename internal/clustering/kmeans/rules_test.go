@@ -11,12 +11,12 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/inference"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/test/clusteringtest"
 )
 
 func solve(t testing.TB, data dataset.Dataset, spec clustering.Spec) *clustering.Result {

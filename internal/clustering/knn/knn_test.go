@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/neighbor"
 	"github.com/cleave-project/cleave/internal/snapshot"
+	"github.com/cleave-project/cleave/test/clusteringtest"
 )
 
 // The graph is within its bound, which some graphs reach, and its outline has the same rows.

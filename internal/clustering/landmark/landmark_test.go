@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/clustering/landmark"
@@ -18,6 +17,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/evaluate"
 	"github.com/cleave-project/cleave/internal/data/synth"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/test/clusteringtest"
 )
 
 func solve(t testing.TB, data dataset.Dataset, spec clustering.Spec) *clustering.Result {

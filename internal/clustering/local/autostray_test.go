@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/synth"
+	"github.com/cleave-project/cleave/test/clusteringtest"
 )
 
 // Twelve clusters overlap so much that no method agrees well with held-out constraints. Correct constraints hold. If

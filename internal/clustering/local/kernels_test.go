@@ -4,10 +4,10 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/clustering/local"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/test/clusteringtest"
 )
 
 // Every kernel of points works with its matrix and with landmarks, so that none is forgotten when one is added.

@@ -13,12 +13,12 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
-	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/clustering/local"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/wire"
+	"github.com/cleave-project/cleave/test/clusteringtest"
 	"github.com/cleave-project/cleave/test/testscale"
 )
 

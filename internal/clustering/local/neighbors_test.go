@@ -7,7 +7,6 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/auto"
-	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/clustering/local"
 	"github.com/cleave-project/cleave/internal/clustering/spectral"
@@ -15,6 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/evaluate"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/numeric/neighbor"
+	"github.com/cleave-project/cleave/test/clusteringtest"
 )
 
 // Clusters that anyone sees are found on graphs of neighbors, of any data that has neighbors; and the graph alone

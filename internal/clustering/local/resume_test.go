@@ -12,7 +12,6 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/auto"
-	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/clustering/local"
@@ -25,6 +24,7 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/numeric/neighbor"
 	"github.com/cleave-project/cleave/internal/snapshot"
+	"github.com/cleave-project/cleave/test/clusteringtest"
 	"github.com/cleave-project/cleave/test/testscale"
 )
 

@@ -6,12 +6,12 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/auto"
-	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/clustering/spectral"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/test/clusteringtest"
 )
 
 // wantScores compares the distances and margins of a result with those that a function of a row and a cluster gives.

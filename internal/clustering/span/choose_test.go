@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
+	"github.com/cleave-project/cleave/test/clusteringtest"
 )
 
 // twoSplits has eigenvectors in which points split in two ways: the second vector has the split that the graph

@@ -7,10 +7,10 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/elementary"
+	"github.com/cleave-project/cleave/test/clusteringtest"
 )
 
 // X, by links and by conjugate gradients, is the solution of the least squares problem in all entries of the upper

@@ -8,10 +8,10 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
+	"github.com/cleave-project/cleave/test/clusteringtest"
 )
 
 // randomBasis has r orthonormal vectors of n entries, the first of which is above 0 everywhere, and ascending costs.

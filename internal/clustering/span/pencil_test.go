@@ -6,10 +6,10 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/elementary"
+	"github.com/cleave-project/cleave/test/clusteringtest"
 )
 
 // G is Z'QZ with a Q of all points.

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/test/clusteringtest"
 )
 
 // Labels pay for violated pairs: a point between two clusters goes where its pairs want it, one inside a cluster does

@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/evaluate"
+	"github.com/cleave-project/cleave/test/clusteringtest"
 )
 
 // grid is a graph whose vertices are in blocks of rows and of columns, `rows` x `columns` of `each` vertices. Edges

@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/test/clusteringtest"
 )
 
 // The plain objective counts edges and nothing else, also where constraints are part of the matrix, as they are in

@@ -3,7 +3,6 @@ package records
 import (
 	"context"
 	"errors"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -62,17 +61,14 @@ func FinishWith[T any](ctx context.Context, w *Writer, do func(context.Context) 
 	done := make(chan outcome, 1)
 	w.finishing.Go(func() {
 		var o outcome
-		defer func() {
-			if p := recover(); p != nil {
-				w.Logger.Error("a change panicked", "panic", p, "stack", string(debug.Stack()))
-				o.err = PanicFault(p)
-			}
-			stop()
-			cancel()
-			w.pending.Add(-1)
-			done <- o
-		}()
-		o.value, o.err = do(detached)
+		o.err = fault.Guard(w.Logger.Error, func() (err error) {
+			o.value, err = do(detached)
+			return err
+		})
+		stop()
+		cancel()
+		w.pending.Add(-1)
+		done <- o
 	})
 	select {
 	case o := <-done:
@@ -86,11 +82,6 @@ func FinishWith[T any](ctx context.Context, w *Writer, do func(context.Context) 
 func (w *Writer) Finish(ctx context.Context, do func(context.Context) error) error {
 	_, err := FinishWith(ctx, w, func(ctx context.Context) (none struct{}, _ error) { return none, do(ctx) })
 	return err
-}
-
-// PanicFault returns the error of a call or a run that panicked.
-func PanicFault(p any) error {
-	return fault.Panicked(p)
 }
 
 // CommitFor is Commit for a caller: it returns when ctx ends, and the transaction is then still tried.

@@ -75,7 +75,7 @@ func PageOf[T any](ctx context.Context, state store.State, prefix string, order 
 				group.Go(func() (err error) {
 					defer func() {
 						if p := recover(); p != nil {
-							err = PanicFault(p)
+							err = fault.Panicked(p)
 						}
 					}()
 					items[at], wanted[at], err = read(entry)

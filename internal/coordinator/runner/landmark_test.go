@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/clusteringtest"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/test/clusteringtest"
 )
 
 // A matrix that takes long is run as asked, with a notice that proposes landmarks; a small one without. By landmarks

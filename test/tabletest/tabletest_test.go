@@ -9,7 +9,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/table"
-	"github.com/cleave-project/cleave/internal/data/table/tabletest"
+	"github.com/cleave-project/cleave/test/tabletest"
 )
 
 func TestWhatIsBuiltIsReadAgain(t *testing.T) {
