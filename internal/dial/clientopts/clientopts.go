@@ -1,5 +1,5 @@
-// Package clientopts has the settings of the public package client. Through it the command line changes what is no part
-// of the public API.
+// Package clientopts holds the settings of the public package client. The command line uses it to change settings that
+// are not part of the public API.
 package clientopts
 
 import (
