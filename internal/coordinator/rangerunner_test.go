@@ -78,7 +78,7 @@ func TestRangesOnWorkers(t *testing.T) {
 	}
 	for workers := range 3 {
 		defer h.startWorker(fmt.Sprint("worker ", workers))()
-		if workers == 1 && !testscale.Long {
+		if workers < 2 && !testscale.Long {
 			continue
 		}
 		for name, c := range jobs {

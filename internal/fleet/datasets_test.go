@@ -266,27 +266,27 @@ func TestBadPeers(t *testing.T) {
 		}
 		return nil
 	}
-	for _, bad := range []struct {
+	for _, bad := range testscale.Some([]struct {
 		name    string
 		serve   func(*workerv1.FetchPieceRequest, workerv1.PeerService_FetchPieceServer) error
 		message string
 	}{
 		{"wrong bytes", wrong, "wrong bytes"},
 		{"too short", func(*workerv1.FetchPieceRequest, workerv1.PeerService_FetchPieceServer) error { return nil }, "wrong bytes"},
-		{"too long", func(r *workerv1.FetchPieceRequest, stream workerv1.PeerService_FetchPieceServer) error {
-			return errors.Join(wrong(r, stream), wrong(r, stream))
-		}, "wrong bytes"},
 		{"silent", func(_ *workerv1.FetchPieceRequest, stream workerv1.PeerService_FetchPieceServer) error {
 			<-stream.Context().Done()
 			return nil
 		}, ""},
+		{"too long", func(r *workerv1.FetchPieceRequest, stream workerv1.PeerService_FetchPieceServer) error {
+			return errors.Join(wrong(r, stream), wrong(r, stream))
+		}, "wrong bytes"},
 		{"refusing", func(*workerv1.FetchPieceRequest, workerv1.PeerService_FetchPieceServer) error {
 			return status.Error(codes.PermissionDenied, "no")
 		}, ""},
 		{"empty", func(*workerv1.FetchPieceRequest, workerv1.PeerService_FetchPieceServer) error {
 			return status.Error(codes.NotFound, "no")
 		}, ""},
-	} {
+	}, 3) {
 		t.Run(bad.name, func(t *testing.T) {
 			t.Parallel()
 			gate, joined := make(chan struct{}), make(chan struct{}, 1)

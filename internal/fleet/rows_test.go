@@ -85,9 +85,9 @@ func cachedFiles(t *testing.T, dir string) []string {
 // join or take over the tiles of lost ones fetch what they lack, from others if these have it.
 func TestWorkersFetchTheRowsOfTheirTiles(t *testing.T) {
 	t.Run("dense", func(t *testing.T) { fetchRowsOfTiles(t, rowProblem(t, testscale.Count(32_000, 64_000)), 3) })
-	t.Run("sparse", func(t *testing.T) {
-		fetchRowsOfTiles(t, sparseRowProblem(t, testscale.Count(16_000, 32_000), metric.SquaredEuclidean), 7)
-	})
+	if testscale.Long {
+		t.Run("sparse", func(t *testing.T) { fetchRowsOfTiles(t, sparseRowProblem(t, 32_000, metric.SquaredEuclidean), 7) })
+	}
 }
 
 // fetchRowsOfTiles runs the test on one problem. Runs of tiles share this many pieces with others.
@@ -301,10 +301,11 @@ func TestCachedRows(t *testing.T) {
 // A worker with tiles of a job by rows that then needs the data set whole, for neighbors, gets it, and builds rows
 // from it.
 func TestRowsAndTheWholeOfADataSet(t *testing.T) {
-	for name, change := range map[string]func(*worker.Config){"without a cache": func(*worker.Config) {}, "with a cache": serving(t.TempDir())} {
+	changes := map[string]func(*worker.Config){"without a cache": func(*worker.Config) {}, "with a cache": serving(t.TempDir())}
+	for _, name := range testscale.Some([]string{"with a cache", "without a cache"}, 1) {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t)
-			c.startWorker("w0", change)
+			c.startWorker("w0", changes[name])
 			p := newVectorProblem(t, randomPoints(t, 600, 9000, 1), metric.SquaredEuclidean, false)
 			e := c.submitVectors(p, nil)
 			n := &neighborProblem{data: p.data}

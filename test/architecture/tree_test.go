@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -45,12 +46,20 @@ func (f goFile) imports() []string {
 // ignored are folders that are not in git.
 var ignored = []string{".git", ".cleave", "bin", "demo-out", "answers-out", "clients/typescript/node_modules", "clients/typescript/dist"}
 
-// textFiles reads all text of the project, except go.sum files.
+// textFiles returns all text of the project, except go.sum files.
 func textFiles(t *testing.T) []textFile {
 	t.Helper()
+	files, err := readTextFiles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// readTextFiles reads the project once for all tests.
+var readTextFiles = sync.OnceValues(func() (files []textFile, err error) {
 	root := os.DirFS("../..")
-	var files []textFile
-	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
+	err = fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -68,30 +77,48 @@ func textFiles(t *testing.T) []textFile {
 		}
 		return nil
 	})
+	return files, err
+})
+
+// goFiles returns all Go files of the project.
+func goFiles(t *testing.T) []goFile {
+	t.Helper()
+	files, err := parseGoFiles()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return files
 }
 
-// goFiles parses all Go files of the project.
-func goFiles(t *testing.T) []goFile {
-	t.Helper()
-	var files []goFile
-	for _, f := range textFiles(t) {
+// parseGoFiles parses the project once for all tests.
+var parseGoFiles = sync.OnceValues(func() (files []goFile, err error) {
+	texts, err := readTextFiles()
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range texts {
 		if path.Ext(f.path) == ".go" {
-			files = append(files, parse(t, f.path, string(f.text)))
+			parsed, err := parseFile(f.path, string(f.text))
+			if err != nil {
+				return nil, err
+			}
+			files = append(files, parsed)
 		}
 	}
-	return files
-}
+	return files, nil
+})
 
 func parse(t *testing.T, name, source string) goFile {
 	t.Helper()
-	positions := token.NewFileSet()
-	syntax, err := parser.ParseFile(positions, name, source, parser.ParseComments|parser.SkipObjectResolution)
+	file, err := parseFile(name, source)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return goFile{textFile{name, []byte(source)}, positions, syntax}
+	return file
+}
+
+func parseFile(name, source string) (goFile, error) {
+	positions := token.NewFileSet()
+	syntax, err := parser.ParseFile(positions, name, source, parser.ParseComments|parser.SkipObjectResolution)
+	return goFile{textFile{name, []byte(source)}, positions, syntax}, err
 }

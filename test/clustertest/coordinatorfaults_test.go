@@ -26,7 +26,7 @@ func coordinatorFaults() []disturbance {
 			strike: func(r *faultRun) { damageSnapshots(r, 1) }, check: (*faultRun).wentOn},
 		{name: "the coordinator is killed, all snapshots damaged", load: longerPoints, flags: snapshots,
 			strike: func(r *faultRun) { damageSnapshots(r, 3) }, check: (*faultRun).startedOver},
-		{name: "the coordinator is killed while jobs are submitted", load: longPoints, strike: killSubmitting},
+		{name: "the coordinator is killed while jobs are submitted", longOnly: true, load: longPoints, strike: killSubmitting},
 		{name: "the coordinator is killed right after it took a job", load: longPoints, soakOnly: true, strike: killSubmitted},
 		{name: "the coordinator is killed while results are stored", load: longPoints, strike: killEnding},
 		{name: "another coordinator is started on the same data", load: faultPoints, soakOnly: true, strike: startSecond},

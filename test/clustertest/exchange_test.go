@@ -15,7 +15,7 @@ import (
 // largeData has a data set of several pieces, and few iterations.
 var largeData = sync.OnceValue(func() *workload {
 	iterations := uint32(3)
-	return newWorkload(gaussians(40_000, 80, 5, 8), &cleavev1.JobSpec{
+	return newWorkload(gaussians(testscale.Count(20_000, 40_000), 80, 5, 8), &cleavev1.JobSpec{
 		Clusters: &cleavev1.JobSpec_K{K: 5}, Seed: 1, Restarts: 1, MaxIterations: &iterations,
 		Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}},
 	})
@@ -69,7 +69,8 @@ func TestWorkersPassDataOn(t *testing.T) {
 // TestAPeerFailsDuringATransfer kills or pauses a worker while it fetches data and passes it on.
 func TestAPeerFailsDuringATransfer(t *testing.T) {
 	t.Parallel()
-	for name, fail := range map[string]func(*Process){"killed": (*Process).Kill, "paused": (*Process).Pause} {
+	failures := map[string]func(*Process){"killed": (*Process).Kill, "paused": (*Process).Pause}
+	for _, name := range testscale.Some([]string{"killed", "paused"}, 1) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := StartCoordinator(t, Options{})
@@ -88,7 +89,7 @@ func TestAPeerFailsDuringATransfer(t *testing.T) {
 			load := largeData()
 			_, w := load.run(c)
 			<-begun
-			fail(victim.Process)
+			failures[name](victim.Process)
 			load.finish(t, "with a worker "+name, w)
 		})
 	}

@@ -288,9 +288,9 @@ func goroutinesOf(p *Process) (count int) {
 
 var faultPoints = sync.OnceValue(func() *workload {
 	return newWorkload(gaussians(2000, 6, 10, 6), &cleavev1.JobSpec{
-		Clusters: &cleavev1.JobSpec_K{K: 10}, Seed: 3, Restarts: restarts(10),
+		Clusters: &cleavev1.JobSpec_K{K: 10}, Seed: 3, Restarts: restarts(6),
 		Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM},
-		Algorithm:      kernelKmeans(&cleavev1.KernelKmeans{LocalSearch: new(uint32(20))}),
+		Algorithm:      kernelKmeans(&cleavev1.KernelKmeans{LocalSearch: new(uint32(10))}),
 	})
 })
 

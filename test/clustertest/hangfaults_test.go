@@ -13,7 +13,7 @@ import (
 func hangFaults() []disturbance {
 	patience := []string{"--blobs-stall", "500ms"}
 	return []disturbance{
-		{name: "the object store hangs while data is loaded", load: faultVectors, flags: patience, begin: beginObjects, strike: func(r *faultRun) {
+		{name: "the object store hangs while data is loaded", longOnly: true, load: faultVectors, flags: patience, begin: beginObjects, strike: func(r *faultRun) {
 			r.blobs.server.Pause()
 			r.awaitRefusal()
 			r.mark()

@@ -14,7 +14,7 @@ func linkFaults() []disturbance {
 		{name: "a link is cut again and again", longOnly: true, load: faultPoints, start: startBehindProxy, strike: cutLinks},
 		{name: "a link goes silent", longOnly: true, load: faultPoints, start: startBehindProxy, strike: freezeLink},
 		{name: "packets vanish (half-open link)", load: faultPoints, needs: needsNamespaces, start: startInNamespace, strike: losePackets},
-		{name: "a link of 2 Mbit/s", load: faultPoints, needs: needsNamespaces, start: startInNamespace, strike: slowLink},
+		{name: "a link of 2 Mbit/s", longOnly: true, load: faultPoints, needs: needsNamespaces, start: startInNamespace, strike: slowLink},
 	}
 }
 

@@ -86,7 +86,7 @@ func gaussians(n, d, k int, spread float64) *dataset.Points {
 
 // longPoints iterates for a few seconds: overlapping clusters, and many random starts of some dozens of
 // iterations each.
-var longPoints = sync.OnceValue(func() *workload { return pointsRestarted(20) })
+var longPoints = sync.OnceValue(func() *workload { return pointsRestarted(10) })
 
 // longerPoints runs long enough for two snapshots, even if the disk is busy.
 var longerPoints = sync.OnceValue(func() *workload { return pointsRestarted(50) })

@@ -98,8 +98,9 @@ func (l rowLoad) runWhereNoWorkerCanHoldIt(t *testing.T) {
 
 // TestRowsOnAnyNumberOfWorkers: the same bits on one worker and on several.
 func TestRowsOnAnyNumberOfWorkers(t *testing.T) {
+	testscale.LongOnly(t, "package fleet has TestRowsHaveTheSameBits")
 	t.Parallel()
-	for _, l := range testscale.Some(rowLoads, 1) {
+	for _, l := range rowLoads {
 		t.Run(l.name, func(t *testing.T) { onAnyNumberOfWorkers(t, l.load()) })
 	}
 }

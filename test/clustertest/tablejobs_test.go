@@ -51,7 +51,7 @@ func TestJobsOnTables(t *testing.T) {
 	made, err := fitted.Apply(all)
 	must(t, made, err)
 	long := newWorkload(made.Points, &cleavev1.JobSpec{
-		Clusters: &cleavev1.JobSpec_K{K: 12}, Seed: 3, Restarts: restarts(20), Scale: cleavev1.Scale_SCALE_ZSCORE,
+		Clusters: &cleavev1.JobSpec_K{K: 12}, Seed: 3, Restarts: restarts(10), Scale: cleavev1.Scale_SCALE_ZSCORE,
 		Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM},
 		Algorithm:      kernelKmeans(&cleavev1.KernelKmeans{}),
 	})

@@ -8,12 +8,14 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/wire"
 	"github.com/cleave-project/cleave/test/tabletest"
+	"github.com/cleave-project/cleave/test/testscale"
 )
 
-// TestAMillionConstraints: they are uploaded in parts and named by their id, so that the request stays small.
-func TestAMillionConstraints(t *testing.T) {
+// TestManyConstraints: they are uploaded in parts and named by their id, so that the request stays small.
+func TestManyConstraints(t *testing.T) {
 	t.Parallel()
-	const n, count = 1600, 1_000_000
+	const n = 1600
+	count := testscale.Count(200_000, 1_000_000)
 	values := make([]float64, n)
 	for i := range values {
 		values[i] = float64(i%2) + float64(i)/n // two groups, the even and the odd
@@ -40,7 +42,7 @@ func TestAMillionConstraints(t *testing.T) {
 		t.Fatalf("the job ended as %v", ended)
 	}
 	outcome := c.Outcome(job)
-	if report := outcome.Result.GetConstraints(); report.GetTotal() != count || report.GetSatisfied() != count {
+	if report := outcome.Result.GetConstraints(); int(report.GetTotal()) != count || int(report.GetSatisfied()) != count {
 		t.Errorf("of %d constraints the report says %v", count, report)
 	}
 	for i, label := range outcome.Labels {

@@ -83,7 +83,7 @@ func TestStartsRace(t *testing.T) {
 	if again := raced(t, snapshot.With(t.Context(), memory), points, spec, 2); !reflect.DeepEqual(again, found) {
 		t.Error("two threads find something else than one")
 	}
-	for at := 0; at < len(snaps); at += max(1, len(snaps)/testscale.Count(2, 3)) {
+	for at := 0; at < len(snaps); at += max(1, len(snaps)/testscale.Count(1, 3)) {
 		memory := snapshot.NewMemory(1<<30, nil)
 		if err := memory.Read(snaps[at], snapshot.Identity{}); err != nil {
 			t.Fatal(err)

@@ -2,6 +2,7 @@ package local_test
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -139,7 +140,9 @@ func ari(t *testing.T, labels, truth []int32) float64 {
 
 // What anyone sees is found without constraints; correct ones do not make it worse, and wrong ones hardly.
 func TestAutoOnEasySets(t *testing.T) {
-	for name, set := range easySets(t) {
+	sets := easySets(t)
+	for _, name := range testscale.Some(slices.Sorted(maps.Keys(sets)), 3) {
+		set := sets[name]
 		alone := solveAuto(t, set.data, clustering.Spec{K: set.k})
 		score := ari(t, alone.Labels, set.truth)
 		if score < 1 {

@@ -12,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/evaluate"
 	"github.com/cleave-project/cleave/test/clusteringtest"
+	"github.com/cleave-project/cleave/test/testscale"
 )
 
 // grid is a graph whose vertices are in blocks of rows and of columns, `rows` x `columns` of `each` vertices. Edges
@@ -86,7 +87,7 @@ func TestConstraintsChooseTheCut(t *testing.T) {
 		t.Fatalf("without constraints the rows are found to %.2f", ari(t, plain.Labels, row))
 	}
 	for name, truth := range map[string][]int32{"rows": row, "columns": column} {
-		for _, wrong := range []int{0, 10} {
+		for _, wrong := range testscale.Some([]int{10, 0}, 1) {
 			links := told(2, truth, 150)
 			for at := 0; wrong > 0 && at < len(links); at += wrong {
 				links[at].Kind = 3 - links[at].Kind
