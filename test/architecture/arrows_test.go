@@ -63,7 +63,7 @@ var packages = []packageRule{
 	{"render/profile", pure, "data/dataset data/evaluate numeric/metric"},
 	{"clustering/mixture", pure, "data/constraint data/dataset fault numeric/choose numeric/eigen numeric/elementary numeric/parallel"},
 	{"clustering/forest", pure, "data/dataset numeric/parallel"},
-	{"clustering", pure, "clustering/catalog clustering/forest clustering/mixture data/constraint data/dataset data/evaluate fault inference kernel numeric/choose numeric/metric numeric/neighbor numeric/parallel partition snapshot text"},
+	{"clustering", pure, "clustering/catalog clustering/forest clustering/mixture data/constraint data/dataset data/evaluate data/labeling fault inference kernel numeric/choose numeric/metric numeric/neighbor numeric/parallel partition snapshot text"},
 	{"clustering/knn", pure, "clustering data/dataset fault numeric/neighbor snapshot"},
 	{"clustering/kmeans", pure, "clustering clustering/catalog data/constraint data/dataset data/labeling fault inference kernel numeric/choose numeric/metric numeric/vector partition snapshot text"},
 	{"clustering/component", pure, "data/constraint data/dataset"},
