@@ -48,19 +48,11 @@ func Cluster(ctx context.Context, values []float64, columns int, spec clustering
 	if err != nil {
 		return Clusters{}, err
 	}
-	p, err := kmeans.Prepare(points, clustering.Spec{
+	found, err := kmeans.Solve(ctx, points, clustering.Spec{
 		K: spec.K, Seed: spec.Seed, Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans},
 		Restarts: cmp.Or(spec.Restarts, DefaultRestarts), MaxIterations: cmp.Or(spec.MaxIterations, DefaultIterations),
 		Scale: clustering.ScaleNone, // eigenvectors have one unit
-	})
-	if err != nil {
-		return Clusters{}, err
-	}
-	x, err := kmeans.NewLocal(ctx, p, points, runtime.GOMAXPROCS(0))
-	if err != nil {
-		return Clusters{}, err
-	}
-	found, err := kmeans.Run(ctx, p, x, clustering.NopObserver{})
+	}, runtime.GOMAXPROCS(0))
 	if err != nil {
 		return Clusters{}, err
 	}
