@@ -12,6 +12,7 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/dial/backoff"
+	"github.com/cleave-project/cleave/internal/signal"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -216,10 +217,7 @@ func (s *Share) report(m *workerv1.DistributeRequest) {
 // queue queues a message for the coordinator. The caller holds s.mu.
 func (s *Share) queue(m *workerv1.DistributeRequest) {
 	s.reports = append(s.reports, m)
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
+	signal.Wake(s.wake)
 }
 
 func (s *Share) takeReports() (reports []*workerv1.DistributeRequest, rejoin bool) {
