@@ -40,7 +40,7 @@ var packages = []packageRule{
 	{"text", pure, ""},
 	{"signal", pure, ""},
 	{"security/identity", pure, "fault"},
-	{"security/redact", pure, ""},
+	{"security/redact", io, ""},
 	{"coordinator/queue", pure, "text"},
 	{"numeric/hugepage", advice, ""},
 	{"numeric/parallel", pure, ""},
@@ -103,7 +103,7 @@ var packages = []packageRule{
 	{"store/seal", pure, "fault"},
 	{"store", io, "fault security/credentials store/seal text"},
 	{"objects", io, "fault security/identity"},
-	{"objects/ranged", io, "dial/backoff fault"}, // workers read objects without linking the clients of object stores
+	{"objects/ranged", io, "dial/backoff fault security/redact"}, // workers read objects without linking the clients of object stores
 	{"objects/buckets", io, "fault objects"},
 
 	{"coordinator/records", api, "dial/backoff fault store"},
@@ -123,7 +123,7 @@ var packages = []packageRule{
 	{"wire/reading", api, "fault format/csv"},
 	{"coordinator/gate", api, "fault observe security/access security/audit security/credentials security/identity security/redact wire"},
 	{"coordinator/downloads", api, "coordinator/gate fault"},
-	{"coordinator/webhook", api, "coordinator/records dial/backoff fault store"},
+	{"coordinator/webhook", api, "coordinator/records dial/backoff fault security/redact store"},
 	{"coordinator/port", io, "dial/pipe"},
 	{"coordinator/httpapi", api, "data/dataset data/table fault format observe wire"},
 	{"coordinator/content", api, "coordinator/records data/dataset data/table fault security/identity store text wire"},
@@ -137,7 +137,7 @@ var packages = []packageRule{
 	{"coordinator/runner", api, "clustering clustering/auto clustering/embedding clustering/kernelkmeans clustering/kmeans clustering/knn clustering/krange clustering/landmark clustering/local clustering/spectral data/dataset fleet kernel numeric/metric numeric/neighbor planning"},
 	{"coordinator/problem", api, "clustering clustering/comparison coordinator/content coordinator/runner data/dataset data/recipe data/table fault fleet planning text wire"},
 	{"coordinator", api, "clustering clustering/auto clustering/comparison clustering/kernelkmeans clustering/kmeans clustering/knn clustering/spectral coordinator/backup coordinator/checkpoint coordinator/content coordinator/downloads coordinator/eventlog coordinator/garbage coordinator/gate coordinator/httpapi coordinator/imports coordinator/metered coordinator/ownership coordinator/port coordinator/problem coordinator/progress coordinator/queue coordinator/records coordinator/retention coordinator/runner coordinator/webhook data/dataset data/evaluate data/recipe data/table dial/backoff fault fleet kernel observe partition planning security/access security/credentials security/identity snapshot store text wire"},
-	{"worker/exchange", api, "dial/backoff fault objects/ranged security/credentials signal store/seal text wire"},
+	{"worker/exchange", api, "dial/backoff fault objects/ranged security/credentials security/redact signal store/seal text wire"},
 	{"worker", api, "data/dataset data/labeling data/table dial/backoff dial/candidates fault format kernel numeric/neighbor numeric/parallel numeric/vector objects/ranged observe partition planning security/credentials signal text wire wire/reading worker/exchange"},
 
 	{"dial/upload", api, "data/dataset data/table wire"},
