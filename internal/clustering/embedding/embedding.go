@@ -41,9 +41,9 @@ type Clusters struct {
 	Runs   []clustering.Labeling
 }
 
-// Cluster runs k-means on the rows of an embedding within this process, because an embedding is small compared with the
+// cluster runs k-means on the rows of an embedding within this process, because an embedding is small compared with the
 // matrix. It uses K, Seed, Restarts and MaxIterations of the spec.
-func Cluster(ctx context.Context, values []float64, columns int, spec clustering.Spec) (Clusters, error) {
+func cluster(ctx context.Context, values []float64, columns int, spec clustering.Spec) (Clusters, error) {
 	points, err := dataset.NewPoints(len(values)/columns, columns, values)
 	if err != nil {
 		return Clusters{}, err
