@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -23,6 +22,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/text"
+	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -306,42 +306,21 @@ func (a *app) receiveBackup(ctx context.Context, c *client.Client, w io.Writer, 
 	if err := room(first.GetTotalBytes()); err != nil {
 		return backup.Head{}, err
 	}
-	received := &backupReader{stream: stream}
+	received := &wire.PartReader{Next: func() ([]byte, error) {
+		part, err := stream.Recv()
+		return part.GetContent(), err
+	}}
 	all := io.TeeReader(received, w)
 	head, err := backup.Check(all)
 	if err == nil {
 		_, err = io.Copy(io.Discard, all) // the padding of the last block
 	}
-	if received.err != nil {
-		return head, c.Explain(received.err)
+	if received.Err != nil {
+		return head, c.Explain(received.Err)
 	}
 	if err == nil && head.Damaged > 0 {
 		a.warn("the backup lacks %s, damaged in the coordinator's state; keep older backups. Lost: %s",
 			text.Plural(head.Damaged, "value"), text.First(head.DamagedKeys, 50))
 	}
 	return head, err
-}
-
-// backupReader reads the content of a stream.
-type backupReader struct {
-	stream grpc.ServerStreamingClient[cleavev1.BackupResponse]
-	rest   []byte
-	err    error // of the stream; nil at its end
-}
-
-// Read implements io.Reader. It keeps an error of the stream in r.err, because backup.Check may report another one.
-func (r *backupReader) Read(p []byte) (int, error) {
-	for len(r.rest) == 0 {
-		part, err := r.stream.Recv()
-		if err != nil {
-			if err != io.EOF {
-				r.err = err
-			}
-			return 0, err
-		}
-		r.rest = part.GetContent()
-	}
-	n := copy(p, r.rest)
-	r.rest = r.rest[n:]
-	return n, nil
 }

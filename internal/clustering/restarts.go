@@ -2,7 +2,6 @@ package clustering
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"strconv"
 	"sync"
@@ -10,59 +9,6 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
-
-// Lane connects one of several concurrent restarts to the executor. The server answers the requests of several lanes
-// together, so that one pass over the matrix or the rows suffices for all of them.
-type Lane struct {
-	ask    func(Request) bool
-	failed error // why the last request failed; nil if it did not
-}
-
-// Request is an operation that a restart asks of the executor. The server stores the answer in it.
-type Request interface {
-	// Kind returns the kind of operation. All pending requests of the lowest kind are served together.
-	Kind() int
-}
-
-// LaneRequest is a pending request and the lane that it comes from.
-type LaneRequest struct {
-	Lane int
-	Request
-}
-
-// errAbandoned ends a restart whose requests are no longer served.
-var errAbandoned = errors.New("clustering: the run was abandoned")
-
-// Ask blocks until the server has served a request. It fails if the server does, or if the run was abandoned.
-func (l *Lane) Ask(request Request) error {
-	if !l.ask(request) {
-		return errAbandoned
-	}
-	return l.failed
-}
-
-// Server serves the requests of concurrent restarts on their executor.
-type Server interface {
-	// Lanes returns the maximum number of concurrent restarts.
-	Lanes() int
-	// Threads returns how many of them may compute at the same time, between their requests.
-	Threads() int
-	// Serve answers requests of one kind, which ascend by their lanes. If it returns an error, all of them have failed.
-	Serve(ctx context.Context, requests []LaneRequest) error
-}
-
-// Sequential implements Server for setups whose restarts run one after another and call the executor directly. Such
-// setups embed it.
-type Sequential struct{}
-
-// Lanes implements Server.
-func (Sequential) Lanes() int { return 1 }
-
-// Threads implements Server.
-func (Sequential) Threads() int { return 1 }
-
-// Serve implements Server. It is never called with requests.
-func (Sequential) Serve(context.Context, []LaneRequest) error { return nil }
 
 // schedule runs the restarts of one or more jobs concurrently, one in each lane. Every restart is a coroutine that runs
 // until its next request; then the pending requests of all lanes are served together.
@@ -143,26 +89,27 @@ func (s *schedule) run(ctx context.Context) error {
 			return nil
 		}
 		err = s.server.Serve(ctx, asked)
-		for _, a := range asked {
-			lane := &s.lanes[a.Lane]
+		for _, r := range asked {
+			lane := &s.lanes[r.Common().Lane]
 			lane.request, lane.failed = nil, err
 		}
 	}
 }
 
 // pending returns the pending requests of the lowest kind.
-func (s *schedule) pending() []LaneRequest {
-	var requests []LaneRequest
+func (s *schedule) pending() (requests Requests) {
 	for i := range s.lanes {
 		request := s.lanes[i].request
 		if request == nil {
 			continue
 		}
-		if len(requests) > 0 && request.Kind() < requests[0].Kind() {
+		asked := request.Common()
+		asked.Lane = i
+		if len(requests) > 0 && asked.Kind < requests[0].Common().Kind {
 			requests = requests[:0]
 		}
-		if len(requests) == 0 || request.Kind() == requests[0].Kind() {
-			requests = append(requests, LaneRequest{i, request})
+		if len(requests) == 0 || asked.Kind == requests[0].Common().Kind {
+			requests = append(requests, request)
 		}
 	}
 	return requests

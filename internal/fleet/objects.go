@@ -15,6 +15,7 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/objects/ranged"
+	"github.com/cleave-project/cleave/internal/signal"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -263,12 +264,7 @@ func objectFault(bad *workerv1.Failure) error {
 }
 
 // notify makes ReadObjects check the state again.
-func (r *objectsRead) notify() {
-	select {
-	case r.changed <- struct{}{}:
-	default:
-	}
-}
+func (r *objectsRead) notify() { signal.Wake(r.changed) }
 
 // read makes a worker read a unit, starting after the rows that have already arrived.
 func (r *objectsRead) read(ctx context.Context, s *session, u *unitRead) error {

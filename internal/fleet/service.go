@@ -11,6 +11,7 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/signal"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -42,10 +43,7 @@ func (svc *service) Attach(stream workerv1.WorkerService_AttachServer) error {
 		return err
 	}
 	if svc.referee != nil {
-		select {
-		case svc.referee <- s:
-		default: // it attached again
-		}
+		signal.Offer(svc.referee, s) // it may attach again
 	}
 	broken := make(chan error, 1)
 	go func() {

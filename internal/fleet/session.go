@@ -16,6 +16,7 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/planning"
+	"github.com/cleave-project/cleave/internal/signal"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -119,21 +120,8 @@ type attachment struct {
 	ended chan error    // receives the status with which to end the stream
 }
 
-// signal says that the outbox is not empty.
-func (a *attachment) signal() {
-	select {
-	case a.wake <- struct{}{}:
-	default:
-	}
-}
-
 // endWith ends the stream. Only the first reason is kept.
-func (a *attachment) endWith(reason error) {
-	select {
-	case a.ended <- reason:
-	default:
-	}
-}
+func (a *attachment) endWith(reason error) { signal.Offer(a.ended, reason) }
 
 // admit opens a session for a worker, or resumes its previous one, with a new stream that replaces any other.
 func (f *Fleet) admit(hello *workerv1.Hello, referee bool) (*session, *attachment, error) {
@@ -366,7 +354,7 @@ func (s *session) push(m *workerv1.AttachResponse) {
 		return
 	}
 	s.outbox = append(s.outbox, m)
-	s.stream.signal()
+	signal.Wake(s.stream.wake)
 }
 
 // capacity returns the memory that a worker gives to jobs.

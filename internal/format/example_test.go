@@ -24,14 +24,14 @@ func ExampleReadPoints() {
 	// points.xyz: the suffix ".xyz" is not supported
 }
 
-func ExampleReadTable() {
+func ExampleReadNamed() {
 	text := "i,j,kind,weight\n0,1,must,\n1,2,cannot,2.5\n"
-	_, constraints, err := format.ReadTable(strings.NewReader(text), "constraints.csv", table.Constraints, 3)
+	_, constraints, err := format.ReadNamed(strings.NewReader(text), "constraints.csv", table.Constraints, 3, table.Naming{})
 	for _, c := range constraints {
 		fmt.Println(c.I, c.J, c.Kind, c.Weighted, c.Weight)
 	}
 	fmt.Println(err)
-	_, _, err = format.ReadTable(strings.NewReader(text), "constraints.csv", table.Constraints, 2)
+	_, _, err = format.ReadNamed(strings.NewReader(text), "constraints.csv", table.Constraints, 2, table.Naming{})
 	fmt.Println(err)
 	// Output:
 	// 0 1 must false 0

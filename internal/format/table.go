@@ -11,19 +11,15 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// ReadTable reads a table of the given kind (table.Constraints and the like) about a data set with the given number of
-// points, and returns it with its parsed rows. The first line is the header; columns may be in any order.
-func ReadTable[T any](r io.Reader, name string, kind table.Kind[T], points int) (*table.Table, []T, error) {
-	return ReadNamed(r, name, kind, points, table.Naming{})
-}
-
-// LoadTable opens path and calls ReadTable.
+// LoadTable opens path and calls ReadNamed for a table without names.
 func LoadTable[T any](path string, kind table.Kind[T], points int) (*table.Table, []T, error) {
 	return LoadNamed(Input{Path: path}, kind, points, table.Naming{})
 }
 
-// ReadNamed is ReadTable for a table that identifies points and classes by name. The returned table has their numbers
-// instead. If naming has open ids, the table itself defines the points.
+// ReadNamed reads a table of the given kind (table.Constraints and the like) about a data set with the given number of
+// points, and returns it with its parsed rows. The first line is the header; columns may be in any order. Where the
+// table identifies points and classes by name, the returned one has their numbers instead. If naming has open ids, the
+// table itself defines the points.
 func ReadNamed[T any](r io.Reader, name string, kind table.Kind[T], points int, naming table.Naming) (*table.Table, []T, error) {
 	t, err := readCells(r, name, kind.Columns, naming)
 	if err == nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/cleave-project/cleave/internal/data/table"
 )
 
-// read is ReadTable without the table.
+// read is ReadNamed without names and without the table.
 func read[T any](text, name string, kind table.Kind[T], points int) ([]T, error) {
-	_, list, err := ReadTable(strings.NewReader(text), name, kind, points)
+	_, list, err := ReadNamed(strings.NewReader(text), name, kind, points, table.Naming{})
 	return list, err
 }
 

@@ -74,7 +74,7 @@ func TestTablesRoundTrip(t *testing.T) {
 		if err := WriteLabels(&b, labels); err != nil {
 			t.Fatal(err)
 		}
-		if _, got, err := ReadTable(&b, "l.csv", table.Labels, 0); err != nil || !slices.Equal(got, labels) {
+		if _, got, err := ReadNamed(&b, "l.csv", table.Labels, 0, table.Naming{}); err != nil || !slices.Equal(got, labels) {
 			t.Fatalf("labels %v came back as %v, %v", labels, got, err)
 		}
 		constraints := rapid.SliceOf(rapid.Custom(func(t *rapid.T) constraint.Constraint {
@@ -91,7 +91,7 @@ func TestTablesRoundTrip(t *testing.T) {
 		if err := WriteConstraints(&b, constraints); err != nil {
 			t.Fatal(err)
 		}
-		if _, got, err := ReadTable(&b, "c.csv", table.Constraints, 20); err != nil || !slices.Equal(got, constraints) {
+		if _, got, err := ReadNamed(&b, "c.csv", table.Constraints, 20, table.Naming{}); err != nil || !slices.Equal(got, constraints) {
 			t.Fatalf("constraints %v came back as %v, %v", constraints, got, err)
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/numeric/choose"
+	"github.com/cleave-project/cleave/internal/numeric/connected"
 )
 
 // graph is a part of the problem: some points and the constraints among them. All pairs of the same two points are one
@@ -135,23 +136,9 @@ func newGraph(k int, points []int32, unary []float64, edges []edge) *graph {
 // split returns the connected components of a graph, in the order of their lowest points. The constant goes to the
 // first.
 func split(g *graph) []*graph {
-	seen, place := make([]bool, g.size()), make([]int32, g.size())
+	place := make([]int32, g.size())
 	var parts []*graph
-	for i := range int32(g.size()) {
-		if seen[i] {
-			continue
-		}
-		seen[i] = true
-		points := []int32{i}
-		for at := 0; at < len(points); at++ {
-			for _, j := range g.to[g.start[points[at]]:g.start[points[at]+1]] {
-				if !seen[j] {
-					seen[j] = true
-					points = append(points, j)
-				}
-			}
-		}
-		slices.Sort(points)
+	for _, points := range connected.Parts(g.size(), choose.All[int32](g.size()), func(i int32) []int32 { return g.to[g.start[i]:g.start[i+1]] }) {
 		parts = append(parts, g.part(points, place))
 	}
 	if len(parts) > 0 {

@@ -31,8 +31,8 @@ const (
 	ProductRowBytes = 16
 )
 
-// DenseTileBytes returns the memory of the entries of one float32 tile of n columns. A float16 tile takes half of it.
-func DenseTileBytes(n, tile int) int64 {
+// denseTileBytes returns the memory of the entries of one float32 tile of n columns. A float16 tile takes half of it.
+func denseTileBytes(n, tile int) int64 {
 	return 4 * int64(n) * int64(padded(partition.Tile(n, tile).Len()))
 }
 
@@ -45,7 +45,7 @@ func (s *MatrixSpec) TileSize(tile, k, lanes int) partition.Size {
 		bytes := rows * (tileRowBytes + tileLaneRowBytes)
 		return partition.Size{Stored: bytes, Computed: bytes}
 	}
-	entries := DenseTileBytes(s.Rows, tile)
+	entries := denseTileBytes(s.Rows, tile)
 	if s.HalfScale != 0 {
 		entries /= 2
 	}

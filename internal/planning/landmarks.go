@@ -68,7 +68,7 @@ func (w Workload) landmarkBytes() int64 {
 
 // What plans propose instead of a matrix that takes longer than longRun seconds.
 const (
-	ProposedLandmarks = 1000
+	proposedLandmarks = 1000
 	proposedRank      = 128
 	longRun           = 300
 )
@@ -78,7 +78,7 @@ func (w Workload) byLandmarks() Workload {
 	return Workload{
 		Vectors: &Vectors{
 			Rows: w.Matrix.Rows, Columns: proposedRank, Width: proposedRank,
-			Features: &Features{Function: w.Matrix.Function, Columns: w.Matrix.Columns, Landmarks: ProposedLandmarks},
+			Features: &Features{Function: w.Matrix.Function, Columns: w.Matrix.Columns, Landmarks: proposedLandmarks},
 		},
 		DatasetBytes: w.DatasetBytes, Scaled: w.Scaled, K: w.K, Restarts: 1,
 	}
@@ -87,14 +87,14 @@ func (w Workload) byLandmarks() Workload {
 // proposal describes landmarks as an alternative to a matrix that takes long. It returns "" if they are not worth
 // proposing.
 func (w Workload) proposal(plan *Plan, workers []Worker) string {
-	if !w.Landmarkable || w.K > ProposedLandmarks/10 || plan.Seconds < longRun {
+	if !w.Landmarkable || w.K > proposedLandmarks/10 || plan.Seconds < longRun {
 		return ""
 	}
 	other, err := Make(w.byLandmarks(), workers)
 	if err != nil || other.Seconds > plan.Seconds/2 {
 		return ""
 	}
-	return fmt.Sprintf("landmarks %d would take about %s instead of %s, for an approximate answer", ProposedLandmarks,
+	return fmt.Sprintf("landmarks %d would take about %s instead of %s, for an approximate answer", proposedLandmarks,
 		text.Roughly(other.Seconds), text.Roughly(plan.Seconds))
 }
 

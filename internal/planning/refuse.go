@@ -68,8 +68,8 @@ func (w Workload) remedies(workers []Worker) []remedy {
 			remedies = append(remedies, remedy{"storage auto (or none)", "storage", Auto})
 		}
 	}
-	if w.Landmarkable && w.K <= ProposedLandmarks/10 && w.byLandmarks().fits(workers) {
-		remedies = append(remedies, remedy{fmt.Sprintf("landmarks %d, for an approximate answer", ProposedLandmarks), "landmarks", ProposedLandmarks})
+	if w.Landmarkable && w.K <= proposedLandmarks/10 && w.byLandmarks().fits(workers) {
+		remedies = append(remedies, remedy{fmt.Sprintf("landmarks %d, for an approximate answer", proposedLandmarks), "landmarks", proposedLandmarks})
 	}
 	if more := w.moreWorkers(workers); more > 0 {
 		remedies = append(remedies, remedy{text.Plural(more, "more worker") + " like the largest", "more_workers", more})

@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/cleave-project/cleave/internal/signal"
 )
 
 // Memory holds the pieces of one run. It is safe for concurrent use.
@@ -62,12 +64,7 @@ func (m *Memory) Ask() {
 // Changed returns a channel that receives a value after a piece has changed.
 func (m *Memory) Changed() <-chan struct{} { return m.wake }
 
-func (m *Memory) change() {
-	select {
-	case m.wake <- struct{}{}:
-	default:
-	}
-}
+func (m *Memory) change() { signal.Wake(m.wake) }
 
 // Piece saves the state of one part of a run, and finally its result. All methods of a nil piece do nothing.
 type Piece struct {

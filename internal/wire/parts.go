@@ -173,6 +173,28 @@ func Receive[P any](receive func() (P, error), take func(P) error) error {
 	}
 }
 
+// PartReader reads the bytes of all parts of a stream.
+type PartReader struct {
+	Next func() ([]byte, error) // returns the bytes of the next part, or io.EOF at the end
+	Err  error                  // why the stream broke; nil at its end. Decoders may report another error
+	rest []byte
+}
+
+// Read implements io.Reader.
+func (r *PartReader) Read(p []byte) (n int, err error) {
+	for len(r.rest) == 0 {
+		if r.rest, err = r.Next(); err != nil {
+			if err != io.EOF {
+				r.Err = err
+			}
+			return 0, err
+		}
+	}
+	n = copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
 // sendParts opens a stream, sends parts through it, and returns the answer.
 func sendParts[P, A any](
 	ctx context.Context, open func(context.Context, ...grpc.CallOption) (grpc.ClientStreamingClient[P, A], error), parts func(send func(*P) error) error,

@@ -142,9 +142,9 @@ func OnField(err error, field string) error {
 // partBytes is the approximate maximum size of a part of a table.
 const partBytes = 1 << 20
 
-// TableParts calls yield with the header and the parts of the upload of a table that have yet to arrive, until yield
+// tableParts calls yield with the header and the parts of the upload of a table that have yet to arrive, until yield
 // fails.
-func TableParts(name string, t *table.Table, start UploadStart, yield func(*cleavev1.CreateTableRequest) error) error {
+func tableParts(name string, t *table.Table, start UploadStart, yield func(*cleavev1.CreateTableRequest) error) error {
 	if err := sendHeader(name, start, yield); err != nil {
 		return err
 	}
@@ -218,7 +218,7 @@ func SendBatches(ctx context.Context, client cleavev1.TableServiceClient, name s
 // SendTable uploads a table from the given part on, and returns the coordinator's description of it.
 func SendTable(ctx context.Context, client cleavev1.TableServiceClient, name string, t *table.Table, start UploadStart) (*cleavev1.Table, error) {
 	response, err := sendParts(ctx, client.CreateTable, func(send func(*cleavev1.CreateTableRequest) error) error {
-		return TableParts(name, t, start, send)
+		return tableParts(name, t, start, send)
 	})
 	return response.GetTable(), err
 }

@@ -38,7 +38,7 @@ func TestTablesSurviveTheWire(t *testing.T) {
 			t.Fatalf("inline: got %+v, %v, want %+v", inline, err, want)
 		}
 		u := NewTableUpload(roomy)
-		if err := TableParts("some name", want, UploadStart{}, u.Add); err != nil {
+		if err := tableParts("some name", want, UploadStart{}, u.Add); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := u.Finish(); err != nil || got.ID() != want.ID() || u.Name() != "some name" {
@@ -92,7 +92,7 @@ func TestLargeTablesTravelInParts(t *testing.T) {
 		list[at] = constraint.Constraint{I: int32(at), J: math.MaxInt32 - 1, Kind: constraint.CannotLink}
 	}
 	count := 0
-	err := TableParts("", tabletest.Constraints(list), UploadStart{}, func(part *cleavev1.CreateTableRequest) error {
+	err := tableParts("", tabletest.Constraints(list), UploadStart{}, func(part *cleavev1.CreateTableRequest) error {
 		count++
 		if size := proto.Size(part); size > 2<<20 {
 			t.Errorf("a part has %d bytes", size)

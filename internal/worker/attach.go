@@ -9,6 +9,7 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/signal"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -139,7 +140,7 @@ func (a *attachment) handle(in received) error {
 		a.welcome(a.client, m.Welcome)
 		a.silenceLimit = time.Duration(max(1, m.Welcome.GetSilenceMillis())) * time.Millisecond
 		a.answers = a.session.wake
-		a.session.wakeStream() // there may be answers that no stream has sent
+		signal.Wake(a.session.wake) // there may be answers that no stream has sent
 		a.heartbeats.Reset(time.Duration(max(1, m.Welcome.GetHeartbeatMillis())) * time.Millisecond)
 	case *workerv1.AttachResponse_Command:
 		if a.welcomed {

@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+
+	"github.com/cleave-project/cleave/internal/signal"
 )
 
 // commands is the queue of a job's commands, which run one after the other. The coordinator repeats commands when its
@@ -38,10 +40,7 @@ func (c *commands) add(command *workerv1.Command) *workerv1.Answer {
 		}
 	}
 	c.queue = append(c.queue, command)
-	select {
-	case c.wake <- struct{}{}:
-	default:
-	}
+	signal.Wake(c.wake)
 	return nil
 }
 

@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+
+	"github.com/cleave-project/cleave/internal/signal"
 )
 
 // session is the state that the coordinator knows about: the jobs, and the answers that are not sent yet. It outlives
@@ -126,15 +128,7 @@ func (s *session) answer(a *workerv1.Answer) {
 // queueAnswer queues an answer. The caller holds s.mu.
 func (s *session) queueAnswer(a *workerv1.Answer) {
 	s.outbox = append(s.outbox, a)
-	s.wakeStream()
-}
-
-// wakeStream makes the stream send the queued answers.
-func (s *session) wakeStream() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
+	signal.Wake(s.wake)
 }
 
 // takeAnswers removes the queued answers and returns them.

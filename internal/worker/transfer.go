@@ -9,9 +9,7 @@ import (
 	"iter"
 	"slices"
 	"strconv"
-	"sync/atomic"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -19,7 +17,6 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/dial/backoff"
 	"github.com/cleave-project/cleave/internal/kernel"
-	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/wire"
 	"github.com/cleave-project/cleave/internal/worker/exchange"
 )
@@ -243,41 +240,20 @@ func (j *job) readDataset(ctx context.Context, id string, offset, length int64, 
 		if err != nil {
 			return err
 		}
-		reader := &datasetReader{stream: stream, parts: &j.worker.received, heard: &j.worker.heard, observe: j.worker.cfg.Observe}
+		reader := &wire.PartReader{Next: func() ([]byte, error) {
+			m, err := stream.Recv()
+			if err == nil {
+				j.worker.cfg.Observe.Fetched("dataset", len(m.GetData()))
+				j.worker.received.Add(1)
+				j.worker.heard.Add(1)
+			}
+			return m.GetData(), err
+		}}
 		err = use(reader)
-		if wire.Reason(reader.err) != "" {
+		if wire.Reason(reader.Err) != "" {
 			// The coordinator waits for its stores; count progress so that it does not think the worker hangs.
 			j.worker.received.Add(1)
 		}
-		return cmp.Or(reader.err, err) // decoders report a broken connection as a short file
+		return cmp.Or(reader.Err, err) // decoders report a broken connection as a short file
 	})
-}
-
-// datasetReader reads the bytes of a stream and keeps the error that broke it.
-type datasetReader struct {
-	stream  grpc.ServerStreamingClient[workerv1.FetchDatasetResponse]
-	parts   *atomic.Uint64 // counts the parts that arrive
-	heard   *atomic.Uint64 // the same, of the coordinator only
-	observe *observe.Worker
-	rest    []byte
-	err     error
-}
-
-func (r *datasetReader) Read(p []byte) (int, error) {
-	for len(r.rest) == 0 {
-		m, err := r.stream.Recv()
-		if err != nil {
-			if err != io.EOF {
-				r.err = err
-			}
-			return 0, err
-		}
-		r.rest = m.GetData()
-		r.observe.Fetched("dataset", len(r.rest))
-		r.parts.Add(1)
-		r.heard.Add(1)
-	}
-	n := copy(p, r.rest)
-	r.rest = r.rest[n:]
-	return n, nil
 }

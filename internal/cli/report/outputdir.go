@@ -22,8 +22,8 @@ import (
 
 // The files by which an output folder describes itself.
 const (
-	ManifestFile = "_MANIFEST.json" // the files of the run
-	SuccessFile  = "_SUCCESS"       // exists while the folder has all files of a run that succeeded
+	manifestFile = "_MANIFEST.json" // the files of the run
+	successFile  = "_SUCCESS"       // exists while the folder has all files of a run that succeeded
 )
 
 // File is one file of an output folder.
@@ -49,7 +49,7 @@ func OpenOutput(path string) (*OutputDir, error) {
 	if _, err := d.readManifest(); err != nil {
 		return nil, err
 	}
-	return d, d.remove(SuccessFile)
+	return d, d.remove(successFile)
 }
 
 // The names of the tables that a command may write.
@@ -175,8 +175,8 @@ func (d *OutputDir) Write(ctx context.Context, files []File) error {
 
 // Succeed marks the folder as complete. It is called after Write, if the run succeeded.
 func (d *OutputDir) Succeed() error {
-	if err := os.WriteFile(filepath.Join(d.Path, SuccessFile), nil, 0o666); err != nil {
-		return d.failed(SuccessFile, err)
+	if err := os.WriteFile(filepath.Join(d.Path, successFile), nil, 0o666); err != nil {
+		return d.failed(successFile, err)
 	}
 	return syncFolder(d.Path)
 }
@@ -184,7 +184,7 @@ func (d *OutputDir) Succeed() error {
 // readManifest reads the manifest of an earlier run, and returns an empty one if there is none. It refuses names that
 // are not names of files in the folder.
 func (d *OutputDir) readManifest() (m manifest, _ error) {
-	path := filepath.Join(d.Path, ManifestFile)
+	path := filepath.Join(d.Path, manifestFile)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return m, nil
@@ -204,16 +204,16 @@ func (d *OutputDir) readManifest() (m manifest, _ error) {
 // writeManifest replaces the manifest. Its temporary file always has the same name, so that the next run replaces what
 // a killed one left behind.
 func (d *OutputDir) writeManifest(m manifest) error {
-	temporary := filepath.Join(d.Path, ManifestFile+".tmp")
+	temporary := filepath.Join(d.Path, manifestFile+".tmp")
 	file, err := os.Create(temporary)
 	if err != nil {
-		return d.failed(ManifestFile, err)
+		return d.failed(manifestFile, err)
 	}
 	if err := errors.Join(PrintJSON(file, m), file.Sync(), file.Close()); err != nil {
-		return d.failed(ManifestFile, err)
+		return d.failed(manifestFile, err)
 	}
-	if err := os.Rename(temporary, filepath.Join(d.Path, ManifestFile)); err != nil {
-		return d.failed(ManifestFile, err)
+	if err := os.Rename(temporary, filepath.Join(d.Path, manifestFile)); err != nil {
+		return d.failed(manifestFile, err)
 	}
 	return nil
 }

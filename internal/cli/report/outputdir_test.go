@@ -104,7 +104,7 @@ func TestOutputAfterARunThatEndedEarly(t *testing.T) {
 	clitest.Write(t, filepath.Join(killed, "result.json"), "half")
 	clitest.Write(t, filepath.Join(dir, "new.svg"), "moved")
 	clitest.Write(t, filepath.Join(dir, "_MANIFEST.json.tmp"), "half")
-	clitest.Write(t, filepath.Join(dir, ManifestFile), `{"files": ["labels.csv", "new.svg", "old.svg", "result.json"], "partial": ".partial-ABC234"}`)
+	clitest.Write(t, filepath.Join(dir, manifestFile), `{"files": ["labels.csv", "new.svg", "old.svg", "result.json"], "partial": ".partial-ABC234"}`)
 	if err := writeOutput(t, dir, texts("labels.csv", "result.json")); err != nil {
 		t.Fatal(err)
 	}
@@ -147,8 +147,8 @@ func TestForeignManifests(t *testing.T) {
 		`{"partial": "data"}`, `{"partial": ".partial-../x"}`, `{"files": "labels.csv"}`, `{"name": "mine"}`, `{`, ``,
 	} {
 		dir := t.TempDir()
-		clitest.Write(t, filepath.Join(dir, ManifestFile), text)
-		if _, err := OpenOutput(dir); !fault.Is(err, "BAD_OUTPUT") || !strings.Contains(err.Error(), fmt.Sprintf("%s is not a list", filepath.Join(dir, ManifestFile))) {
+		clitest.Write(t, filepath.Join(dir, manifestFile), text)
+		if _, err := OpenOutput(dir); !fault.Is(err, "BAD_OUTPUT") || !strings.Contains(err.Error(), fmt.Sprintf("%s is not a list", filepath.Join(dir, manifestFile))) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

@@ -68,31 +68,12 @@ func modernize(text []byte) []byte {
 	if err := decoder.Decode(&document); err != nil {
 		return text
 	}
-	for _, warning := range list(document["warnings"]) {
-		move(warning, "code", warning, "reason")
-	}
-	if origin, is := document["origin"].(map[string]any); is {
-		if spec, is := origin["spec"].(map[string]any); is {
-			move(spec, "displayName", origin, "displayName")
-		}
-	}
-	rename(document)
+	rename("", document)
 	renamed, err := json.Marshal(document)
 	if err != nil {
 		return text
 	}
 	return renamed
-}
-
-// list returns the objects in a list.
-func list(value any) (objects []map[string]any) {
-	values, _ := value.([]any)
-	for _, v := range values {
-		if object, is := v.(map[string]any); is {
-			objects = append(objects, object)
-		}
-	}
-	return objects
 }
 
 // move moves a field from one object to another that does not have it.
@@ -103,14 +84,20 @@ func move(from map[string]any, name string, to map[string]any, newName string) {
 	}
 }
 
-// rename renames fields within a value, and the prefixes of enum values that go with them.
-func rename(value any) {
+// rename renames fields within the value of a field, and the prefixes of enum values that go with them.
+func rename(field string, value any) {
 	switch value := value.(type) {
 	case []any:
 		for _, v := range value {
-			rename(v)
+			rename(field, v)
 		}
 	case map[string]any:
+		if field == "warnings" {
+			move(value, "code", value, "reason")
+		}
+		if spec, is := value["spec"].(map[string]any); is && field == "origin" {
+			move(spec, "displayName", value, "displayName")
+		}
 		for before, now := range renamedFields {
 			move(value, before, value, now)
 		}
@@ -123,7 +110,7 @@ func rename(value any) {
 					value[name] = "CONFIDENCE_" + rest
 				}
 			}
-			rename(v)
+			rename(name, v)
 		}
 	}
 }

@@ -84,7 +84,7 @@ func (p *Problem) supervised() bool { return p.given.Len()+len(p.spec.Seeds) > 0
 
 func defaultNeighbors(data dataset.Dataset) int {
 	if _, sparse := data.(*dataset.SparsePoints); sparse {
-		return DefaultSparseNeighbors
+		return defaultSparseNeighbors
 	}
 	return DefaultNeighbors
 }

@@ -8,10 +8,10 @@ package auto
 const (
 	// DefaultNeighbors is the number of neighbors of a row in the nearest-neighbor graph.
 	DefaultNeighbors = 10
-	// DefaultSparseNeighbors is the same for sparse rows, whose distances tell less: most of them share no column. On
+	// defaultSparseNeighbors is the same for sparse rows, whose distances tell less: most of them share no column. On
 	// twelve collections of texts, 30 was as good as 20 and better than 10 without constraints, and as good as 10 with
 	// 400 pairs.
-	DefaultSparseNeighbors = 30
+	defaultSparseNeighbors = 30
 	// longSearch is the longest time that finding neighbors may take, in seconds on usualThreads threads. It is judged
 	// by the shape of the data, because what is tried must not depend on which workers are available.
 	longSearch   = 60

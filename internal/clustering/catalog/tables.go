@@ -146,8 +146,8 @@ var Kernels = []Kernel{
 	},
 }
 
-// MaxRestarts is the maximum number of restarts of a job.
-const MaxRestarts = 10_000
+// maxRestarts is the maximum number of restarts of a job.
+const maxRestarts = 10_000
 
 // MaxLandmarks is the maximum number of landmarks: their kernel matrix has 8 bytes per entry, and finding its
 // eigenvectors takes time cubic in their number.
@@ -208,7 +208,7 @@ var Options = []Option{
 		Help:     "what a violated constraint costs"},
 	{Name: "inference", Field: "inference", Type: Choice, Values: []string{"icm", "bp", "lp", "exact"}, Default: "icm", Group: KMeansGroup,
 		Help: "how pc-, mpc- and hmrf-kmeans assign constrained points jointly"},
-	{Name: "max-restarts", Field: "max_restarts", Type: Whole, Min: 1, Max: MaxRestarts, Default: "10", Group: KMeansGroup,
+	{Name: "max-restarts", Field: "max_restarts", Type: Whole, Min: 1, Max: maxRestarts, Default: "10", Group: KMeansGroup,
 		Help: "random orders that cop-kmeans tries before it gives up"},
 
 	{Name: "neighbors", Field: "neighbors", Type: Whole, Min: 1, Max: 1000, Default: "10; 30 for sparse points", Group: AutoGroup,
@@ -252,11 +252,11 @@ var Options = []Option{
 	{Name: "initial-centroids", Field: "spec.initialization.centroids", NoFlag: true, Common: true, Type: File},
 	{Name: "farthest", Field: "spec.initialization.farthest", Type: Choice, Values: []string{"total", "mean"}, Default: "total", Group: RunGroup,
 		Help: "farthest-first by total or mean distance"},
-	{Name: "restarts", Field: "spec.restarts", Common: true, Type: Whole, Min: 1, Max: MaxRestarts, Default: "10, and for kernel-kmeans on graphs 1, with constraints 2; with --paper 1", Group: RunGroup,
+	{Name: "restarts", Field: "spec.restarts", Common: true, Type: Whole, Min: 1, Max: maxRestarts, Default: "10, and for kernel-kmeans on graphs 1, with constraints 2; with --paper 1", Group: RunGroup,
 		Defaults: map[string]string{"auto": "10", "kernel": "10, on graphs 1, with constraints 2; with --paper 1", "k-means": "10; with --paper 1",
 			"seeded-kmeans": runsSeeded, "constrained-kmeans": runsSeeded},
 		Help: "number of runs from different starts, the best of which is kept",
-		Spectral: &Option{Name: "restarts", Field: "eigenvectors.kmeans_restarts", Common: true, Type: Whole, Min: 1, Max: MaxRestarts, Default: "10",
+		Spectral: &Option{Name: "restarts", Field: "eigenvectors.kmeans_restarts", Common: true, Type: Whole, Min: 1, Max: maxRestarts, Default: "10",
 			Help: "number of runs of k-means on the eigenvectors"}},
 	{Name: "max-iterations", Field: "spec.max_iterations", Common: true, Type: Whole, Max: math.MaxInt32, Default: "100", Group: RunGroup,
 		Help: "iteration limit; 0 returns the start",

@@ -41,26 +41,18 @@ type Clusters struct {
 	Runs   []clustering.Labeling
 }
 
-// Cluster runs k-means on the rows of an embedding within this process, because an embedding is small compared with the
+// cluster runs k-means on the rows of an embedding within this process, because an embedding is small compared with the
 // matrix. It uses K, Seed, Restarts and MaxIterations of the spec.
-func Cluster(ctx context.Context, values []float64, columns int, spec clustering.Spec) (Clusters, error) {
+func cluster(ctx context.Context, values []float64, columns int, spec clustering.Spec) (Clusters, error) {
 	points, err := dataset.NewPoints(len(values)/columns, columns, values)
 	if err != nil {
 		return Clusters{}, err
 	}
-	p, err := kmeans.Prepare(points, clustering.Spec{
+	found, err := kmeans.Solve(ctx, points, clustering.Spec{
 		K: spec.K, Seed: spec.Seed, Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans},
 		Restarts: cmp.Or(spec.Restarts, DefaultRestarts), MaxIterations: cmp.Or(spec.MaxIterations, DefaultIterations),
 		Scale: clustering.ScaleNone, // eigenvectors have one unit
-	})
-	if err != nil {
-		return Clusters{}, err
-	}
-	x, err := kmeans.NewLocal(ctx, p, points, runtime.GOMAXPROCS(0))
-	if err != nil {
-		return Clusters{}, err
-	}
-	found, err := kmeans.Run(ctx, p, x, clustering.NopObserver{})
+	}, runtime.GOMAXPROCS(0))
 	if err != nil {
 		return Clusters{}, err
 	}

@@ -100,11 +100,11 @@ func (s Subset) Expand(vectors [][]float64) [][]float64 {
 	return whole
 }
 
-// Cluster is like the function Cluster for the included rows, with at most as many clusters. All other rows get the
+// Cluster is like the function cluster for the included rows, with at most as many clusters. All other rows get the
 // label -1. values covers all rows.
 func (s Subset) Cluster(ctx context.Context, values []float64, columns int, spec clustering.Spec) (Clusters, error) {
 	if s.All() {
-		return Cluster(ctx, values, columns, spec)
+		return cluster(ctx, values, columns, spec)
 	}
 	labels := clustering.Unassigned(s.n)
 	if len(s.kept) == 0 {
@@ -115,7 +115,7 @@ func (s Subset) Cluster(ctx context.Context, values []float64, columns int, spec
 		rows = append(rows, values[int(i)*columns:(int(i)+1)*columns]...)
 	}
 	spec.K = min(spec.K, len(s.kept))
-	found, err := Cluster(ctx, rows, columns, spec)
+	found, err := cluster(ctx, rows, columns, spec)
 	for at, c := range found.Labels {
 		labels[s.kept[at]] = c
 	}

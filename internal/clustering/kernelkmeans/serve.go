@@ -10,101 +10,46 @@ import (
 )
 
 // Serve implements clustering.Server.
-func (s *Setup) Serve(ctx context.Context, requests []clustering.LaneRequest) error {
-	asked := make([]laneRequest, len(requests))
-	for i, a := range requests {
-		asked[i] = laneRequest{a.Lane, a.Request.(*request)}
+func (s *Setup) Serve(ctx context.Context, requests clustering.Requests) error {
+	asked := make([]*request, len(requests))
+	stats, blocks, lists := make([]kernel.ClusterStats, len(requests)), make([]kernel.Block, len(requests)), make([][]int32, len(requests))
+	for i, r := range requests {
+		a := r.(*request)
+		asked[i], stats[i], blocks[i], lists[i] = a, a.stats, kernel.Block{Lane: a.Lane, Points: a.columns}, a.columns
+		stats[i].Lane = a.Lane
 	}
-	switch asked[0].kind {
+	switch asked[0].Kind {
 	case askAssign:
-		return s.assign(ctx, asked)
+		moves, err := s.x.Assign(ctx, stats)
+		requests.SetMoves(s.shape(), moves)
+		return err
 	case askFarthest:
-		candidates, err := s.x.Farthest(ctx, s.stats(asked))
-		for i, candidate := range candidates {
-			asked[i].farthest = candidate
-		}
-		return err
+		return requests.SetFarthest(s.x.Farthest(ctx, stats))
 	case askGains:
-		return answerEach(asked)(s.x.Gains(ctx, s.stats(asked), s.p.Candidates()))
+		return requests.SetValues(s.x.Gains(ctx, stats, s.p.Candidates()))
 	case askBlock:
-		blocks := make([]kernel.Block, len(asked))
-		for i, a := range asked {
-			blocks[i] = kernel.Block{Lane: a.lane, Points: a.columns}
-		}
-		return answerEach(asked)(s.x.Blocks(ctx, blocks))
+		return requests.SetValues(s.x.Blocks(ctx, blocks))
 	case askColumnSum:
-		lists := make([][]int32, len(asked))
-		for i, a := range asked {
-			lists[i] = a.columns
-		}
-		return answerEach(asked)(s.x.ColumnSums(ctx, lists))
+		return requests.SetValues(s.x.ColumnSums(ctx, lists))
 	}
-	return s.sweep(ctx, asked)
-}
-
-// laneRequest is a request and the lane that it comes from.
-type laneRequest struct {
-	lane int
-	*request
-}
-
-// stats returns the stats of all requests.
-func (s *Setup) stats(asked []laneRequest) []kernel.ClusterStats {
-	stats := make([]kernel.ClusterStats, len(asked))
-	for i, a := range asked {
-		stats[i] = a.stats
-		stats[i].Lane = a.lane
-	}
-	return stats
-}
-
-// assign gives every request the moves of its lane. The clusters of lane l are l*k to l*k+k-1.
-func (s *Setup) assign(ctx context.Context, asked []laneRequest) error {
-	moves, err := s.x.Assign(ctx, s.stats(asked))
-	byLane := map[int]*request{}
-	for _, a := range asked {
-		byLane[a.lane] = a.request
-	}
-	for _, m := range moves {
-		at := int(m.To) / s.p.spec.K
-		byLane[at].moves = append(byLane[at].moves, s.shape().Shift(m, -at))
-	}
-	return err
-}
-
-// answerEach stores one list of values in each request.
-func answerEach(asked []laneRequest) func([][]float64, error) error {
-	return func(lists [][]float64, err error) error {
-		for i := range lists {
-			asked[i].values = lists[i]
-		}
-		return err
-	}
-}
-
-// sweep serves loads and updates together.
-func (s *Setup) sweep(ctx context.Context, asked []laneRequest) error {
-	self, err := s.sweepAll(ctx, asked)
+	self, err := s.sweep(ctx, requests)
 	if err != nil {
 		return err
 	}
 	k := s.p.spec.K
 	for _, a := range asked {
-		a.self = slices.Clone(self[a.lane*k : (a.lane+1)*k])
+		a.self = slices.Clone(self[a.Lane*k : (a.Lane+1)*k])
 	}
 	return nil
 }
 
-// sweepAll loads the labels of all lanes the first time. Later, a lane that loads is updated by the moves from its
-// old labels to the new ones, together with the other lanes' updates.
-func (s *Setup) sweepAll(ctx context.Context, asked []laneRequest) ([]kernel.Int128, error) {
+// sweep serves loads and updates together. The first time it loads the labels of all lanes.
+func (s *Setup) sweep(ctx context.Context, requests clustering.Requests) ([]kernel.Int128, error) {
 	shape := s.shape()
 	if s.loaded == nil {
 		labels := clustering.Unassigned(s.lanes * s.p.n)
-		for _, a := range asked {
-			for _, m := range shape.AppendChanges(nil, labels, a.lane, a.labels) {
-				labels[a.lane*s.p.n+int(m.Point)] = m.To
-			}
+		if err := shape.Apply(labels, requests.Changes(shape, labels)); err != nil {
+			return nil, err
 		}
 		self, err := s.x.Load(ctx, labels)
 		if err == nil {
@@ -112,20 +57,10 @@ func (s *Setup) sweepAll(ctx context.Context, asked []laneRequest) ([]kernel.Int
 		}
 		return self, err
 	}
-	var moves []labeling.Move
-	for _, a := range asked {
-		if a.labels != nil {
-			moves = shape.AppendChanges(moves, s.loaded, a.lane, a.labels)
-		}
-		for _, m := range a.moves {
-			moves = append(moves, shape.Shift(m, a.lane))
-		}
-	}
+	moves := requests.Changes(shape, s.loaded)
 	self, err := s.x.Update(ctx, moves)
 	if err == nil {
-		for _, m := range moves {
-			s.loaded[shape.Lane(m)*s.p.n+int(m.Point)] = m.To
-		}
+		err = shape.Apply(s.loaded, moves)
 	}
 	return self, err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
+	"github.com/cleave-project/cleave/internal/numeric/connected"
 )
 
 // coloring represents the constraints of COP-KMeans as a graph to color: must-link components are vertices,
@@ -258,7 +259,8 @@ func (g *coloring) reduceCost(ctx context.Context, colors []int32, costs []float
 	// color c start at begin[c], which is -1 if the piece does not have the color.
 	var totals []float64
 	begin, to, taken := make([]int, g.k), make([]int32, g.k), make([]bool, g.k)
-	for _, piece := range g.pieces() {
+	vertices := choose.All[int32](len(g.components))
+	for _, piece := range connected.Parts(len(vertices), vertices, func(v int32) []int32 { return g.neighbors[v] }) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -314,30 +316,6 @@ func (g *coloring) reduceCost(ctx context.Context, colors []int32, costs []float
 		}
 	}
 	return colors, nil
-}
-
-// pieces returns the connected components of the graph, the vertices of each ascending.
-func (g *coloring) pieces() [][]int32 {
-	seen := make([]bool, len(g.components))
-	var pieces [][]int32
-	for v := range int32(len(seen)) {
-		if seen[v] {
-			continue
-		}
-		piece := []int32{v}
-		seen[v] = true
-		for at := 0; at < len(piece); at++ {
-			for _, u := range g.neighbors[piece[at]] {
-				if !seen[u] {
-					seen[u] = true
-					piece = append(piece, u)
-				}
-			}
-		}
-		slices.Sort(piece)
-		pieces = append(pieces, piece)
-	}
-	return pieces
 }
 
 // satisfied reports whether no two neighbors share a color.

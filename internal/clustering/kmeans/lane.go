@@ -11,23 +11,15 @@ type lane struct{ *clustering.Lane }
 
 // request is an operation that a restart asks of the executor, and its answer once it is served.
 type request struct {
-	kind   requestKind
-	query  vector.Query
-	labels []int32         // to load; nil for other requests
-	moves  []labeling.Move // operand of an update, or answer of an assignment or a step
-
-	// The answer.
-	values        []float64
-	before, after float64 // of a step
-	farthest      labeling.Candidate
+	clustering.Asked
+	query         vector.Query
+	before, after float64 // of a step: part of the answer
 }
 
-// requestKind orders requests. Loads and updates, which are one kind, and steps are served last: every iteration has
-// one of them, so restarts that are at different points of an iteration meet there.
-type requestKind uint8
-
+// The kinds of requests. Loads and updates, which are one kind, and steps are served last: every iteration has one of
+// them, so restarts that are at different points of an iteration meet there.
 const (
-	askNearest requestKind = iota
+	askNearest = iota
 	askFarthest
 	askScatter
 	askAssign
@@ -36,23 +28,24 @@ const (
 	askStep
 )
 
-// Kind implements clustering.Request.
-func (r *request) Kind() int { return int(r.kind) }
+// ask asks for an operation and waits for the answer.
+func (l lane) ask(kind int, q vector.Query) (*request, error) {
+	r := &request{Asked: clustering.Asked{Kind: kind}, query: q}
+	return r, l.Ask(r)
+}
 
-// answer asks and waits for the answer.
-func (l lane) answer(r *request) (*request, error) { return r, l.Ask(r) }
+// update asks for a load of labels or an update by moves.
+func (l lane) update(labels []int32, moves []labeling.Move) ([]float64, error) {
+	r := &request{Asked: clustering.Asked{Kind: askUpdate, Labels: labels, Moves: moves}}
+	err := l.Ask(r)
+	return r.Values, err
+}
 
 // Load sets all labels (-1 means none) and returns the exact sums of the clusters' rows.
-func (l lane) Load(labels []int32) ([]float64, error) {
-	r, err := l.answer(&request{kind: askUpdate, labels: labels})
-	return r.values, err
-}
+func (l lane) Load(labels []int32) ([]float64, error) { return l.update(labels, nil) }
 
 // Update moves points between clusters and returns the exact sums.
-func (l lane) Update(moves []labeling.Move) ([]float64, error) {
-	r, err := l.answer(&request{kind: askUpdate, moves: moves})
-	return r.values, err
-}
+func (l lane) Update(moves []labeling.Move) ([]float64, error) { return l.update(nil, moves) }
 
 // step is what the executor did in one step of a restart.
 type step struct {
@@ -64,38 +57,38 @@ type step struct {
 // Step moves the points that are nearer to another centroid than to their own, without the points in skip, which must
 // ascend.
 func (l lane) Step(m *vector.Model, skip []int32) (*step, error) {
-	r, err := l.answer(&request{kind: askStep, query: vector.Query{Model: m, Points: skip}})
-	return &step{r.moves, r.values, r.before, r.after}, err
+	r, err := l.ask(askStep, vector.Query{Model: m, Points: skip})
+	return &step{r.Moves, r.Values, r.before, r.after}, err
 }
 
 // Assign returns the moves of points that are nearer to another centroid than to their own, in row order, without the
 // points in skip, which must ascend.
 func (l lane) Assign(m *vector.Model, skip []int32) ([]labeling.Move, error) {
-	r, err := l.answer(&request{kind: askAssign, query: vector.Query{Model: m, Points: skip}})
-	return r.moves, err
+	r, err := l.ask(askAssign, vector.Query{Model: m, Points: skip})
+	return r.Moves, err
 }
 
 // Distances returns the distances of the given points, which must ascend, to every centroid: k values per point.
 func (l lane) Distances(m *vector.Model, points []int32) ([]float64, error) {
-	r, err := l.answer(&request{kind: askDistances, query: vector.Query{Model: m, Points: points}})
-	return r.values, err
+	r, err := l.ask(askDistances, vector.Query{Model: m, Points: points})
+	return r.Values, err
 }
 
 // Scatter returns the deviation of the labeled points from their centroids, added up tile by tile.
 func (l lane) Scatter(m *vector.Model, kind vector.ScatterKind) ([]float64, error) {
-	r, err := l.answer(&request{kind: askScatter, query: vector.Query{Model: m, Kind: kind}})
-	return r.values, err
+	r, err := l.ask(askScatter, vector.Query{Model: m, Kind: kind})
+	return r.Values, err
 }
 
 // Farthest returns the point farthest from its centroid, not in skip, among clusters that have at least two points by
 // the given counts.
 func (l lane) Farthest(m *vector.Model, skip, counts []int32) (labeling.Candidate, error) {
-	r, err := l.answer(&request{kind: askFarthest, query: vector.Query{Model: m, Points: skip, Counts: counts}})
-	return r.farthest, err
+	r, err := l.ask(askFarthest, vector.Query{Model: m, Points: skip, Counts: counts})
+	return r.Farthest, err
 }
 
 // Nearest returns the distance of every point to the nearest centroid.
 func (l lane) Nearest(m *vector.Model) ([]float64, error) {
-	r, err := l.answer(&request{kind: askNearest, query: vector.Query{Model: m}})
-	return r.values, err
+	r, err := l.ask(askNearest, vector.Query{Model: m})
+	return r.Values, err
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 )
 
@@ -24,6 +25,19 @@ func Run(ctx context.Context, p *Problem, x Executor, o clustering.Observer) (*c
 		return nil, err
 	}
 	return results[0], nil
+}
+
+// Solve prepares a problem and solves it within this process.
+func Solve(ctx context.Context, data dataset.Dataset, spec clustering.Spec, threads int) (*clustering.Result, error) {
+	p, err := Prepare(data, spec)
+	if err != nil {
+		return nil, err
+	}
+	x, err := NewLocal(ctx, p, data, threads)
+	if err != nil {
+		return nil, err
+	}
+	return Run(ctx, p, x, clustering.NopObserver{})
 }
 
 // RunAll solves several problems on the same rows with the same k. All their restarts share the lanes of the executor,

@@ -28,11 +28,11 @@ func gapNumbers(g *dataset.Graph, k int) int {
 	return numbers
 }
 
-// Eigengaps returns lambda_k - lambda_k+1 for every k from 0, of the eigenvalues lambda_1 >= lambda_2 >= ... of D^-1/2
+// eigengaps returns lambda_k - lambda_k+1 for every k from 0, of the eigenvalues lambda_1 >= lambda_2 >= ... of D^-1/2
 // A D^-1/2. In a graph of k separate parts, the first k eigenvalues are 1 (von Luxburg 2007, section 8.3); if the parts
 // are nearly separate, the gap after them is large. It returns nil if they are too expensive or the solver does not
 // converge.
-func Eigengaps(ctx context.Context, g *dataset.Graph, k, threads int, spec clustering.Spec) ([]float64, error) {
+func eigengaps(ctx context.Context, g *dataset.Graph, k, threads int, spec clustering.Spec) ([]float64, error) {
 	if gapNumbers(g, k) == 0 {
 		return nil, nil
 	}

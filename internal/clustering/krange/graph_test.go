@@ -40,7 +40,7 @@ func blocks(t *testing.T, count, size int, within, between float64) *dataset.Gra
 func TestEigengaps(t *testing.T) {
 	const count, k = 4, 7
 	g := blocks(t, count, 25, 0.5, 0.02)
-	gaps, err := Eigengaps(t.Context(), g, k, 1, clustering.Spec{Seed: 1})
+	gaps, err := eigengaps(t.Context(), g, k, 1, clustering.Spec{Seed: 1})
 	if err != nil || len(gaps) != k+1 {
 		t.Fatal(gaps, err)
 	}
@@ -72,7 +72,7 @@ func TestEigengaps(t *testing.T) {
 	if best := slices.Index(gaps, slices.Max(gaps[2:])); best != count {
 		t.Errorf("the gap is largest after %d of %v", best, gaps)
 	}
-	again, err := Eigengaps(t.Context(), g, k, 3, clustering.Spec{Seed: 1})
+	again, err := eigengaps(t.Context(), g, k, 3, clustering.Spec{Seed: 1})
 	if err != nil || !slices.Equal(again, gaps) {
 		t.Errorf("%v on three threads, %v on one; %v", again, gaps, err)
 	}
@@ -81,7 +81,7 @@ func TestEigengaps(t *testing.T) {
 // A graph of fewer vertices than clusters has none.
 func TestNoEigengaps(t *testing.T) {
 	g := blocks(t, 1, 5, 1, 0)
-	if gaps, err := Eigengaps(t.Context(), g, 5, 1, clustering.Spec{Seed: 1}); gaps != nil || err != nil {
+	if gaps, err := eigengaps(t.Context(), g, 5, 1, clustering.Spec{Seed: 1}); gaps != nil || err != nil {
 		t.Error(gaps, err)
 	}
 }

@@ -63,7 +63,7 @@ func Run(ctx context.Context, job, origin Job, s Solver, threads int, o clusteri
 		}
 	}
 	if graph, ok := data.(*dataset.Graph); ok {
-		if r.gaps, err = Eigengaps(snapshot.Within(ctx, "eigengaps"), graph, spec.MaxK, threads, spec); err != nil && ctx.Err() == nil {
+		if r.gaps, err = eigengaps(snapshot.Within(ctx, "eigengaps"), graph, spec.MaxK, threads, spec); err != nil && ctx.Err() == nil {
 			return nil, err
 		}
 	}

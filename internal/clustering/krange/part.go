@@ -205,17 +205,17 @@ func (r *run) strengths(ctx context.Context, spec clustering.Spec, labels []int3
 		if p.rows != nil {
 			of = choose.At(labels, p.rows)
 		}
-		values[at] = Strength(of, found.Labels, spec.K)
+		values[at] = strength(of, found.Labels, spec.K)
 		return nil
 	})
 	return values, err
 }
 
-// Strength returns how well two labelings of the same points reproduce each other's clusters. It is the share of pairs
+// strength returns how well two labelings of the same points reproduce each other's clusters. It is the share of pairs
 // of a cluster that are together in the other labeling, for the worst cluster of each labeling, averaged over both. It
 // is the prediction strength of Tibshirani and Walther (2005), between two answers instead of an answer and a
 // prediction. Points with labels below 0 are ignored.
-func Strength(a, b []int32, k int) float64 {
+func strength(a, b []int32, k int) float64 {
 	return (leastKept(a, b, k) + leastKept(b, a, k)) / 2
 }
 

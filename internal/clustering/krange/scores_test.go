@@ -55,14 +55,14 @@ func TestSilhouettesAreThoseOfTheirDefinition(t *testing.T) {
 		n, d, k := rapid.IntRange(2, 150).Draw(t, "n"), rapid.IntRange(1, 3).Draw(t, "d"), rapid.IntRange(2, 5).Draw(t, "k")
 		p := &dataset.Points{N: n, D: d, Values: rapid.SliceOfN(rapid.Float64Range(-9, 9), n*d, n*d).Draw(t, "values")}
 		labels := rapid.SliceOfN(rapid.Int32Range(0, int32(k)-1), n, n).Draw(t, "labels")
-		one, err := Silhouette(t.Context(), choose.Even[int32](n, n), labels, k, euclidean(p), 1)
+		one, err := silhouetteOf(t.Context(), choose.Even[int32](n, n), labels, k, euclidean(p), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if want := naiveSilhouette(p, labels, k); math.Abs(one-want) > 1e-9 {
 			t.Fatalf("%v, not %v", one, want)
 		}
-		three, err := Silhouette(t.Context(), choose.Even[int32](n, n), labels, k, euclidean(p), 3)
+		three, err := silhouetteOf(t.Context(), choose.Even[int32](n, n), labels, k, euclidean(p), 3)
 		if err != nil || math.Float64bits(three) != math.Float64bits(one) {
 			t.Fatalf("%v on three threads, %v on one; %v", three, one, err)
 		}
@@ -76,12 +76,12 @@ func TestSilhouetteOfASample(t *testing.T) {
 		labels[i] = int32(i % 2)
 		p.Values = append(p.Values, float64(i%2)*10+float64(i*7919%1000)/1000)
 	}
-	all, err := Silhouette(t.Context(), choose.Even[int32](p.N, p.N), labels, 2, euclidean(p), 2)
+	all, err := silhouetteOf(t.Context(), choose.Even[int32](p.N, p.N), labels, 2, euclidean(p), 2)
 	if err != nil {
 		t.Fatal(err)
 	}
 	rows := choose.Even[int32](p.N, 999)
-	some, err := Silhouette(t.Context(), rows, labels, 2, euclidean(p), 2)
+	some, err := silhouetteOf(t.Context(), rows, labels, 2, euclidean(p), 2)
 	if err != nil || len(rows) != 999 || math.Abs(some-all) > 0.005 {
 		t.Errorf("%v of %d rows, %v of all; %v", some, len(rows), all, err)
 	}
@@ -128,7 +128,7 @@ func TestStrength(t *testing.T) {
 		{[]int32{0, 0, 0, 0, 1, 1, 2, 2, 2}, (2.0/6 + 1) / 2},
 		{[]int32{0, 0, 0, 0, 0, 0, 0, 0, 0}, (1 + 12.0/28) / 2},
 	} {
-		if got := Strength(a, c.b, 3); math.Abs(got-c.want) > 1e-15 || got != Strength(c.b, a, 3) {
+		if got := strength(a, c.b, 3); math.Abs(got-c.want) > 1e-15 || got != strength(c.b, a, 3) {
 			t.Errorf("%v: %v, want %v", c.b, got, c.want)
 		}
 	}
@@ -155,7 +155,7 @@ func TestModularity(t *testing.T) {
 // The strength needs memory for the points, not for all pairs of clusters.
 func TestStrengthOfManyClusters(t *testing.T) {
 	labels := []int32{7, 7, 1 << 17, 1 << 17}
-	if got := Strength(labels, labels, 1<<18); got != 1 {
+	if got := strength(labels, labels, 1<<18); got != 1 {
 		t.Errorf("%v, want 1", got)
 	}
 }

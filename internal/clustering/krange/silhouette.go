@@ -31,13 +31,13 @@ func (r *run) silhouette(ctx context.Context, result *clustering.Result, k int) 
 	}
 	n := len(result.Labels)
 	rows := choose.Even[int32](n, max(leastSilhouettes, min(mostSilhouettes, int(math.Sqrt(mostSilhouetteValues/float64(max(1, width)))))))
-	mean, err := Silhouette(ctx, rows, result.Labels, k, distances, r.threads)
+	mean, err := silhouetteOf(ctx, rows, result.Labels, k, distances, r.threads)
 	return &mean, err
 }
 
-// Silhouette returns the mean of evaluate.Silhouette over some rows. Rows with labels below 0 are ignored. All
+// silhouetteOf returns the mean of evaluate.Silhouette over some rows. Rows with labels below 0 are ignored. All
 // distances of a row are requested together.
-func Silhouette(ctx context.Context, rows, labels []int32, k int, distances Distances, threads int) (float64, error) {
+func silhouetteOf(ctx context.Context, rows, labels []int32, k int, distances Distances, threads int) (float64, error) {
 	var kept []int32
 	sizes := make([]int, k)
 	for _, i := range rows {

@@ -77,15 +77,7 @@ func (r rounding) run(ctx context.Context, rows *clustering.Embedding, pairs []c
 // cluster runs k-means on rows of coordinates.
 func (r rounding) cluster(ctx context.Context, points *dataset.Points, spec clustering.Spec) (rounded, error) {
 	spec.K = r.k
-	p, err := kmeans.Prepare(points, spec)
-	if err != nil {
-		return rounded{}, err
-	}
-	x, err := kmeans.NewLocal(ctx, p, points, r.threads)
-	if err != nil {
-		return rounded{}, err
-	}
-	result, err := kmeans.Run(ctx, p, x, clustering.NopObserver{})
+	result, err := kmeans.Solve(ctx, points, spec, r.threads)
 	if err != nil {
 		return rounded{}, err
 	}

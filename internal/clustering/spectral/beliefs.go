@@ -7,6 +7,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/numeric/connected"
 )
 
 // beliefs is the symmetric matrix Q of Wang2014. Q_ij is positive if i and j belong together and negative if they
@@ -94,27 +95,10 @@ func (q pairBeliefs) points() []int32 { return q.rows }
 
 // groups returns the sets of points that pairs connect.
 func (q pairBeliefs) groups() [][]int32 {
-	var groups [][]int32
-	seen := make([]bool, q.n)
-	for _, first := range q.rows {
-		if seen[first] {
-			continue
-		}
-		seen[first] = true
-		group := []int32{first}
-		for at := 0; at < len(group); at++ {
-			columns, _ := q.row(int(group[at]))
-			for _, j := range columns {
-				if !seen[j] {
-					seen[j] = true
-					group = append(group, j)
-				}
-			}
-		}
-		slices.Sort(group)
-		groups = append(groups, group)
-	}
-	return groups
+	return connected.Parts(q.n, q.rows, func(i int32) []int32 {
+		columns, _ := q.row(int(i))
+		return columns
+	})
 }
 
 func (q pairBeliefs) entry(i, j int32) float64 {

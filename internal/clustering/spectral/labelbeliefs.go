@@ -129,33 +129,23 @@ func (q sumOfBeliefs) points() []int32 {
 
 func (q sumOfBeliefs) groups() [][]int32 { return [][]int32{q.points()} }
 
-func (q sumOfBeliefs) entry(i, j int32) (total float64) {
+// total adds up a number of all parts.
+func total[T int | float64](q sumOfBeliefs, of func(beliefs) T) (sum T) {
 	for _, part := range q {
-		total += part.entry(i, j)
+		sum += of(part)
 	}
-	return total
+	return sum
 }
 
-func (q sumOfBeliefs) count() (total int) {
-	for _, part := range q {
-		total += part.count()
-	}
-	return total
+func (q sumOfBeliefs) entry(i, j int32) float64 {
+	return total(q, func(part beliefs) float64 { return part.entry(i, j) })
 }
 
-func (q sumOfBeliefs) stored() (total int) {
-	for _, part := range q {
-		total += part.stored()
-	}
-	return total
-}
+func (q sumOfBeliefs) count() int { return total(q, beliefs.count) }
 
-func (q sumOfBeliefs) sum() (total float64) {
-	for _, part := range q {
-		total += part.sum()
-	}
-	return total
-}
+func (q sumOfBeliefs) stored() int { return total(q, beliefs.stored) }
+
+func (q sumOfBeliefs) sum() float64 { return total(q, beliefs.sum) }
 
 func (q sumOfBeliefs) multiply(dst, x [][]float64, scale []float64) {
 	for _, part := range q {

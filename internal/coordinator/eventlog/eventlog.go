@@ -17,6 +17,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/signal"
 	"github.com/cleave-project/cleave/internal/store"
 )
 
@@ -144,9 +145,9 @@ func differsOnlyInText(e, earlier *cleavev1.Event) bool {
 func (l *Log) add(e *cleavev1.Event) {
 	e.Sequence = uint32(len(l.durable) + len(l.pending) + 1)
 	l.pending = append(l.pending, e)
-	signal(l.wake)
+	signal.Wake(l.wake)
 	if len(l.pending) >= flushEvents {
-		signal(l.full)
+		signal.Wake(l.full)
 	}
 }
 
@@ -155,14 +156,6 @@ func (l *Log) FullyRepeated() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.toRepeat) == 0
-}
-
-// signal sends to a channel unless a signal is there already.
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
 }
 
 // FlushLoop makes pending events durable until ctx ends. It is called once.

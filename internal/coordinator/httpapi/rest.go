@@ -24,8 +24,8 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// Services returns the services that can be called over HTTP.
-func Services() []protoreflect.ServiceDescriptor {
+// services returns the services that can be called over HTTP.
+func services() []protoreflect.ServiceDescriptor {
 	var all []protoreflect.ServiceDescriptor
 	for _, file := range []protoreflect.FileDescriptor{
 		cleavev1.File_cleave_v1_dataset_proto, cleavev1.File_cleave_v1_table_proto,
@@ -49,7 +49,7 @@ type Route struct {
 // Routes returns the URLs of all methods.
 func Routes() []Route {
 	var all []Route
-	for _, service := range Services() {
+	for _, service := range services() {
 		for i := range service.Methods().Len() {
 			method := service.Methods().Get(i)
 			rule, _ := proto.GetExtension(method.Options(), annotations.E_Http).(*annotations.HttpRule)

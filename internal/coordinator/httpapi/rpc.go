@@ -14,7 +14,7 @@ import (
 
 // addRPC adds all methods in the protocols Connect, gRPC-Web and gRPC.
 func (s *Server) addRPC(mux *http.ServeMux) {
-	for _, service := range Services() {
+	for _, service := range services() {
 		for i := range service.Methods().Len() {
 			s.addMethod(mux, service.Methods().Get(i))
 		}

@@ -20,8 +20,8 @@ const RecordDamaged = "RECORD_DAMAGED"
 // SpecDamaged is the reason of an error that means that the spec of a job is damaged.
 const SpecDamaged = "SPEC_DAMAGED"
 
-// DamagedRecord returns the error for the record of a key that is not what was stored; why says how that was noticed.
-func DamagedRecord(key string, why error) error {
+// damagedRecord returns the error for the record of a key that is not what was stored; why says how that was noticed.
+func damagedRecord(key string, why error) error {
 	return fault.New(fault.DataLoss, RecordDamaged, "the record %s is damaged: %v; restore the state from a backup", key, why).Because(why)
 }
 
@@ -37,7 +37,7 @@ func Decode[M any, P interface {
 }](entry store.Entry) (P, error) {
 	record := P(new(M))
 	if err := proto.Unmarshal(entry.Value, record); err != nil {
-		return nil, DamagedRecord(entry.Key, err)
+		return nil, damagedRecord(entry.Key, err)
 	}
 	return record, nil
 }

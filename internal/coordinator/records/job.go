@@ -15,7 +15,7 @@ func ReadJob(entry store.Entry) (*statev1.JobRecord, error) {
 		return nil, err
 	}
 	if id := record.GetJob().GetJobId(); JobKey(id) != entry.Key {
-		return nil, DamagedRecord(entry.Key, fmt.Errorf("it is that of job %q", id))
+		return nil, damagedRecord(entry.Key, fmt.Errorf("it is that of job %q", id))
 	}
 	return record, nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/content"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/signal"
 	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -129,10 +130,7 @@ func (s *Sweeper) CheckQuota(bytes int64) error {
 	for most := s.wanted.Load(); bytes > most && !s.wanted.CompareAndSwap(most, bytes); {
 		most = s.wanted.Load()
 	}
-	select {
-	case s.wake <- struct{}{}:
-	default: // a sweep is already due
-	}
+	signal.Wake(s.wake)
 	return f.RetryIn(content.RetryUpload)
 }
 

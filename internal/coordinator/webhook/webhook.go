@@ -32,6 +32,7 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/dial/backoff"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/security/redact"
 	"github.com/cleave-project/cleave/internal/store"
 )
 
@@ -392,7 +393,7 @@ func (s *Sender) post(ctx context.Context, n *statev1.WebhookRecord) error {
 	header.Set("Webhook-Signature", strings.Join(signatures, " "))
 	response, err := s.client.Do(request)
 	if err != nil {
-		return withoutURL(err)
+		return redact.WithoutURL(err)
 	}
 	defer response.Body.Close()
 	_, _ = io.CopyN(io.Discard, response.Body, 64<<10) // so that the connection can be used again
@@ -403,14 +404,6 @@ func (s *Sender) post(ctx context.Context, n *statev1.WebhookRecord) error {
 		return fmt.Errorf("the receiver answered %s", response.Status)
 	}
 	return nil
-}
-
-// withoutURL removes the URL from an error, since it may contain a secret.
-func withoutURL(err error) error {
-	if e, is := errors.AsType[*url.Error](err); is {
-		return e.Err
-	}
-	return err
 }
 
 // signature returns the signature of a notification: an HMAC with SHA-256 of its id, the time of the attempt in

@@ -9,10 +9,10 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/elementary"
 )
 
-// MinWeight is the smallest weight of an edge; the largest is 1. Less similar pairs have no edge, except
+// minWeight is the smallest weight of an edge; the largest is 1. Less similar pairs have no edge, except
 // pixels that share a side, whose edge gets this weight. So the graph of a picture is connected, and no
 // pixel has degree 0, for which a normalized cut is not defined.
-const MinWeight = 1e-6
+const minWeight = 1e-6
 
 // maxPairs is the largest number of pairs within the radius: 268 million, a file of 9 GB.
 const maxPairs = 1 << 28
@@ -121,7 +121,7 @@ func (a Affinity) offsets(p *Picture) []offset {
 				continue
 			}
 			positionTerm := halfSquare(float64(dx)/a.SigmaPosition) + halfSquare(float64(dy)/a.SigmaPosition) // exact, fused or not
-			if elementary.Exp(-positionTerm) < MinWeight && dx*dx+dy*dy > 1 {
+			if elementary.Exp(-positionTerm) < minWeight && dx*dx+dy*dy > 1 {
 				continue // too small, whatever the gray values are
 			}
 			offsets = append(offsets, offset{dx, dy, positionTerm, dx*dx+dy*dy == 1})
@@ -157,10 +157,10 @@ func (a Affinity) Edges(p *Picture) iter.Seq[dataset.Edge] {
 func (a Affinity) weight(o offset, difference float64) float64 {
 	weight := elementary.Exp(-(o.positionTerm + halfSquare(difference/grayLevel/a.SigmaGray))) // exact, fused or not
 	switch {
-	case weight >= MinWeight:
+	case weight >= minWeight:
 		return weight
 	case o.adjacent:
-		return MinWeight
+		return minWeight
 	}
 	return 0
 }

@@ -32,10 +32,10 @@ func naiveEdges(p *Picture, a Affinity) []dataset.Edge {
 			}
 			gray := float64(p.Gray[i])/257 - float64(p.Gray[j])/257
 			weight := math.Exp(-(dx*dx+dy*dy)/(2*a.SigmaPosition*a.SigmaPosition) - gray*gray/(2*a.SigmaGray*a.SigmaGray))
-			if weight < MinWeight && dx*dx+dy*dy > 1 {
+			if weight < minWeight && dx*dx+dy*dy > 1 {
 				continue
 			}
-			edges = append(edges, dataset.Edge{Source: int32(i), Target: int32(j), Weight: max(weight, MinWeight)})
+			edges = append(edges, dataset.Edge{Source: int32(i), Target: int32(j), Weight: max(weight, minWeight)})
 		}
 	}
 	return edges
@@ -80,7 +80,7 @@ func TestTheGraphIsConnected(t *testing.T) {
 		a := Affinity{Radius: 1 + 3*rng.Float64(), SigmaPosition: math.Exp(-20 * rng.Float64()), SigmaGray: math.Exp(-700 * rng.Float64())}
 		var links []constraint.Constraint
 		for e := range a.Edges(p) {
-			if e.Weight < MinWeight || e.Weight > 1 {
+			if e.Weight < minWeight || e.Weight > 1 {
 				t.Fatalf("edge %+v", e)
 			}
 			links = append(links, constraint.Constraint{I: e.Source, J: e.Target, Kind: constraint.MustLink})

@@ -16,6 +16,7 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet/swarm"
+	"github.com/cleave-project/cleave/internal/signal"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -73,12 +74,7 @@ type party struct {
 }
 
 // endWith ends the stream. Only the first reason is kept.
-func (p *party) endWith(reason error) {
-	select {
-	case p.ended <- reason:
-	default:
-	}
-}
+func (p *party) endWith(reason error) { signal.Offer(p.ended, reason) }
 
 // New returns a Distributor without workers.
 func New(datasets Source, reports Reports, log hclog.Logger) *Distributor {
@@ -312,10 +308,7 @@ func (s *set) schedule() {
 		}
 		p := s.parties[a.Member]
 		p.outbox = append(p.outbox, m)
-		select {
-		case p.wake <- struct{}{}:
-		default:
-		}
+		signal.Wake(p.wake)
 	}
 }
 

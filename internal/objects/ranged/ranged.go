@@ -4,12 +4,10 @@ package ranged
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"regexp"
 	"strings"
 	"sync"
@@ -17,6 +15,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/dial/backoff"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/security/redact"
 )
 
 // Reasons of errors.
@@ -244,7 +243,7 @@ func (f *File) request(from, length int64) (data []byte, again bool, err error) 
 	}
 	response, err := f.client.Do(request)
 	if err != nil {
-		return nil, true, f.unreadable(cmp.Or(context.Cause(ctx), WithoutURL(err)).Error())
+		return nil, true, f.unreadable(cmp.Or(context.Cause(ctx), redact.WithoutURL(err)).Error())
 	}
 	defer response.Body.Close()
 	if again, err := f.check(response, from, length); err != nil {
@@ -259,7 +258,7 @@ func (f *File) request(from, length int64) (data []byte, again bool, err error) 
 			continue
 		}
 		if err != nil {
-			why := cmp.Or(context.Cause(ctx), WithoutURL(err))
+			why := cmp.Or(context.Cause(ctx), redact.WithoutURL(err))
 			return nil, true, f.unreadable(fmt.Sprintf("the transfer broke off after %d of %d bytes (%v)", n, len(data), why))
 		}
 	}
@@ -302,14 +301,6 @@ func errorCode(body []byte) string {
 		return string(found[1])
 	}
 	return ""
-}
-
-// WithoutURL returns an error of net/http without the URL, whose signature is a secret.
-func WithoutURL(err error) error {
-	if wrapped, is := errors.AsType[*url.Error](err); is {
-		return wrapped.Err
-	}
-	return err
 }
 
 func (f *File) changed(how string) error {

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
+	"github.com/cleave-project/cleave/internal/numeric/connected"
 	"github.com/cleave-project/cleave/internal/numeric/elementary"
 )
 
@@ -59,26 +61,17 @@ type link struct {
 // connectedComponents lists the vertices of each connected component, in ascending order. The largest
 // component is first, and of equally large ones the one with the smallest vertex.
 func connectedComponents(g *dataset.Graph) [][]int32 {
-	seen := make([]bool, g.N)
-	var parts [][]int32
-	for start := range g.N {
-		if seen[start] {
-			continue
-		}
-		seen[start] = true
-		part := []int32{int32(start)}
-		for at := 0; at < len(part); at++ {
-			neighbors, weights := g.Row(int(part[at]))
-			for e, j := range neighbors {
-				if !seen[j] && weights[e] != 0 {
-					seen[j] = true
-					part = append(part, j)
-				}
+	var joined []int32
+	parts := connected.Parts(g.N, choose.All[int32](g.N), func(v int32) []int32 {
+		joined = joined[:0]
+		neighbors, weights := g.Row(int(v))
+		for e, j := range neighbors {
+			if weights[e] != 0 {
+				joined = append(joined, j)
 			}
 		}
-		slices.Sort(part)
-		parts = append(parts, part)
-	}
+		return joined
+	})
 	slices.SortStableFunc(parts, func(a, b []int32) int { return cmp.Compare(len(b), len(a)) })
 	return parts
 }

@@ -4,7 +4,9 @@
 package redact
 
 import (
+	"errors"
 	"io"
+	"net/url"
 	"regexp"
 )
 
@@ -36,4 +38,12 @@ func (w writer) Write(text []byte) (int, error) {
 		return 0, err
 	}
 	return len(text), nil
+}
+
+// WithoutURL returns an error of net/http without the URL, which may contain a secret or a signature.
+func WithoutURL(err error) error {
+	if wrapped, is := errors.AsType[*url.Error](err); is {
+		return wrapped.Err
+	}
+	return err
 }

@@ -7,7 +7,7 @@ import (
 	"net/http"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
-	"github.com/cleave-project/cleave/internal/objects/ranged"
+	"github.com/cleave-project/cleave/internal/security/redact"
 	"github.com/cleave-project/cleave/internal/store/seal"
 )
 
@@ -16,12 +16,12 @@ func (e *Exchange) fromStore(ctx context.Context, source *workerv1.StoreSource, 
 	from, bytes := seal.Range(offset, int64(len(buffer)))
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, source.GetUrl(), nil)
 	if err != nil {
-		return ranged.WithoutURL(err)
+		return redact.WithoutURL(err)
 	}
 	request.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", from, from+bytes-1))
 	response, err := e.web.Do(request)
 	if err != nil {
-		return ranged.WithoutURL(err)
+		return redact.WithoutURL(err)
 	}
 	defer response.Body.Close()
 	switch response.StatusCode {
@@ -35,7 +35,7 @@ func (e *Exchange) fromStore(ctx context.Context, source *workerv1.StoreSource, 
 	body := io.NopCloser(io.LimitReader(io.TeeReader(response.Body, counter(arrived)), bytes))
 	plain := func(_ string, err error) error { return err }
 	_, err = io.ReadFull(seal.NewReader(source.GetSealedName(), body, offset, int64(len(buffer)), plain), buffer)
-	return ranged.WithoutURL(err)
+	return redact.WithoutURL(err)
 }
 
 // counter is called with the number of bytes that are written to it.

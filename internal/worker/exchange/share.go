@@ -12,6 +12,7 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/dial/backoff"
+	"github.com/cleave-project/cleave/internal/signal"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -216,10 +217,7 @@ func (s *Share) report(m *workerv1.DistributeRequest) {
 // queue queues a message for the coordinator. The caller holds s.mu.
 func (s *Share) queue(m *workerv1.DistributeRequest) {
 	s.reports = append(s.reports, m)
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
+	signal.Wake(s.wake)
 }
 
 func (s *Share) takeReports() (reports []*workerv1.DistributeRequest, rejoin bool) {
@@ -264,35 +262,21 @@ func (s *Share) keep(piece int, hash [32]byte, data []byte) error {
 
 // Reader returns a reader of the data set. It waits for pieces that have not arrived yet. Only one reader may be used
 // at a time.
-func (s *Share) Reader(ctx context.Context) io.Reader { return &reader{ctx: ctx, share: s} }
-
-type reader struct {
-	ctx    context.Context
-	share  *Share
-	piece  int // the next one
-	rest   []byte
-	buffer []byte // of the piece that rest is part of
-}
-
-func (r *reader) Read(p []byte) (int, error) {
-	for len(r.rest) == 0 {
-		if r.buffer != nil {
-			r.share.exchange.reuse(r.buffer)
-			r.buffer = nil
+func (s *Share) Reader(ctx context.Context) io.Reader {
+	piece, buffer := 0, []byte(nil) // the next piece, and the bytes of the one before
+	return &wire.PartReader{Next: func() (data []byte, err error) {
+		if buffer != nil {
+			s.exchange.reuse(buffer)
+			buffer = nil
 		}
-		if r.piece == r.share.pieces {
-			return 0, io.EOF
+		if piece == s.pieces {
+			return nil, io.EOF
 		}
-		data, err := r.share.take(r.ctx, r.piece, false)
-		if err != nil {
-			return 0, err
+		if buffer, err = s.take(ctx, piece, false); err == nil {
+			piece++
 		}
-		r.rest, r.buffer = data, data
-		r.piece++
-	}
-	n := copy(p, r.rest)
-	r.rest = r.rest[n:]
-	return n, nil
+		return buffer, err
+	}}
 }
 
 // take waits for a piece and returns it, in a buffer of its own. If check is set, what comes from the cache is

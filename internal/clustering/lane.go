@@ -1,0 +1,119 @@
+package clustering
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/data/labeling"
+)
+
+// Lane connects one of several concurrent restarts to the executor. The server answers the requests of several lanes
+// together, so that one pass over the matrix or the rows suffices for all of them.
+type Lane struct {
+	ask    func(Request) bool
+	failed error // why the last request failed; nil if it did not
+}
+
+// errAbandoned ends a restart whose requests are no longer served.
+var errAbandoned = errors.New("clustering: the run was abandoned")
+
+// Ask blocks until the server has served a request. It fails if the server does, or if the run was abandoned.
+func (l *Lane) Ask(request Request) error {
+	if !l.ask(request) {
+		return errAbandoned
+	}
+	return l.failed
+}
+
+// Server serves the requests of concurrent restarts on their executor.
+type Server interface {
+	// Lanes returns the maximum number of concurrent restarts.
+	Lanes() int
+	// Threads returns how many of them may compute at the same time, between their requests.
+	Threads() int
+	// Serve answers requests of one kind, which ascend by their lanes. If it returns an error, all of them have failed.
+	Serve(ctx context.Context, requests Requests) error
+}
+
+// Sequential implements Server for setups whose restarts run one after another and call the executor directly. Such
+// setups embed it.
+type Sequential struct{}
+
+// Lanes implements Server.
+func (Sequential) Lanes() int { return 1 }
+
+// Threads implements Server.
+func (Sequential) Threads() int { return 1 }
+
+// Serve implements Server. It is never called with requests.
+func (Sequential) Serve(context.Context, Requests) error { return nil }
+
+// Request is an operation that a restart asks of the executor. The server stores the answer in it. Each family of
+// algorithms has a type of its own, which embeds Asked.
+type Request interface{ Common() *Asked }
+
+// Asked holds what the requests of all families have in common.
+type Asked struct {
+	Kind   int             // of operation: all pending requests of the lowest kind are served together
+	Lane   int             // that the request comes from; set before it is served
+	Labels []int32         // to load; nil for other requests
+	Moves  []labeling.Move // operand of an update, or answer of an assignment
+
+	// The answer.
+	Values   []float64
+	Farthest labeling.Candidate
+}
+
+// Common implements Request.
+func (a *Asked) Common() *Asked { return a }
+
+// Requests are pending requests of one kind, in the order of their lanes.
+type Requests []Request
+
+// Changes returns the moves of loads and updates. A lane that loads is updated by the moves from its old labels to the
+// new ones; labels holds the old ones of all lanes.
+func (rs Requests) Changes(shape labeling.Shape, labels []int32) (moves []labeling.Move) {
+	for _, r := range rs {
+		a := r.Common()
+		if a.Labels != nil {
+			moves = shape.AppendChanges(moves, labels, a.Lane, a.Labels)
+		}
+		moves = slices.Grow(moves, len(a.Moves))
+		for _, m := range a.Moves {
+			moves = append(moves, shape.Shift(m, a.Lane))
+		}
+	}
+	return moves
+}
+
+// SetMoves answers each request with the moves of its lane.
+func (rs Requests) SetMoves(shape labeling.Shape, moves []labeling.Move) {
+	counts, byLane := make([]int, shape.Lanes), make([][]labeling.Move, shape.Lanes)
+	for _, m := range moves {
+		counts[shape.Lane(m)]++
+	}
+	for _, m := range moves {
+		lane := shape.Lane(m)
+		byLane[lane] = append(slices.Grow(byLane[lane], counts[lane]-len(byLane[lane])), shape.Shift(m, -lane))
+	}
+	for _, r := range rs {
+		r.Common().Moves = byLane[r.Common().Lane]
+	}
+}
+
+// SetValues answers each request with one of the lists that an operation returned, and returns its error.
+func (rs Requests) SetValues(lists [][]float64, err error) error {
+	for i, values := range lists {
+		rs[i].Common().Values = values
+	}
+	return err
+}
+
+// SetFarthest answers each request with one of the points that an operation returned, and returns its error.
+func (rs Requests) SetFarthest(candidates []labeling.Candidate, err error) error {
+	for i, candidate := range candidates {
+		rs[i].Common().Farthest = candidate
+	}
+	return err
+}
