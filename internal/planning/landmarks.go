@@ -26,8 +26,8 @@ func (v *Vectors) featureWork(rows float64) float64 {
 	if v.Features == nil {
 		return 0
 	}
-	of := Workload{Matrix: kernel.MatrixSpec{Function: v.Features.Function, Columns: v.Features.Columns}}
-	return rows * float64(v.Features.Landmarks) * (of.entryNanoseconds() + featureValue*float64(v.Columns))
+	entry := entryNanoseconds(kernel.MatrixSpec{Function: v.Features.Function, Columns: v.Features.Columns})
+	return rows * float64(v.Features.Landmarks) * (entry + featureValue*float64(v.Columns))
 }
 
 // A start is found on a sample of sampleRows rows in addition to the landmarks. Improving the best of the starts
@@ -40,8 +40,8 @@ const (
 
 // landmarkWork returns the coordinator's time for landmarks in nanoseconds: eigenvectors of their matrix, starts on a
 // sample and, if there are few points, the run with the matrix.
-func (w Workload) landmarkWork() float64 {
-	if w.Vectors == nil || w.Vectors.Features == nil {
+func (w vectorJob) landmarkWork() float64 {
+	if w.Vectors.Features == nil {
 		return 0
 	}
 	m, rows := float64(w.Vectors.Features.Landmarks), float64(min(sampleRows, w.Rows()))
@@ -55,8 +55,8 @@ func (w Workload) landmarkWork() float64 {
 // landmarkBytes returns the coordinator's memory for landmarks: their matrix, its copy and its eigenvectors, and the
 // sample with its features, of which k-means has another copy. If there are few points, it includes their matrix, and
 // as much for sums.
-func (w Workload) landmarkBytes() int64 {
-	if w.Vectors == nil || w.Vectors.Features == nil {
+func (w vectorJob) landmarkBytes() int64 {
+	if w.Vectors.Features == nil {
 		return 0
 	}
 	m, rows := int64(w.Vectors.Features.Landmarks), int64(min(sampleRows, w.Rows()))

@@ -31,7 +31,7 @@ func MakeAll(parts []Workload, workers []Worker) (*Plan, error) {
 		}
 		searching = searching || part.Neighbors != nil
 		first.addShares(plan.Shares)
-		beside = append(beside, fmt.Sprintf("%s for %s", text.Bytes(plan.Bytes), part.partName()))
+		beside = append(beside, fmt.Sprintf("%s for %s", text.Bytes(plan.Bytes), part.kind().partName()))
 	}
 	if len(beside) > 0 {
 		first.Why += "; beside them, while there is room, " + strings.Join(beside, " and ")
@@ -46,19 +46,6 @@ func CoordinatorBytes(parts []Workload) int64 {
 		bytes = addSaturated(bytes, part.CoordinatorBytes())
 	}
 	return bytes
-}
-
-// partName returns what a part is for.
-func (w Workload) partName() string {
-	switch {
-	case w.Neighbors != nil:
-		return "the search for neighbors"
-	case w.Scaled:
-		return "the points in other units"
-	case w.Vectors != nil:
-		return "the points as they are"
-	}
-	return "the matrix"
 }
 
 // addShares adds what another part takes, up to the memory of each worker.

@@ -83,14 +83,14 @@ func Make(p Workload, workers []Worker) (*Plan, error) {
 	if p.hasMatrix() && p.Matrix.Function == kernel.Adjacency {
 		plan.EntryBytes = p.DatasetBytes
 	}
-	plan.Storage = p.StorageName(plan.Stored > 0, plan.Computed > 0)
-	plan.Passes = p.passes()
+	kind := p.kind()
+	plan.Storage, plan.Passes = kind.storageName(plan.Stored > 0, plan.Computed > 0), kind.passes()
 	plan.Seconds = p.seconds(plan)
 	if p.Times > 1 {
 		plan.Passes, plan.Seconds = float64(p.Times)*plan.Passes, float64(p.Times)*plan.Seconds
 	}
 	plan.Products, plan.CoordinatorBytes = p.AssumedProducts(), p.CoordinatorBytes()
-	plan.Why = p.explain(plan, workers) + p.explainEigen()
+	plan.Why = kind.explain(plan, offer(workers)) + p.explainEigen()
 	if p.Times > 1 {
 		plan.Why += fmt.Sprintf("; repeated for %d values of k, of which the largest, %d, needs the most", p.Times, p.K)
 	}
@@ -125,47 +125,13 @@ func (p *Plan) after(search Workload, workers []Worker) (*Plan, error) {
 	return p, nil
 }
 
-// explain explains the plan in words.
-func (w Workload) explain(plan *Plan, workers []Worker) string {
-	if w.onlyLevels() {
-		return w.Levels.explain()
-	}
+// offer says how much memory the workers have.
+func offer(workers []Worker) string {
 	verb := "offer"
 	if len(workers) == 1 {
 		verb = "offers"
 	}
-	offer := fmt.Sprintf("%s %s %s", text.Plural(len(workers), "worker"), verb, totalFree(workers))
-	if w.Vectors != nil {
-		return w.explainVectors(plan, offer)
-	}
-	if w.Neighbors != nil {
-		return w.explainNeighbors(offer)
-	}
-	entries := text.Bytes(w.entries())
-	switch {
-	case w.Matrix.Function == kernel.Adjacency:
-		return fmt.Sprintf("a graph is never made dense: every worker that gets tiles holds its %s whole; %s", text.Bytes(w.DatasetBytes), offer)
-	case w.Storage == None && plan.Computed > 0:
-		return fmt.Sprintf("no entry is stored, as requested: what would take %s is recomputed on each use, "+
-			"about %.0f times slower than reading it", entries, w.slowdown())
-	case plan.Computed == 0:
-		return fmt.Sprintf("all of the matrix is stored: it takes %s; %s", entries, offer)
-	case plan.Stored == 0:
-		return fmt.Sprintf("no tile of %s fits in memory: %s; entries are recomputed on each use, about %.0f times slower than reading them",
-			text.Bytes(w.EntryBytes(0)), offer, w.slowdown())
-	}
-	return fmt.Sprintf("%d of %d tiles fit in memory: the whole matrix takes %s; %s; "+
-		"the other tiles are recomputed on each use, about %.0f times slower than reading them",
-		plan.Stored, plan.Tiles, entries, offer, w.slowdown())
-}
-
-// entries returns the memory of the entries of all tiles.
-func (w Workload) entries() int64 {
-	total := int64(0)
-	for tile := range partition.TileCount(w.Rows()) {
-		total = addSaturated(total, w.EntryBytes(tile))
-	}
-	return total
+	return fmt.Sprintf("%s %s %s", text.Plural(len(workers), "worker"), verb, totalFree(workers))
 }
 
 func totalFree(workers []Worker) string {

@@ -21,8 +21,9 @@ const maxMoreWorkers = 1_000
 // refuse returns an error that says what is needed, what is available, and what would fit.
 func (w Workload) refuse(workers []Worker) error {
 	needed, free, minFree := int64(0), int64(0), int64(0)
-	for tile := range partition.TileCount(w.Rows()) {
-		needed = addSaturated(needed, sizeBy(w.StorageRule(), w.TileSize(tile)))
+	rule := w.StorageRule()
+	for _, size := range w.TileSizes() {
+		needed = addSaturated(needed, sizeBy(rule, size))
 	}
 	for _, worker := range workers {
 		needed = addSaturated(needed, w.on(worker).FixedBytes(worker.Threads))
@@ -33,7 +34,7 @@ func (w Workload) refuse(workers []Worker) error {
 	switch {
 	case !w.hasMatrix():
 		how = "with all points in memory"
-	case w.StorageRule() == partition.StoreWhatFits:
+	case rule == partition.StoreWhatFits:
 		how = "even without storing the matrix"
 	}
 	f := fault.New(fault.ResourceExhausted, DoesNotFit,

@@ -45,9 +45,34 @@ func (v *Vectors) entries() (total int64) {
 
 func (v *Vectors) isSparse() bool { return v.Entries != nil }
 
-// vectorTileSize returns the memory of one tile: float64 values, of all columns or of the entries alone, and what its
+// vectorJob is a job of the k-means family, whose tiles are points or features of them.
+type vectorJob struct{ Workload }
+
+func (w vectorJob) rows() int       { return w.Vectors.Rows }
+func (w vectorJob) rounds() float64 { return float64(max(1, w.Restarts) * iterations) }
+
+func (w vectorJob) partName() string {
+	if w.Scaled {
+		return "the points in other units"
+	}
+	return "the points as they are"
+}
+
+func (w vectorJob) storageName(bool, bool) string {
+	if w.Vectors.isSparse() {
+		return "sparse vectors"
+	}
+	return "vectors"
+}
+
+// snapshotBytes returns the size of the models of all lanes, and of the best finished restart.
+func (w vectorJob) snapshotBytes() float64 {
+	return float64(w.lanes()+1) * 8 * (float64(w.K)*float64(w.Vectors.Width) + float64(w.Vectors.scatter()))
+}
+
+// tileSize returns the memory of one tile: float64 values, of all columns or of the entries alone, and what its
 // rows take in each lane. All tiles are stored.
-func (w Workload) vectorTileSize(tile int) partition.Size {
+func (w vectorJob) tileSize(tile int) partition.Size {
 	v := w.Vectors
 	rows := partition.Tile(v.Rows, tile).Len()
 	ofLanes, values := w.lanes()*w.laneBytes(rows), vector.DenseTileBytes(rows, v.Width)
@@ -98,10 +123,10 @@ const (
 // maxValues is more than fits into any worker's memory, and small enough that nothing here overflows.
 const maxValues = 1 << 44
 
-// vectorFixedBytes returns a worker's memory for a k-means-family job in addition to its tiles: the data set, or the
+// fixedBytes returns a worker's memory for a k-means-family job in addition to its tiles: the data set, or the
 // part from which some tiles are built; labels, operands and answers for the rows, and the model, of each lane; and
 // what its threads work with.
-func (w Workload) vectorFixedBytes(threads int) int64 {
+func (w vectorJob) fixedBytes(threads int) int64 {
 	v := w.Vectors
 	n, d, width, k := int64(v.Rows), int64(v.Columns), int64(v.Width), int64(w.K)
 	padded := vector.PaddedClusters(w.K)
@@ -131,8 +156,7 @@ func (w Workload) vectorFixedBytes(threads int) int64 {
 	return fixed + 2*answer // twice, because it is also packed
 }
 
-// explainVectors explains the plan of vectors in words.
-func (w Workload) explainVectors(plan *Plan, offer string) string {
+func (w vectorJob) explain(plan *Plan, offer string) string {
 	what := "all points are stored as float64"
 	if f := w.Vectors.Features; f != nil {
 		what = fmt.Sprintf("of each point %d features are stored as float64, which its kernel values with %s make",
@@ -160,13 +184,18 @@ const (
 // the objective before and after them.
 const visits = 3
 
-// vectorPasses returns how many passes a job makes over all points. A start makes one for each cluster.
-func (w Workload) vectorPasses() float64 {
+// passes counts one of each start for each cluster.
+func (w vectorJob) passes() float64 {
 	return float64(max(1, w.Restarts)) * float64(iterations*(1+visits)+w.K)
 }
 
-// vectorWork returns the time of one thread for a worker's rows, in nanoseconds.
-func (w Workload) vectorWork(rows float64) float64 {
+func (w vectorJob) pieceWork(rows float64) float64 {
+	lanes := float64(w.lanes())
+	w.Restarts = 1
+	return lanes * w.work(nil, Share{}, rows) // the work of a whole run, which is more than enough
+}
+
+func (w vectorJob) work(_ *Plan, _ Share, rows float64) float64 {
 	v := w.Vectors
 	values, score, visit := rows*float64(v.Width), scoreValue, visitValue
 	if v.isSparse() {
@@ -179,11 +208,15 @@ func (w Workload) vectorWork(rows float64) float64 {
 	return float64(max(1, w.Restarts))*run + v.featureWork(rows)
 }
 
+func (w vectorJob) coordinator() (bytes int64, work float64) {
+	return max(w.landmarkBytes(), w.raceBytes(), w.jointBytes()), w.landmarkWork() + w.raceWork()
+}
+
 // raceBytes returns the coordinator's memory for the sample that starts race on: its rows in the data set, in tiles
 // and as they are exchanged, and what each lane keeps of them.
-func (w Workload) raceBytes() int64 {
+func (w vectorJob) raceBytes() int64 {
 	v := w.Vectors
-	if v == nil || v.RaceRows == 0 {
+	if v.RaceRows == 0 {
 		return 0
 	}
 	rows := int64(v.RaceRows)
@@ -195,10 +228,7 @@ func (w Workload) raceBytes() int64 {
 }
 
 // jointBytes returns the coordinator's memory for assigning constrained points jointly, in all lanes.
-func (w Workload) jointBytes() int64 {
-	if w.Vectors == nil {
-		return 0
-	}
+func (w vectorJob) jointBytes() int64 {
 	return int64(min(levelGarbage*float64(w.lanes())*float64(w.Vectors.JointBytes), Unlimited))
 }
 
@@ -206,13 +236,13 @@ func (w Workload) jointBytes() int64 {
 const raceStarts = 10 + 8
 
 // raceWork returns the coordinator's time for the race in nanoseconds.
-func (w Workload) raceWork() float64 {
+func (w vectorJob) raceWork() float64 {
 	v := w.Vectors
-	if v == nil || v.RaceRows == 0 {
+	if v.RaceRows == 0 {
 		return 0
 	}
 	of := *v
 	of.RaceRows, of.Features = 0, nil
-	run := Workload{Vectors: &of, K: w.K, Restarts: raceStarts}
-	return run.vectorWork(float64(v.RaceRows))
+	run := vectorJob{Workload{Vectors: &of, K: w.K, Restarts: raceStarts}}
+	return run.work(nil, Share{}, float64(v.RaceRows))
 }
