@@ -80,6 +80,38 @@ func TestPlansOfNeighborGraphs(t *testing.T) {
 	}
 }
 
+// A worker without room for the graph still helps to find neighbors, and the plan counts its memory.
+func TestPlansCountWorkersThatOnlySearch(t *testing.T) {
+	const n, count = 100_000, 10
+	search := NeighborWorkload(pointShape(n, 4), 8*4*n, count)
+	onGraph := graph(n, n*count, 5)
+	both := onGraph
+	both.Search = &search
+	workers := []Worker{{Name: "a", Threads: 1, Free: Unlimited}, {Name: "b", Threads: 8, Free: onGraph.MinFreeBytes(8) - 1}}
+	peaks, bytes := map[string]int64{}, int64(0)
+	for _, p := range []Workload{search, onGraph} {
+		plan, err := Make(p, workers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, share := range plan.Shares {
+			peaks[share.Name] = max(peaks[share.Name], share.Bytes)
+		}
+	}
+	whole, err := Make(both, workers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, share := range whole.Shares {
+		if bytes += share.Bytes; share.Bytes != peaks[share.Name] || share.Name == "b" && share.Stored != 0 {
+			t.Errorf("share %+v, want a peak of %d", share, peaks[share.Name])
+		}
+	}
+	if len(peaks) != 2 || len(whole.Shares) != 2 || whole.Bytes != bytes || bytes != peaks["a"]+peaks["b"] {
+		t.Errorf("%d bytes in shares %+v, want %v", whole.Bytes, whole.Shares, peaks)
+	}
+}
+
 func TestTheTimeOfNeighbors(t *testing.T) {
 	for _, c := range []struct {
 		data      dataset.Dataset

@@ -2,7 +2,6 @@ package planning
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/partition"
@@ -29,8 +28,8 @@ type Plan struct {
 	Stored, Computed int // tiles whose entries are stored, and tiles whose entries are computed when needed
 	Storage          string
 	EntryBytes       int64   // size of the stored tiles or, for a graph, of the graph itself
-	Bytes            int64   // sum of the peaks of all workers
-	Shares           []Share // one for each worker that gets tiles
+	Bytes            int64   // sum of the shares' peaks
+	Shares           []Share // one for each worker that gets tiles of the job, or of a part or a search
 	Passes           float64 // passes over the whole matrix, or over all vectors
 	Seconds          float64 // approximate
 	Products         int64   // assumed products of the matrix with a vector, for eigenvectors
@@ -111,14 +110,9 @@ func (p *Plan) after(search Workload, workers []Worker) (*Plan, error) {
 	}
 	if p.Tiles == 0 { // only the search uses workers
 		p.Tiles, p.TileRows, p.Stored, p.Storage = first.Tiles, first.TileRows, first.Stored, first.Storage
-		p.EntryBytes, p.Shares = first.EntryBytes, first.Shares
+		p.EntryBytes, p.Bytes, p.Shares = first.EntryBytes, first.Bytes, first.Shares
 	}
-	for at, share := range p.Shares {
-		if other := slices.IndexFunc(first.Shares, func(s Share) bool { return s.Worker == share.Worker }); other >= 0 {
-			p.Shares[at].Bytes = max(share.Bytes, first.Shares[other].Bytes)
-		}
-	}
-	p.Bytes = max(p.Bytes, first.Bytes)
+	p.addShares(first.Shares, larger)
 	p.Why = fmt.Sprintf("first the neighbors are found, in about %.0f s, or less if points form groups: %s; then, with a graph of at most %d edges: %s",
 		first.Seconds, first.Why, search.Neighbors.Edges(), p.Why)
 	p.Seconds += first.Seconds
