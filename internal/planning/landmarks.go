@@ -3,6 +3,8 @@ package planning
 import (
 	"fmt"
 
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/landmark"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/text"
 )
@@ -30,13 +32,9 @@ func (v *Vectors) featureWork(rows float64) float64 {
 	return rows * float64(v.Features.Landmarks) * (entry + featureValue*float64(v.Columns))
 }
 
-// A start is found on a sample of sampleRows rows in addition to the landmarks. Improving the best of the starts
-// takes about as long as finding them.
-const (
-	sampleRows   = 20000
-	sampleStarts = 2 * 10
-	exactRows    = 5000 // up to this many rows, the run with the matrix is made too, for comparison
-)
+// sampleStarts is how many runs on the sample the search for a start takes. Improving the best of the starts takes
+// about as long as finding them.
+const sampleStarts = 2 * clustering.DefaultRestarts
 
 // landmarkWork returns the coordinator's time for landmarks in nanoseconds: eigenvectors of their matrix, starts on a
 // sample and, if there are few points, the run with the matrix.
@@ -44,9 +42,9 @@ func (w vectorJob) landmarkWork() float64 {
 	if w.Vectors.Features == nil {
 		return 0
 	}
-	m, rows := float64(w.Vectors.Features.Landmarks), float64(min(sampleRows, w.Rows()))
+	m, rows := float64(w.Vectors.Features.Landmarks), float64(min(landmark.SampleRows, w.Rows()))
 	exact := 0.0
-	if n := float64(w.Rows()); n <= exactRows {
+	if n := float64(w.Rows()); n <= landmark.ExactRows {
 		exact = n * n * exactEntry
 	}
 	return exact + m*m*m*eigenValue + sampleStarts*iterations*rows*float64(w.Vectors.Columns)*float64(w.K)*scoreValue
@@ -59,8 +57,8 @@ func (w vectorJob) landmarkBytes() int64 {
 	if w.Vectors.Features == nil {
 		return 0
 	}
-	m, rows := int64(w.Vectors.Features.Landmarks), int64(min(sampleRows, w.Rows()))
-	if n := int64(w.Rows()); n <= exactRows {
+	m, rows := int64(w.Vectors.Features.Landmarks), int64(min(landmark.SampleRows, w.Rows()))
+	if n := int64(w.Rows()); n <= landmark.ExactRows {
 		return gcFactor * 8 * (max(4*m*m, n*n) + n*int64(2*w.Vectors.Columns))
 	}
 	return gcFactor * 8 * (4*m*m + (rows+m)*int64(2*w.Vectors.Columns+2*w.Vectors.Features.Columns))
@@ -110,9 +108,9 @@ func LandmarkProposal(p Workload) string {
 	if err != nil {
 		return ""
 	}
-	says := p.proposal(plan, workers)
-	if says == "" {
+	hint := p.proposal(plan, workers)
+	if hint == "" {
 		return ""
 	}
-	return fmt.Sprintf("the matrix of %d points is large; on %d cores %s", p.Rows(), threads, says)
+	return fmt.Sprintf("the matrix of %d points is large; on %d cores %s", p.Rows(), threads, hint)
 }

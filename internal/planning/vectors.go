@@ -3,6 +3,7 @@ package planning
 import (
 	"fmt"
 
+	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
@@ -232,8 +233,8 @@ func (w vectorJob) jointBytes() int64 {
 	return int64(min(levelGarbage*float64(w.lanes())*float64(w.Vectors.JointBytes), Unlimited))
 }
 
-// raceStarts is how many starts race, including the exchanges of the best.
-const raceStarts = 10 + 8
+// raceStarts is how many starts race, with about eight exchanges of the best.
+const raceStarts = clustering.DefaultRestarts + 8
 
 // raceWork returns the coordinator's time for the race in nanoseconds.
 func (w vectorJob) raceWork() float64 {
