@@ -91,7 +91,7 @@ func (levelJob) passes() float64               { return 0 }
 func (levelJob) rounds() float64               { return 0 }
 
 func (w levelJob) explain(*Plan, string) string {
-	return fmt.Sprintf("the coordinator cuts the graph itself, from the coarse to the fine: "+
-		"%s fit into one process, and sending them between workers would take longer",
+	return fmt.Sprintf("the coordinator partitions the graph itself, coarse to fine: "+
+		"its %s fit into one process, and sending them between workers would take longer",
 		text.Plural(int(w.Levels.Entries/2), "edge"))
 }

@@ -144,7 +144,7 @@ func (w matrixJob) explain(plan *Plan, offer string) string {
 	slowdown := max(1, entryNanoseconds(w.Matrix)/readEntry) // of computing an entry, compared with reading it
 	switch {
 	case w.isGraph():
-		return fmt.Sprintf("a graph is never made dense: every worker that gets tiles holds its %s whole; %s", text.Bytes(w.DatasetBytes), offer)
+		return fmt.Sprintf("a graph is never made dense: every worker with tiles holds all of it (%s); %s", text.Bytes(w.DatasetBytes), offer)
 	case w.Storage == None && plan.Computed > 0:
 		return fmt.Sprintf("no entry is stored, as requested: what would take %s is recomputed on each use, "+
 			"about %.0f times slower than reading it", entries, slowdown)

@@ -39,8 +39,8 @@ func (w Workload) EntryBytes(tile int) int64 {
 	return size.Stored - size.Computed
 }
 
-// FixedBytes returns a worker's memory for the job in addition to its tiles: the data as the kernel needs them, what
-// belongs to the rows, and what its threads work with.
+// FixedBytes returns a worker's memory for the job in addition to its tiles: the data in the form the kernel needs,
+// what belongs to the rows, and what its threads work with.
 func (w Workload) FixedBytes(threads int) int64 { return w.kind().fixedBytes(threads) }
 
 // TileBuildBytes returns the temporary memory for building one tile of a given matrix: its rows in float64, and once

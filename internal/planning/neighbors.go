@@ -105,9 +105,9 @@ func (w neighborJob) fixedBytes(threads int) int64 {
 
 func (w neighborJob) explain(_ *Plan, offer string) string {
 	if w.Neighbors.Given {
-		return "every worker that gets tiles reads their rows of the kernel matrix; " + offer
+		return "every worker reads the rows of its tiles from the kernel matrix; " + offer
 	}
-	return fmt.Sprintf("every worker that gets tiles holds the data set of %s whole, and a copy of it in which neighbors are found; %s",
+	return fmt.Sprintf("every worker with tiles holds the whole data set (%s), and a copy of it in which neighbors are found; %s",
 		text.Bytes(w.DatasetBytes), offer)
 }
 

@@ -27,9 +27,9 @@ func TestPlansOfNeighbors(t *testing.T) {
 		low, mib int64 // the plan's memory for one worker, in MiB
 		why      string
 	}{
-		{pointShape(10_000, 784), 8 * 7_840_000, 119, 140, "holds the data set of 59.8 MiB whole, and a copy"},
-		{sparseShape(10_000, 5000, 50), 12 * 500_000, 15, 20, "holds the data set of 5.72 MiB whole, and a copy"},
-		{&dataset.Kernel{N: 4000}, 8 * 16_000_000, 8, 16, "reads their rows of the kernel matrix"}, // 128 rows at a time
+		{pointShape(10_000, 784), 8 * 7_840_000, 119, 140, "holds the whole data set (59.8 MiB), and a copy"},
+		{sparseShape(10_000, 5000, 50), 12 * 500_000, 15, 20, "holds the whole data set (5.72 MiB), and a copy"},
+		{&dataset.Kernel{N: 4000}, 8 * 16_000_000, 8, 16, "reads the rows of its tiles from the kernel matrix"}, // 128 rows at a time
 	} {
 		p := NeighborWorkload(c.data, c.bytes, 10)
 		plan, err := Make(p, []Worker{{Threads: 2, Free: Unlimited}})

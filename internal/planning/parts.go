@@ -37,7 +37,7 @@ func MakeAll(parts []Workload, workers []Worker) (*Plan, error) {
 	}
 	whole.CoordinatorBytes = CoordinatorBytes(parts)
 	if len(others) > 0 {
-		whole.Why += "; beside them, while there is room, " + strings.Join(others, " and ")
+		whole.Why += "; in addition, if memory allows: " + strings.Join(others, " and ")
 	}
 	return whole, nil
 }

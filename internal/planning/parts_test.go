@@ -45,7 +45,7 @@ func TestPlansOfSeveralParts(t *testing.T) {
 	if whole.Bytes != bytes || whole.Seconds != seconds || whole.CoordinatorBytes != search.CoordinatorBytes() || whole.CoordinatorBytes == 0 {
 		t.Errorf("%d bytes in %v s, %d in the coordinator; want %d, %v, %d", whole.Bytes, whole.Seconds, whole.CoordinatorBytes, bytes, seconds, search.CoordinatorBytes())
 	}
-	for _, what := range []string{"while there is room", "for the search for neighbors and ", "for the points in other units"} {
+	for _, what := range []string{"; in addition, if memory allows: ", "for the search for neighbors and ", "for the points in other units"} {
 		if !strings.Contains(whole.Why, what) {
 			t.Errorf("%q is not in %q", what, whole.Why)
 		}

@@ -93,8 +93,8 @@ func Make(p Workload, workers []Worker) (*Plan, error) {
 	if p.Times > 1 {
 		plan.Why += fmt.Sprintf("; repeated for %d values of k, of which the largest, %d, needs the most", p.Times, p.K)
 	}
-	if says := p.proposal(plan, workers); says != "" {
-		plan.Why += "; " + says
+	if hint := p.proposal(plan, workers); hint != "" {
+		plan.Why += "; " + hint
 	}
 	if p.Search != nil {
 		return plan.after(*p.Search, workers)
@@ -113,7 +113,7 @@ func (p *Plan) after(search Workload, workers []Worker) (*Plan, error) {
 		p.EntryBytes, p.Bytes, p.Shares = first.EntryBytes, first.Bytes, first.Shares
 	}
 	p.addShares(first.Shares, larger)
-	p.Why = fmt.Sprintf("first the neighbors are found, in about %.0f s, or less if points form groups: %s; then, with a graph of at most %d edges: %s",
+	p.Why = fmt.Sprintf("step 1, nearest neighbors (about %.0f s, less if points form groups): %s; step 2, clustering a graph of at most %d edges: %s",
 		first.Seconds, first.Why, search.Neighbors.Edges(), p.Why)
 	p.Seconds += first.Seconds
 	return p, nil

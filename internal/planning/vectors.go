@@ -160,18 +160,18 @@ func (w vectorJob) fixedBytes(threads int) int64 {
 func (w vectorJob) explain(plan *Plan, offer string) string {
 	what := "all points are stored as float64"
 	if f := w.Vectors.Features; f != nil {
-		what = fmt.Sprintf("of each point %d features are stored as float64, which its kernel values with %s make",
-			w.Vectors.Columns, text.Plural(f.Landmarks, "landmark"))
+		what = fmt.Sprintf("each point is stored as %s in float64, computed from its kernel values with %s",
+			text.Plural(w.Vectors.Columns, "feature"), text.Plural(f.Landmarks, "landmark"))
 	}
 	if w.Vectors.isSparse() {
 		what = "points stay sparse: their entries are stored as float64"
 	}
+	data := "every worker with tiles also holds the whole data set"
 	if w.ByRows() {
-		return fmt.Sprintf("%s, in %s over all workers; every worker fetches the rows of its own tiles from the data set of %s; %s",
-			what, text.Bytes(plan.EntryBytes), text.Bytes(w.DatasetBytes), offer)
+		data = "every worker fetches the rows of its own tiles from the data set"
 	}
-	return fmt.Sprintf("%s, in %s over all workers; every worker that gets tiles also holds the data set of %s that they are made of; %s",
-		what, text.Bytes(plan.EntryBytes), text.Bytes(w.DatasetBytes), offer)
+	return fmt.Sprintf("%s, in %s over all workers; %s (%s); %s",
+		what, text.Bytes(plan.EntryBytes), data, text.Bytes(w.DatasetBytes), offer)
 }
 
 // Rates of the k-means family, like those in time.go.
