@@ -108,9 +108,8 @@ func LandmarkProposal(p Workload) string {
 	if err != nil {
 		return ""
 	}
-	hint := p.proposal(plan, workers)
-	if hint == "" {
-		return ""
+	if hint := p.proposal(plan, workers); hint != "" {
+		return fmt.Sprintf("the matrix of %d points is large; on %d cores %s", p.Rows(), threads, hint)
 	}
-	return fmt.Sprintf("the matrix of %d points is large; on %d cores %s", p.Rows(), threads, hint)
+	return ""
 }

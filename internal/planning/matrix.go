@@ -67,15 +67,6 @@ func (w matrixJob) edges() int64 {
 	return max(0, w.DatasetBytes-8*int64(w.Matrix.Rows)) / 12
 }
 
-// entries returns the memory of the entries of all tiles.
-func (w matrixJob) entries() int64 {
-	total := int64(0)
-	for _, size := range w.TileSizes() {
-		total = addSaturated(total, size.Stored-size.Computed)
-	}
-	return total
-}
-
 func (w matrixJob) passes() float64 {
 	starts := min(1, float64(w.K)/float64(w.Matrix.Rows)) // a column for each cluster
 	rounds := (int64(max(1, w.Restarts)) + w.lanes() - 1) / w.lanes()
@@ -140,7 +131,11 @@ func entryNanoseconds(m kernel.MatrixSpec) float64 {
 }
 
 func (w matrixJob) explain(plan *Plan, offer string) string {
-	entries := text.Bytes(w.entries())
+	total := int64(0)
+	for _, size := range w.TileSizes() {
+		total = addSaturated(total, size.Stored-size.Computed)
+	}
+	entries := text.Bytes(total)
 	slowdown := max(1, entryNanoseconds(w.Matrix)/readEntry) // of computing an entry, compared with reading it
 	switch {
 	case w.isGraph():

@@ -46,10 +46,10 @@ func (w Workload) FixedBytes(threads int) int64 { return w.kind().fixedBytes(thr
 // TileBuildBytes returns the temporary memory for building one tile of a given matrix: its rows in float64, and once
 // more while the receiving buffer grows.
 func (w Workload) TileBuildBytes() int64 {
-	if w.Matrix.Function != kernel.Given {
+	if !w.given() {
 		return 0
 	}
-	return 16 * int64(w.Matrix.Rows) * int64(partition.TileRows(w.Matrix.Rows))
+	return 16 * int64(w.Rows()) * int64(partition.TileRows(w.Rows()))
 }
 
 // FetchBytes returns the memory of a data set while it arrives: its own bytes, and as many again while the receiving
@@ -62,7 +62,12 @@ func (w Workload) FetchBytes() int64 {
 }
 
 // byTiles reports whether the data set is fetched tile by tile.
-func (w Workload) byTiles() bool { return w.Matrix.Function == kernel.Given || w.ByRows() }
+func (w Workload) byTiles() bool { return w.given() || w.ByRows() }
+
+// given reports whether the data set is a kernel matrix.
+func (w Workload) given() bool {
+	return w.Matrix.Function == kernel.Given || w.Neighbors != nil && w.Neighbors.Given
+}
 
 // HeldDatasetBytes returns the part of FixedBytes that is the data set itself. A graph is used in place, and tiles of
 // vectors or neighbors can be built from the data set at any time. Points of a kernel are released once they are

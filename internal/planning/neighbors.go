@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/neighbor"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/text"
@@ -54,11 +53,7 @@ func columnPairs(p *dataset.SparsePoints) int64 {
 // NeighborWorkload returns the workload of a search among the rows of a data set that takes datasetBytes in canonical
 // form.
 func NeighborWorkload(data dataset.Dataset, datasetBytes int64, count int) Workload {
-	p := Workload{Neighbors: NewNeighbors(data, count), DatasetBytes: datasetBytes, K: 1}
-	if p.Neighbors.Given {
-		p.Matrix = kernel.MatrixSpec{Function: kernel.Given, Rows: data.Rows(), Columns: data.Rows()}
-	}
-	return p
+	return Workload{Neighbors: NewNeighbors(data, count), DatasetBytes: datasetBytes, K: 1}
 }
 
 // neighborJob is a search for neighbors.
@@ -88,8 +83,8 @@ func (w neighborJob) tileSize(tile int) partition.Size {
 	return partition.Size{Stored: bytes, Computed: bytes}
 }
 
-// fixedBytes returns a worker's memory for a search in addition to its tiles: the data set, what is derived
-// from it, and what its threads work with.
+// fixedBytes returns a worker's memory for a search in addition to its tiles: the data set, what is derived from it,
+// and what its threads work with.
 func (w neighborJob) fixedBytes(threads int) int64 {
 	s := w.Neighbors
 	n, count, each := int64(s.Rows), int64(s.Count), int64(max(1, threads))

@@ -121,20 +121,16 @@ func (p *Plan) after(search Workload, workers []Worker) (*Plan, error) {
 
 // offer says how much memory the workers have.
 func offer(workers []Worker) string {
-	verb := "offer"
+	verb, total := "offer", int64(0)
 	if len(workers) == 1 {
 		verb = "offers"
 	}
-	return fmt.Sprintf("%s %s %s", text.Plural(len(workers), "worker"), verb, totalFree(workers))
-}
-
-func totalFree(workers []Worker) string {
-	total := int64(0)
 	for _, w := range workers {
-		if w.Free >= Unlimited {
-			return "unlimited memory"
-		}
 		total = addSaturated(total, max(0, w.Free))
 	}
-	return text.Bytes(total)
+	memory := text.Bytes(total)
+	if total >= Unlimited {
+		memory = "unlimited memory"
+	}
+	return fmt.Sprintf("%s %s %s", text.Plural(len(workers), "worker"), verb, memory)
 }

@@ -78,16 +78,13 @@ func (w Workload) remedies(workers []Worker) []remedy {
 	return remedies
 }
 
-// minTileBytes returns the smallest memory of a full tile that the storage mode allows; if tiles differ, that of the
-// largest.
+// minTileBytes returns the smallest memory of the largest tile that the storage mode allows.
 func (w Workload) minTileBytes() int64 {
-	size := sizeBy(w.StorageRule(), w.TileSize(0))
-	if w.Vectors != nil && w.Vectors.isSparse() {
-		for _, other := range w.TileSizes() {
-			size = max(size, other.Stored)
-		}
+	largest, rule := int64(0), w.StorageRule()
+	for _, size := range w.TileSizes() {
+		largest = max(largest, sizeBy(rule, size))
 	}
-	return size
+	return largest
 }
 
 func sizeBy(rule partition.StorageRule, size partition.Size) int64 {

@@ -210,7 +210,8 @@ func (w vectorJob) work(_ *Plan, _ Share, rows float64) float64 {
 }
 
 func (w vectorJob) coordinator() (bytes int64, work float64) {
-	return max(w.landmarkBytes(), w.raceBytes(), w.jointBytes()), w.landmarkWork() + w.raceWork()
+	joint := min(levelGarbage*float64(w.lanes())*float64(w.Vectors.JointBytes), Unlimited)
+	return max(w.landmarkBytes(), w.raceBytes(), int64(joint)), w.landmarkWork() + w.raceWork()
 }
 
 // raceBytes returns the coordinator's memory for the sample that starts race on: its rows in the data set, in tiles
@@ -226,11 +227,6 @@ func (w vectorJob) raceBytes() int64 {
 		values = int64(2 * 12 * float64(v.entries()) * float64(rows) / float64(v.Rows))
 	}
 	return gcFactor * (values + vector.MaxLanes*(vector.LaneBytes(v.RaceRows)+rows*rowOperationBytes))
-}
-
-// jointBytes returns the coordinator's memory for assigning constrained points jointly, in all lanes.
-func (w vectorJob) jointBytes() int64 {
-	return int64(min(levelGarbage*float64(w.lanes())*float64(w.Vectors.JointBytes), Unlimited))
 }
 
 // raceStarts is how many starts race, with about eight exchanges of the best.
