@@ -40,7 +40,7 @@ func TestPointsAsAGraph(t *testing.T) {
 		}
 	}
 	said = succeed(t, "plan --data m/data.csv --k 2 --knn 10")
-	for _, part := range []string{"for the graph of neighbors", "first the neighbors are found, in about 0 s", "a graph of at most 2000 edges"} {
+	for _, part := range []string{"for the graph of neighbors", "step 1, nearest neighbors (about 0 s", "a graph of at most 2000 edges"} {
 		if !strings.Contains(said, part) {
 			t.Errorf("%q is missing:\n%s", part, said)
 		}

@@ -61,7 +61,7 @@ func TestNeighborGraph(t *testing.T) {
 		t.Fatalf("ended with %v", ended)
 	}
 	plan, err := h.plan(s) // with the workers that the job had
-	if err != nil || !strings.Contains(plan.GetExplanation(), "first the neighbors are found") || plan.GetCoordinatorBytes() == 0 {
+	if err != nil || !strings.Contains(plan.GetExplanation(), "step 1, nearest neighbors") || plan.GetCoordinatorBytes() == 0 {
 		t.Errorf("planned as %v, %v", plan, err)
 	}
 	response, err := h.jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: job})

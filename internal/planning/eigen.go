@@ -57,7 +57,8 @@ const gcFactor = 2
 // landmarks, the sample that starts race on, the joint assignment of constrained points, its neighbor graph, and the
 // results of a range of k. It does not include the data set, and is 0 if the job has none of these.
 func (w Workload) CoordinatorBytes() int64 {
-	run := addSaturated(w.runBytes(), w.Range.coordinatorBytes(int64(w.Rows())))
+	run, _ := w.kind().coordinator()
+	run = addSaturated(max(run, w.Levels.coordinatorBytes(), w.eigenBytes()), w.Range.coordinatorBytes(int64(w.Rows())))
 	if w.Search == nil {
 		return run
 	}
@@ -65,11 +66,10 @@ func (w Workload) CoordinatorBytes() int64 {
 	return addSaturated(max(run, search.coordinatorBytes()), search.graphBytes())
 }
 
-// runBytes returns the coordinator's memory for a job, without a search that runs first.
-func (w Workload) runBytes() int64 {
-	levels := w.Levels.coordinatorBytes()
+// eigenBytes returns the coordinator's memory for eigenvectors.
+func (w Workload) eigenBytes() int64 {
 	if w.Eigen == nil {
-		return max(levels, w.landmarkBytes(), w.raceBytes(), w.jointBytes())
+		return 0
 	}
 	n := int64(w.Rows())
 	columns := eigen.SearchColumns(w.Eigen.Pairs, w.Eigen.Generalized) * max(1, w.Eigen.Searches)
@@ -81,7 +81,7 @@ func (w Workload) runBytes() int64 {
 		search = eigen.DenseMatrices * n * n
 	}
 	embedding := n * int64(8*embeddingCopies*w.Eigen.Columns+embeddingLaneBytes*min(w.Eigen.Restarts, vector.MaxLanes))
-	return max(levels, gcFactor*(max(8*search, embedding)+coordinatorEntryBytes*w.Eigen.SparseEntries))
+	return gcFactor * (max(8*search, embedding) + coordinatorEntryBytes*w.Eigen.SparseEntries)
 }
 
 // AssumedProducts returns how many vectors the matrix is multiplied by. For a search it is an assumption.

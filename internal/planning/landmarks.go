@@ -3,6 +3,8 @@ package planning
 import (
 	"fmt"
 
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/landmark"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/text"
 )
@@ -26,27 +28,23 @@ func (v *Vectors) featureWork(rows float64) float64 {
 	if v.Features == nil {
 		return 0
 	}
-	of := Workload{Matrix: kernel.MatrixSpec{Function: v.Features.Function, Columns: v.Features.Columns}}
-	return rows * float64(v.Features.Landmarks) * (of.entryNanoseconds() + featureValue*float64(v.Columns))
+	entry := entryNanoseconds(kernel.MatrixSpec{Function: v.Features.Function, Columns: v.Features.Columns})
+	return rows * float64(v.Features.Landmarks) * (entry + featureValue*float64(v.Columns))
 }
 
-// A start is found on a sample of sampleRows rows in addition to the landmarks. Improving the best of the starts
-// takes about as long as finding them.
-const (
-	sampleRows   = 20000
-	sampleStarts = 2 * 10
-	exactRows    = 5000 // up to this many rows, the run with the matrix is made too, for comparison
-)
+// sampleStarts is how many runs on the sample the search for a start takes. Improving the best of the starts takes
+// about as long as finding them.
+const sampleStarts = 2 * clustering.DefaultRestarts
 
 // landmarkWork returns the coordinator's time for landmarks in nanoseconds: eigenvectors of their matrix, starts on a
 // sample and, if there are few points, the run with the matrix.
-func (w Workload) landmarkWork() float64 {
-	if w.Vectors == nil || w.Vectors.Features == nil {
+func (w vectorJob) landmarkWork() float64 {
+	if w.Vectors.Features == nil {
 		return 0
 	}
-	m, rows := float64(w.Vectors.Features.Landmarks), float64(min(sampleRows, w.Rows()))
+	m, rows := float64(w.Vectors.Features.Landmarks), float64(min(landmark.SampleRows, w.Rows()))
 	exact := 0.0
-	if n := float64(w.Rows()); n <= exactRows {
+	if n := float64(w.Rows()); n <= landmark.ExactRows {
 		exact = n * n * exactEntry
 	}
 	return exact + m*m*m*eigenValue + sampleStarts*iterations*rows*float64(w.Vectors.Columns)*float64(w.K)*scoreValue
@@ -55,12 +53,12 @@ func (w Workload) landmarkWork() float64 {
 // landmarkBytes returns the coordinator's memory for landmarks: their matrix, its copy and its eigenvectors, and the
 // sample with its features, of which k-means has another copy. If there are few points, it includes their matrix, and
 // as much for sums.
-func (w Workload) landmarkBytes() int64 {
-	if w.Vectors == nil || w.Vectors.Features == nil {
+func (w vectorJob) landmarkBytes() int64 {
+	if w.Vectors.Features == nil {
 		return 0
 	}
-	m, rows := int64(w.Vectors.Features.Landmarks), int64(min(sampleRows, w.Rows()))
-	if n := int64(w.Rows()); n <= exactRows {
+	m, rows := int64(w.Vectors.Features.Landmarks), int64(min(landmark.SampleRows, w.Rows()))
+	if n := int64(w.Rows()); n <= landmark.ExactRows {
 		return gcFactor * 8 * (max(4*m*m, n*n) + n*int64(2*w.Vectors.Columns))
 	}
 	return gcFactor * 8 * (4*m*m + (rows+m)*int64(2*w.Vectors.Columns+2*w.Vectors.Features.Columns))
@@ -110,9 +108,8 @@ func LandmarkProposal(p Workload) string {
 	if err != nil {
 		return ""
 	}
-	says := p.proposal(plan, workers)
-	if says == "" {
-		return ""
+	if hint := p.proposal(plan, workers); hint != "" {
+		return fmt.Sprintf("the matrix of %d points is large; on %d cores %s", p.Rows(), threads, hint)
 	}
-	return fmt.Sprintf("the matrix of %d points is large; on %d cores %s", p.Rows(), threads, says)
+	return ""
 }

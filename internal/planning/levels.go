@@ -82,14 +82,16 @@ func (l *Levels) work() float64 {
 	return float64(max(1, l.Fits)) * (work + manyLevelStarts*coarseEntry*min(last, 1<<22))
 }
 
-// onlyLevels reports whether the job does not use workers.
-func (w Workload) onlyLevels() bool {
-	return w.Levels != nil && w.Vectors == nil && w.Neighbors == nil && w.Matrix.Rows == 0
-}
+// levelJob is a job on levels alone: it uses no workers, and its matrix has no rows.
+type levelJob struct{ matrixJob }
 
-// explain describes what the coordinator does.
-func (l *Levels) explain() string {
-	return fmt.Sprintf("the coordinator cuts the graph itself, from the coarse to the fine: "+
-		"%s fit into one process, and sending them between workers would take longer",
-		text.Plural(int(l.Entries/2), "edge"))
+func (w levelJob) rows() int                   { return w.Levels.Vertices }
+func (levelJob) storageName(bool, bool) string { return "sparse" }
+func (levelJob) passes() float64               { return 0 }
+func (levelJob) rounds() float64               { return 0 }
+
+func (w levelJob) explain(*Plan, string) string {
+	return fmt.Sprintf("the coordinator partitions the graph itself, coarse to fine: "+
+		"its %s fit into one process, and sending them between workers would take longer",
+		text.Plural(int(w.Levels.Entries/2), "edge"))
 }

@@ -15,42 +15,20 @@ const Unlimited = math.MaxInt64 / 4
 // and sorted twice).
 const rowOperationBytes = 4 + 88
 
-// productRowBytes is the size of a row of one more vector that the matrix is multiplied by, and of its product, as
-// the kernel has them and once more packed.
-const productRowBytes = 2 * kernel.ProductRowBytes
-
-// blockValueBytes is the size of a value of a block: as the kernel has it, among those of all lanes, and packed.
-const blockValueBytes = 24
-
-// blockBytes returns what the blocks of all lanes take: for each point, a value per cluster and per point.
-func (w Workload) blockBytes() int64 {
-	return w.lanes() * int64(w.Block) * int64(w.Block+w.K) * blockValueBytes
-}
-
-// sparseEntryBytes is the size of one entry of the sparse part: column and value, packed on arrival and unpacked.
-const sparseEntryBytes = 24
-
 // TileSize returns the memory of one tile and its sums.
-func (w Workload) TileSize(tile int) partition.Size {
-	if w.Vectors != nil {
-		return w.vectorTileSize(tile)
-	}
-	if w.Neighbors != nil {
-		return w.Neighbors.tileSize(tile)
-	}
-	return w.Matrix.TileSize(tile, w.K, int(w.lanes()))
-}
+func (w Workload) TileSize(tile int) partition.Size { return w.kind().tileSize(tile) }
 
 func (w Workload) lanes() int64 { return int64(max(1, w.Lanes)) }
 
 // TileSizes returns the sizes of all tiles.
 func (w Workload) TileSizes() []partition.Size {
-	if w.onlyLevels() {
+	kind := w.kind()
+	if _, none := kind.(levelJob); none {
 		return nil
 	}
-	sizes := make([]partition.Size, partition.TileCount(w.Rows()))
+	sizes := make([]partition.Size, partition.TileCount(kind.rows()))
 	for tile := range sizes {
-		sizes[tile] = w.TileSize(tile)
+		sizes[tile] = kind.tileSize(tile)
 	}
 	return sizes
 }
@@ -61,34 +39,17 @@ func (w Workload) EntryBytes(tile int) int64 {
 	return size.Stored - size.Computed
 }
 
-// FixedBytes returns a worker's memory for the job in addition to its tiles: the data as the kernel needs them, what
-// belongs to the rows, and what its threads work with.
-func (w Workload) FixedBytes(threads int) int64 {
-	if w.Vectors != nil {
-		return w.vectorFixedBytes(threads)
-	}
-	if w.Neighbors != nil {
-		return w.neighborFixedBytes(threads)
-	}
-	perRow := w.lanes()*rowOperationBytes + int64(max(0, w.Products-1))*productRowBytes
-	fixed := w.Matrix.SharedBytes(w.K, w.edges()+w.SparseEntries) + int64(w.Matrix.Rows)*perRow +
-		w.SparseEntries*sparseEntryBytes + w.blockBytes() + int64(max(1, threads))*w.Matrix.ThreadBytes(w.K, int(w.lanes()))
-	switch w.Matrix.Function {
-	case kernel.Adjacency:
-		return fixed + w.DatasetBytes
-	case kernel.Given:
-		return fixed + w.TileBuildBytes()
-	}
-	return fixed
-}
+// FixedBytes returns a worker's memory for the job in addition to its tiles: the data in the form the kernel needs,
+// what belongs to the rows, and what its threads work with.
+func (w Workload) FixedBytes(threads int) int64 { return w.kind().fixedBytes(threads) }
 
 // TileBuildBytes returns the temporary memory for building one tile of a given matrix: its rows in float64, and once
 // more while the receiving buffer grows.
 func (w Workload) TileBuildBytes() int64 {
-	if w.Matrix.Function != kernel.Given {
+	if !w.given() {
 		return 0
 	}
-	return 16 * int64(w.Matrix.Rows) * int64(partition.TileRows(w.Matrix.Rows))
+	return 16 * int64(w.Rows()) * int64(partition.TileRows(w.Rows()))
 }
 
 // FetchBytes returns the memory of a data set while it arrives: its own bytes, and as many again while the receiving
@@ -101,7 +62,12 @@ func (w Workload) FetchBytes() int64 {
 }
 
 // byTiles reports whether the data set is fetched tile by tile.
-func (w Workload) byTiles() bool { return w.Matrix.Function == kernel.Given || w.ByRows() }
+func (w Workload) byTiles() bool { return w.given() || w.ByRows() }
+
+// given reports whether the data set is a kernel matrix.
+func (w Workload) given() bool {
+	return w.Matrix.Function == kernel.Given || w.Neighbors != nil && w.Neighbors.Given
+}
 
 // HeldDatasetBytes returns the part of FixedBytes that is the data set itself. A graph is used in place, and tiles of
 // vectors or neighbors can be built from the data set at any time. Points of a kernel are released once they are
@@ -131,10 +97,6 @@ func (w Workload) MinFreeBytes(threads int) int64 {
 		released = 0
 	}
 	return max(w.FetchBytes(), released+w.ScaledCopyBytes()+w.FixedBytes(threads))
-}
-
-func (w Workload) edges() int64 {
-	return max(0, w.DatasetBytes-8*int64(w.Matrix.Rows)) / 12
 }
 
 // Host describes a worker with this much free memory to the placement. A member of the job has already allocated the

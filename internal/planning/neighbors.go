@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/neighbor"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/text"
@@ -54,23 +53,39 @@ func columnPairs(p *dataset.SparsePoints) int64 {
 // NeighborWorkload returns the workload of a search among the rows of a data set that takes datasetBytes in canonical
 // form.
 func NeighborWorkload(data dataset.Dataset, datasetBytes int64, count int) Workload {
-	p := Workload{Neighbors: NewNeighbors(data, count), DatasetBytes: datasetBytes, K: 1}
-	if p.Neighbors.Given {
-		p.Matrix = kernel.MatrixSpec{Function: kernel.Given, Rows: data.Rows(), Columns: data.Rows()}
-	}
-	return p
+	return Workload{Neighbors: NewNeighbors(data, count), DatasetBytes: datasetBytes, K: 1}
+}
+
+// neighborJob is a search for neighbors.
+type neighborJob struct{ Workload }
+
+func (w neighborJob) rows() int                   { return w.Neighbors.Rows }
+func (neighborJob) partName() string              { return "the search for neighbors" }
+func (neighborJob) storageName(bool, bool) string { return "neighbors" }
+func (neighborJob) passes() float64               { return 1 }
+func (neighborJob) rounds() float64               { return 0 }
+func (neighborJob) coordinator() (int64, float64) { return 0, 0 }
+
+func (w neighborJob) snapshotBytes() float64 {
+	return 4 * float64(w.Neighbors.Rows) * float64(w.Neighbors.Count)
+}
+
+func (w neighborJob) work(_ *Plan, _ Share, rows float64) float64 { return w.pieceWork(rows) }
+
+func (w neighborJob) pieceWork(rows float64) float64 {
+	return w.Neighbors.work() * rows / float64(w.Neighbors.Rows)
 }
 
 // tileSize returns the memory of the rows and the neighbors of one tile: as found, in the answer of several tiles,
 // and packed.
-func (n *Neighbors) tileSize(tile int) partition.Size {
-	bytes := 3 * 4 * int64(partition.Tile(n.Rows, tile).Len()) * int64(1+n.Count)
+func (w neighborJob) tileSize(tile int) partition.Size {
+	bytes := 3 * 4 * int64(partition.Tile(w.Neighbors.Rows, tile).Len()) * int64(1+w.Neighbors.Count)
 	return partition.Size{Stored: bytes, Computed: bytes}
 }
 
-// neighborFixedBytes returns a worker's memory for a search in addition to its tiles: the data set, what is derived
-// from it, and what its threads work with.
-func (w Workload) neighborFixedBytes(threads int) int64 {
+// fixedBytes returns a worker's memory for a search in addition to its tiles: the data set, what is derived from it,
+// and what its threads work with.
+func (w neighborJob) fixedBytes(threads int) int64 {
 	s := w.Neighbors
 	n, count, each := int64(s.Rows), int64(s.Count), int64(max(1, threads))
 	if s.Given {
@@ -81,6 +96,14 @@ func (w Workload) neighborFixedBytes(threads int) int64 {
 		return w.DatasetBytes + neighbor.SparseBytes(n, int64(s.Columns), s.Entries) + each*neighbor.SparseThreadBytes(n, count)
 	}
 	return w.DatasetBytes + neighbor.PointBytes(n, int64(s.Columns)) + each*neighbor.PointThreadBytes(n, int64(s.Columns), count)
+}
+
+func (w neighborJob) explain(_ *Plan, offer string) string {
+	if w.Neighbors.Given {
+		return "every worker reads the rows of its tiles from the kernel matrix; " + offer
+	}
+	return fmt.Sprintf("every worker with tiles holds the whole data set (%s), and a copy of it in which neighbors are found; %s",
+		text.Bytes(w.DatasetBytes), offer)
 }
 
 // Edges returns the maximum number of edges of the neighbor graph.
@@ -99,15 +122,6 @@ func (n *Neighbors) graphBytes() int64 {
 func (n *Neighbors) coordinatorBytes() int64 {
 	const neighborBytes, edgeBytes = 2 * 4, 16
 	return gcFactor * (neighborBytes*int64(n.Rows)*int64(n.Count) + edgeBytes*n.Edges())
-}
-
-// explainNeighbors explains the plan.
-func (w Workload) explainNeighbors(offer string) string {
-	if w.Neighbors.Given {
-		return "every worker that gets tiles reads their rows of the kernel matrix; " + offer
-	}
-	return fmt.Sprintf("every worker that gets tiles holds the data set of %s whole, and a copy of it in which neighbors are found; %s",
-		text.Bytes(w.DatasetBytes), offer)
 }
 
 // Rates of the search, like those in time.go.

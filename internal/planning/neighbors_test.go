@@ -27,9 +27,9 @@ func TestPlansOfNeighbors(t *testing.T) {
 		low, mib int64 // the plan's memory for one worker, in MiB
 		why      string
 	}{
-		{pointShape(10_000, 784), 8 * 7_840_000, 119, 140, "holds the data set of 59.8 MiB whole, and a copy"},
-		{sparseShape(10_000, 5000, 50), 12 * 500_000, 15, 20, "holds the data set of 5.72 MiB whole, and a copy"},
-		{&dataset.Kernel{N: 4000}, 8 * 16_000_000, 8, 16, "reads their rows of the kernel matrix"}, // 128 rows at a time
+		{pointShape(10_000, 784), 8 * 7_840_000, 119, 140, "holds the whole data set (59.8 MiB), and a copy"},
+		{sparseShape(10_000, 5000, 50), 12 * 500_000, 15, 20, "holds the whole data set (5.72 MiB), and a copy"},
+		{&dataset.Kernel{N: 4000}, 8 * 16_000_000, 8, 16, "reads the rows of its tiles from the kernel matrix"}, // 128 rows at a time
 	} {
 		p := NeighborWorkload(c.data, c.bytes, 10)
 		plan, err := Make(p, []Worker{{Threads: 2, Free: Unlimited}})
@@ -77,6 +77,38 @@ func TestPlansOfNeighborGraphs(t *testing.T) {
 	}
 	if _, err := Make(both, []Worker{{Threads: 1, Free: first.Shares[0].Bytes / 3}}); !fault.Is(err, DoesNotFit) {
 		t.Errorf("in too little memory: %v", err)
+	}
+}
+
+// A worker without room for the graph still helps to find neighbors, and the plan counts its memory.
+func TestPlansCountWorkersThatOnlySearch(t *testing.T) {
+	const n, count = 100_000, 10
+	search := NeighborWorkload(pointShape(n, 4), 8*4*n, count)
+	onGraph := graph(n, n*count, 5)
+	both := onGraph
+	both.Search = &search
+	workers := []Worker{{Name: "a", Threads: 1, Free: Unlimited}, {Name: "b", Threads: 8, Free: onGraph.MinFreeBytes(8) - 1}}
+	peaks, bytes := map[string]int64{}, int64(0)
+	for _, p := range []Workload{search, onGraph} {
+		plan, err := Make(p, workers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, share := range plan.Shares {
+			peaks[share.Name] = max(peaks[share.Name], share.Bytes)
+		}
+	}
+	whole, err := Make(both, workers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, share := range whole.Shares {
+		if bytes += share.Bytes; share.Bytes != peaks[share.Name] || share.Name == "b" && share.Stored != 0 {
+			t.Errorf("share %+v, want a peak of %d", share, peaks[share.Name])
+		}
+	}
+	if len(peaks) != 2 || len(whole.Shares) != 2 || whole.Bytes != bytes || bytes != peaks["a"]+peaks["b"] {
+		t.Errorf("%d bytes in shares %+v, want %v", whole.Bytes, whole.Shares, peaks)
 	}
 }
 

@@ -12,31 +12,34 @@ import (
 // there is room, and otherwise gives it up for the next one, so each must fit on its own. The plan is that of the
 // first part, with the memory and time of all.
 func MakeAll(parts []Workload, workers []Worker) (*Plan, error) {
-	first, err := Make(parts[0], workers)
-	if err != nil {
-		return nil, err
-	}
-	searching := parts[0].Neighbors != nil
-	var beside []string
-	for _, part := range parts[1:] {
+	plans, search := make([]*Plan, len(parts)), -1
+	for at, part := range parts {
 		plan, err := Make(part, workers)
 		if err != nil {
 			return nil, err
 		}
-		first.Seconds += plan.Seconds
-		first.Products += plan.Products
-		first.CoordinatorBytes += plan.CoordinatorBytes
-		if part.Neighbors != nil && searching {
-			continue // searches end before the next begins
+		switch plans[at] = plan; {
+		case part.Neighbors == nil:
+		case search < 0:
+			search = at
+		default: // searches end before the next begins, so the first stands for all
+			plans[search].addShares(plan.Shares, larger)
 		}
-		searching = searching || part.Neighbors != nil
-		first.addShares(plan.Shares)
-		beside = append(beside, fmt.Sprintf("%s for %s", text.Bytes(plan.Bytes), part.partName()))
 	}
-	if len(beside) > 0 {
-		first.Why += "; beside them, while there is room, " + strings.Join(beside, " and ")
+	whole, others := plans[0], []string(nil)
+	for at := 1; at < len(parts); at++ {
+		whole.Seconds += plans[at].Seconds
+		whole.Products += plans[at].Products
+		if parts[at].Neighbors == nil || at == search {
+			whole.addShares(plans[at].Shares, addSaturated)
+			others = append(others, fmt.Sprintf("%s for %s", text.Bytes(plans[at].Bytes), parts[at].kind().partName()))
+		}
 	}
-	return first, nil
+	whole.CoordinatorBytes = CoordinatorBytes(parts)
+	if len(others) > 0 {
+		whole.Why += "; in addition, if memory allows: " + strings.Join(others, " and ")
+	}
+	return whole, nil
 }
 
 // CoordinatorBytes returns the coordinator's memory for all parts of a job.
@@ -48,21 +51,10 @@ func CoordinatorBytes(parts []Workload) int64 {
 	return bytes
 }
 
-// partName returns what a part is for.
-func (w Workload) partName() string {
-	switch {
-	case w.Neighbors != nil:
-		return "the search for neighbors"
-	case w.Scaled:
-		return "the points in other units"
-	case w.Vectors != nil:
-		return "the points as they are"
-	}
-	return "the matrix"
-}
+func larger(a, b int64) int64 { return max(a, b) }
 
-// addShares adds what another part takes, up to the memory of each worker.
-func (p *Plan) addShares(shares []Share) {
+// addShares adds what another part takes, up to the memory of each worker. both returns what two parts take together.
+func (p *Plan) addShares(shares []Share, both func(a, b int64) int64) {
 	for _, more := range shares {
 		at := slices.IndexFunc(p.Shares, func(s Share) bool { return s.Worker == more.Worker })
 		if at < 0 {
@@ -70,7 +62,7 @@ func (p *Plan) addShares(shares []Share) {
 			p.Shares = append(p.Shares, Share{Worker: more.Worker})
 		}
 		before := p.Shares[at].Bytes
-		p.Shares[at].Bytes = max(before, min(addSaturated(before, more.Bytes), more.Free))
+		p.Shares[at].Bytes = max(before, min(both(before, more.Bytes), more.Free))
 		p.Bytes += p.Shares[at].Bytes - before
 	}
 }

@@ -1,6 +1,7 @@
 package planning
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -24,24 +25,27 @@ func TestPlansOfSeveralParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bytes, seconds, largest := int64(0), 0.0, int64(0)
+	bytes, seconds, largest, searches := int64(0), 0.0, int64(0), int64(0)
 	for at, part := range parts {
 		plan, err := Make(part, roomy)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if at < 3 { // one search at a time
+		if at%2 == 0 {
 			bytes += plan.Bytes
+		} else { // one search at a time
+			searches = max(searches, plan.Bytes)
 		}
 		for _, share := range plan.Shares {
 			largest = max(largest, share.Bytes)
 		}
 		seconds += plan.Seconds
 	}
+	bytes += searches // the second, which converts the points, takes more
 	if whole.Bytes != bytes || whole.Seconds != seconds || whole.CoordinatorBytes != search.CoordinatorBytes() || whole.CoordinatorBytes == 0 {
 		t.Errorf("%d bytes in %v s, %d in the coordinator; want %d, %v, %d", whole.Bytes, whole.Seconds, whole.CoordinatorBytes, bytes, seconds, search.CoordinatorBytes())
 	}
-	for _, what := range []string{"while there is room", "for the search for neighbors and ", "for the points in other units"} {
+	for _, what := range []string{"; in addition, if memory allows: ", "for the search for neighbors and ", "for the points in other units"} {
 		if !strings.Contains(whole.Why, what) {
 			t.Errorf("%q is not in %q", what, whole.Why)
 		}
@@ -60,5 +64,15 @@ func TestPlansOfSeveralParts(t *testing.T) {
 	least := search.MinFreeBytes(1) // the search has a copy of the data on every worker
 	if _, err := MakeAll(parts, []Worker{{Name: "a", Threads: 1, Free: least - 1}}); !fault.Is(err, DoesNotFit) {
 		t.Errorf("it fits into %d: %v", least-1, err)
+	}
+}
+
+// Sums of memory without a limit stay the largest number instead of becoming negative.
+func TestTheCoordinatorsMemoryDoesNotOverflow(t *testing.T) {
+	part := dense(100, 2, 3)
+	part.Range = &Range{PartBytes: Unlimited}
+	plan, err := MakeAll([]Workload{part, part, part, part, part}, []Worker{{Threads: 1, Free: Unlimited}})
+	if err != nil || plan.CoordinatorBytes != math.MaxInt64 {
+		t.Errorf("plan %+v, %v", plan, err)
 	}
 }

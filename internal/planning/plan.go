@@ -2,7 +2,6 @@ package planning
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/partition"
@@ -29,8 +28,8 @@ type Plan struct {
 	Stored, Computed int // tiles whose entries are stored, and tiles whose entries are computed when needed
 	Storage          string
 	EntryBytes       int64   // size of the stored tiles or, for a graph, of the graph itself
-	Bytes            int64   // sum of the peaks of all workers
-	Shares           []Share // one for each worker that gets tiles
+	Bytes            int64   // sum of the shares' peaks
+	Shares           []Share // one for each worker that gets tiles of the job, or of a part or a search
 	Passes           float64 // passes over the whole matrix, or over all vectors
 	Seconds          float64 // approximate
 	Products         int64   // assumed products of the matrix with a vector, for eigenvectors
@@ -83,19 +82,19 @@ func Make(p Workload, workers []Worker) (*Plan, error) {
 	if p.hasMatrix() && p.Matrix.Function == kernel.Adjacency {
 		plan.EntryBytes = p.DatasetBytes
 	}
-	plan.Storage = p.StorageName(plan.Stored > 0, plan.Computed > 0)
-	plan.Passes = p.passes()
+	kind := p.kind()
+	plan.Storage, plan.Passes = kind.storageName(plan.Stored > 0, plan.Computed > 0), kind.passes()
 	plan.Seconds = p.seconds(plan)
 	if p.Times > 1 {
 		plan.Passes, plan.Seconds = float64(p.Times)*plan.Passes, float64(p.Times)*plan.Seconds
 	}
 	plan.Products, plan.CoordinatorBytes = p.AssumedProducts(), p.CoordinatorBytes()
-	plan.Why = p.explain(plan, workers) + p.explainEigen()
+	plan.Why = kind.explain(plan, offer(workers)) + p.explainEigen()
 	if p.Times > 1 {
 		plan.Why += fmt.Sprintf("; repeated for %d values of k, of which the largest, %d, needs the most", p.Times, p.K)
 	}
-	if says := p.proposal(plan, workers); says != "" {
-		plan.Why += "; " + says
+	if hint := p.proposal(plan, workers); hint != "" {
+		plan.Why += "; " + hint
 	}
 	if p.Search != nil {
 		return plan.after(*p.Search, workers)
@@ -111,70 +110,27 @@ func (p *Plan) after(search Workload, workers []Worker) (*Plan, error) {
 	}
 	if p.Tiles == 0 { // only the search uses workers
 		p.Tiles, p.TileRows, p.Stored, p.Storage = first.Tiles, first.TileRows, first.Stored, first.Storage
-		p.EntryBytes, p.Shares = first.EntryBytes, first.Shares
+		p.EntryBytes, p.Bytes, p.Shares = first.EntryBytes, first.Bytes, first.Shares
 	}
-	for at, share := range p.Shares {
-		if other := slices.IndexFunc(first.Shares, func(s Share) bool { return s.Worker == share.Worker }); other >= 0 {
-			p.Shares[at].Bytes = max(share.Bytes, first.Shares[other].Bytes)
-		}
-	}
-	p.Bytes = max(p.Bytes, first.Bytes)
-	p.Why = fmt.Sprintf("first the neighbors are found, in about %.0f s, or less if points form groups: %s; then, with a graph of at most %d edges: %s",
+	p.addShares(first.Shares, larger)
+	p.Why = fmt.Sprintf("step 1, nearest neighbors (about %.0f s, less if points form groups): %s; step 2, clustering a graph of at most %d edges: %s",
 		first.Seconds, first.Why, search.Neighbors.Edges(), p.Why)
 	p.Seconds += first.Seconds
 	return p, nil
 }
 
-// explain explains the plan in words.
-func (w Workload) explain(plan *Plan, workers []Worker) string {
-	if w.onlyLevels() {
-		return w.Levels.explain()
-	}
-	verb := "offer"
+// offer says how much memory the workers have.
+func offer(workers []Worker) string {
+	verb, total := "offer", int64(0)
 	if len(workers) == 1 {
 		verb = "offers"
 	}
-	offer := fmt.Sprintf("%s %s %s", text.Plural(len(workers), "worker"), verb, totalFree(workers))
-	if w.Vectors != nil {
-		return w.explainVectors(plan, offer)
-	}
-	if w.Neighbors != nil {
-		return w.explainNeighbors(offer)
-	}
-	entries := text.Bytes(w.entries())
-	switch {
-	case w.Matrix.Function == kernel.Adjacency:
-		return fmt.Sprintf("a graph is never made dense: every worker that gets tiles holds its %s whole; %s", text.Bytes(w.DatasetBytes), offer)
-	case w.Storage == None && plan.Computed > 0:
-		return fmt.Sprintf("no entry is stored, as requested: what would take %s is recomputed on each use, "+
-			"about %.0f times slower than reading it", entries, w.slowdown())
-	case plan.Computed == 0:
-		return fmt.Sprintf("all of the matrix is stored: it takes %s; %s", entries, offer)
-	case plan.Stored == 0:
-		return fmt.Sprintf("no tile of %s fits in memory: %s; entries are recomputed on each use, about %.0f times slower than reading them",
-			text.Bytes(w.EntryBytes(0)), offer, w.slowdown())
-	}
-	return fmt.Sprintf("%d of %d tiles fit in memory: the whole matrix takes %s; %s; "+
-		"the other tiles are recomputed on each use, about %.0f times slower than reading them",
-		plan.Stored, plan.Tiles, entries, offer, w.slowdown())
-}
-
-// entries returns the memory of the entries of all tiles.
-func (w Workload) entries() int64 {
-	total := int64(0)
-	for tile := range partition.TileCount(w.Rows()) {
-		total = addSaturated(total, w.EntryBytes(tile))
-	}
-	return total
-}
-
-func totalFree(workers []Worker) string {
-	total := int64(0)
 	for _, w := range workers {
-		if w.Free >= Unlimited {
-			return "unlimited memory"
-		}
 		total = addSaturated(total, max(0, w.Free))
 	}
-	return text.Bytes(total)
+	memory := text.Bytes(total)
+	if total >= Unlimited {
+		memory = "unlimited memory"
+	}
+	return fmt.Sprintf("%s %s %s", text.Plural(len(workers), "worker"), verb, memory)
 }

@@ -52,21 +52,45 @@ type Workload struct {
 	Landmarkable bool // landmarks could take the place of the matrix
 }
 
-// Rows returns the number of rows, n.
-func (w Workload) Rows() int {
-	switch {
-	case w.onlyLevels():
-		return w.Levels.Vertices
-	case w.Vectors != nil:
-		return w.Vectors.Rows
-	case w.Neighbors != nil:
-		return w.Neighbors.Rows
-	}
-	return w.Matrix.Rows
+// kind is what the tiles of a job are, with everything that depends on it. Work is in nanoseconds. A new kind is a type
+// in a file of its own, and a case in Workload.kind.
+type kind interface {
+	rows() int
+	partName() string                         // what a part of this kind is for
+	storageName(stored, computed bool) string // see StorageName
+	explain(plan *Plan, offer string) string  // why the plan is as it is; offer is what workers have
+
+	tileSize(tile int) partition.Size // see TileSize
+	fixedBytes(threads int) int64     // see FixedBytes
+	snapshotBytes() float64           // in addition to labels
+
+	passes() float64                                    // over all tiles, after they are built; lanes share them
+	rounds() float64                                    // iterations, in each of which the coordinator asks all workers
+	work(plan *Plan, share Share, rows float64) float64 // of one thread, for all rows of a share
+	pieceWork(rows float64) float64                     // of one thread, for a tile of this many rows: an upper estimate
+	coordinator() (bytes int64, work float64)           // of the coordinator, besides levels and eigenvectors
 }
 
+func (w Workload) kind() kind {
+	switch {
+	case w.Vectors != nil:
+		return vectorJob{w}
+	case w.Neighbors != nil:
+		return neighborJob{w}
+	case w.Levels != nil && w.Matrix.Rows == 0:
+		return levelJob{matrixJob{w}}
+	}
+	return matrixJob{w}
+}
+
+// Rows returns the number of rows, n.
+func (w Workload) Rows() int { return w.kind().rows() }
+
 // hasMatrix reports whether the tiles are rows of a matrix.
-func (w Workload) hasMatrix() bool { return w.Vectors == nil && w.Neighbors == nil }
+func (w Workload) hasMatrix() bool {
+	_, has := w.kind().(matrixJob)
+	return has
+}
 
 // computable reports whether tiles need not be stored.
 func (w Workload) computable() bool {
@@ -86,25 +110,5 @@ func (w Workload) StorageRule() partition.StorageRule {
 
 // StorageName returns the name of what is stored, given whether there are stored tiles and tiles that are not stored.
 func (w Workload) StorageName(stored, computed bool) string {
-	entries := "float32"
-	if w.Matrix.HalfScale != 0 {
-		entries = "float16"
-	}
-	switch {
-	case w.onlyLevels():
-		return "sparse"
-	case w.Vectors != nil && w.Vectors.isSparse():
-		return "sparse vectors"
-	case w.Vectors != nil:
-		return "vectors"
-	case w.Neighbors != nil:
-		return "neighbors"
-	case w.Matrix.Function == kernel.Adjacency:
-		return "sparse"
-	case stored && computed:
-		return entries + "+none"
-	case computed:
-		return "none"
-	}
-	return entries
+	return w.kind().storageName(stored, computed)
 }

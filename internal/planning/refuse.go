@@ -21,8 +21,9 @@ const maxMoreWorkers = 1_000
 // refuse returns an error that says what is needed, what is available, and what would fit.
 func (w Workload) refuse(workers []Worker) error {
 	needed, free, minFree := int64(0), int64(0), int64(0)
-	for tile := range partition.TileCount(w.Rows()) {
-		needed = addSaturated(needed, sizeBy(w.StorageRule(), w.TileSize(tile)))
+	rule := w.StorageRule()
+	for _, size := range w.TileSizes() {
+		needed = addSaturated(needed, sizeBy(rule, size))
 	}
 	for _, worker := range workers {
 		needed = addSaturated(needed, w.on(worker).FixedBytes(worker.Threads))
@@ -33,7 +34,7 @@ func (w Workload) refuse(workers []Worker) error {
 	switch {
 	case !w.hasMatrix():
 		how = "with all points in memory"
-	case w.StorageRule() == partition.StoreWhatFits:
+	case rule == partition.StoreWhatFits:
 		how = "even without storing the matrix"
 	}
 	f := fault.New(fault.ResourceExhausted, DoesNotFit,
@@ -77,16 +78,13 @@ func (w Workload) remedies(workers []Worker) []remedy {
 	return remedies
 }
 
-// minTileBytes returns the smallest memory of a full tile that the storage mode allows; if tiles differ, that of the
-// largest.
+// minTileBytes returns the smallest memory of the largest tile that the storage mode allows.
 func (w Workload) minTileBytes() int64 {
-	size := sizeBy(w.StorageRule(), w.TileSize(0))
-	if w.Vectors != nil && w.Vectors.isSparse() {
-		for _, other := range w.TileSizes() {
-			size = max(size, other.Stored)
-		}
+	largest, rule := int64(0), w.StorageRule()
+	for _, size := range w.TileSizes() {
+		largest = max(largest, sizeBy(rule, size))
 	}
-	return size
+	return largest
 }
 
 func sizeBy(rule partition.StorageRule, size partition.Size) int64 {

@@ -32,15 +32,9 @@ func (w Workload) stateBytes() float64 {
 	}
 	bytes := float64(max(1, w.Times)) * restarts * (labels + restartSnapshotBytes)
 	running := float64(w.lanes()) + 1 // plus the best finished one, which keeps its whole state
-	bytes += running * labels
-	if v := w.Vectors; v != nil {
-		bytes += running * 8 * (float64(w.K)*float64(v.Width) + float64(v.scatter()))
-	}
+	bytes += running*labels + w.kind().snapshotBytes()
 	if e := w.Eigen; e != nil && !e.Dense {
 		bytes += 8 * float64(w.Rows()) * float64(eigen.StateColumns(e.Pairs, e.Generalized)) * float64(max(1, e.Searches))
-	}
-	if w.Neighbors != nil {
-		bytes += 4 * float64(w.Rows()) * float64(w.Neighbors.Count)
 	}
 	if l := w.Levels; l != nil {
 		bytes += float64(max(1, l.Fits)) * float64(l.Vertices) * labelBytes(l.K)

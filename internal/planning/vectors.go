@@ -3,6 +3,7 @@ package planning
 import (
 	"fmt"
 
+	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
@@ -45,9 +46,34 @@ func (v *Vectors) entries() (total int64) {
 
 func (v *Vectors) isSparse() bool { return v.Entries != nil }
 
-// vectorTileSize returns the memory of one tile: float64 values, of all columns or of the entries alone, and what its
+// vectorJob is a job of the k-means family, whose tiles are points or features of them.
+type vectorJob struct{ Workload }
+
+func (w vectorJob) rows() int       { return w.Vectors.Rows }
+func (w vectorJob) rounds() float64 { return float64(max(1, w.Restarts) * iterations) }
+
+func (w vectorJob) partName() string {
+	if w.Scaled {
+		return "the points in other units"
+	}
+	return "the points as they are"
+}
+
+func (w vectorJob) storageName(bool, bool) string {
+	if w.Vectors.isSparse() {
+		return "sparse vectors"
+	}
+	return "vectors"
+}
+
+// snapshotBytes returns the size of the models of all lanes, and of the best finished restart.
+func (w vectorJob) snapshotBytes() float64 {
+	return float64(w.lanes()+1) * 8 * (float64(w.K)*float64(w.Vectors.Width) + float64(w.Vectors.scatter()))
+}
+
+// tileSize returns the memory of one tile: float64 values, of all columns or of the entries alone, and what its
 // rows take in each lane. All tiles are stored.
-func (w Workload) vectorTileSize(tile int) partition.Size {
+func (w vectorJob) tileSize(tile int) partition.Size {
 	v := w.Vectors
 	rows := partition.Tile(v.Rows, tile).Len()
 	ofLanes, values := w.lanes()*w.laneBytes(rows), vector.DenseTileBytes(rows, v.Width)
@@ -98,10 +124,10 @@ const (
 // maxValues is more than fits into any worker's memory, and small enough that nothing here overflows.
 const maxValues = 1 << 44
 
-// vectorFixedBytes returns a worker's memory for a k-means-family job in addition to its tiles: the data set, or the
+// fixedBytes returns a worker's memory for a k-means-family job in addition to its tiles: the data set, or the
 // part from which some tiles are built; labels, operands and answers for the rows, and the model, of each lane; and
 // what its threads work with.
-func (w Workload) vectorFixedBytes(threads int) int64 {
+func (w vectorJob) fixedBytes(threads int) int64 {
 	v := w.Vectors
 	n, d, width, k := int64(v.Rows), int64(v.Columns), int64(v.Width), int64(w.K)
 	padded := vector.PaddedClusters(w.K)
@@ -131,22 +157,21 @@ func (w Workload) vectorFixedBytes(threads int) int64 {
 	return fixed + 2*answer // twice, because it is also packed
 }
 
-// explainVectors explains the plan of vectors in words.
-func (w Workload) explainVectors(plan *Plan, offer string) string {
+func (w vectorJob) explain(plan *Plan, offer string) string {
 	what := "all points are stored as float64"
 	if f := w.Vectors.Features; f != nil {
-		what = fmt.Sprintf("of each point %d features are stored as float64, which its kernel values with %s make",
-			w.Vectors.Columns, text.Plural(f.Landmarks, "landmark"))
+		what = fmt.Sprintf("each point is stored as %s in float64, computed from its kernel values with %s",
+			text.Plural(w.Vectors.Columns, "feature"), text.Plural(f.Landmarks, "landmark"))
 	}
 	if w.Vectors.isSparse() {
 		what = "points stay sparse: their entries are stored as float64"
 	}
+	data := "every worker with tiles also holds the whole data set"
 	if w.ByRows() {
-		return fmt.Sprintf("%s, in %s over all workers; every worker fetches the rows of its own tiles from the data set of %s; %s",
-			what, text.Bytes(plan.EntryBytes), text.Bytes(w.DatasetBytes), offer)
+		data = "every worker fetches the rows of its own tiles from the data set"
 	}
-	return fmt.Sprintf("%s, in %s over all workers; every worker that gets tiles also holds the data set of %s that they are made of; %s",
-		what, text.Bytes(plan.EntryBytes), text.Bytes(w.DatasetBytes), offer)
+	return fmt.Sprintf("%s, in %s over all workers; %s (%s); %s",
+		what, text.Bytes(plan.EntryBytes), data, text.Bytes(w.DatasetBytes), offer)
 }
 
 // Rates of the k-means family, like those in time.go.
@@ -160,13 +185,18 @@ const (
 // the objective before and after them.
 const visits = 3
 
-// vectorPasses returns how many passes a job makes over all points. A start makes one for each cluster.
-func (w Workload) vectorPasses() float64 {
+// passes counts one of each start for each cluster.
+func (w vectorJob) passes() float64 {
 	return float64(max(1, w.Restarts)) * float64(iterations*(1+visits)+w.K)
 }
 
-// vectorWork returns the time of one thread for a worker's rows, in nanoseconds.
-func (w Workload) vectorWork(rows float64) float64 {
+func (w vectorJob) pieceWork(rows float64) float64 {
+	lanes := float64(w.lanes())
+	w.Restarts = 1
+	return lanes * w.work(nil, Share{}, rows) // the work of a whole run, which is more than enough
+}
+
+func (w vectorJob) work(_ *Plan, _ Share, rows float64) float64 {
 	v := w.Vectors
 	values, score, visit := rows*float64(v.Width), scoreValue, visitValue
 	if v.isSparse() {
@@ -179,11 +209,16 @@ func (w Workload) vectorWork(rows float64) float64 {
 	return float64(max(1, w.Restarts))*run + v.featureWork(rows)
 }
 
+func (w vectorJob) coordinator() (bytes int64, work float64) {
+	joint := min(levelGarbage*float64(w.lanes())*float64(w.Vectors.JointBytes), Unlimited)
+	return max(w.landmarkBytes(), w.raceBytes(), int64(joint)), w.landmarkWork() + w.raceWork()
+}
+
 // raceBytes returns the coordinator's memory for the sample that starts race on: its rows in the data set, in tiles
 // and as they are exchanged, and what each lane keeps of them.
-func (w Workload) raceBytes() int64 {
+func (w vectorJob) raceBytes() int64 {
 	v := w.Vectors
-	if v == nil || v.RaceRows == 0 {
+	if v.RaceRows == 0 {
 		return 0
 	}
 	rows := int64(v.RaceRows)
@@ -194,25 +229,17 @@ func (w Workload) raceBytes() int64 {
 	return gcFactor * (values + vector.MaxLanes*(vector.LaneBytes(v.RaceRows)+rows*rowOperationBytes))
 }
 
-// jointBytes returns the coordinator's memory for assigning constrained points jointly, in all lanes.
-func (w Workload) jointBytes() int64 {
-	if w.Vectors == nil {
-		return 0
-	}
-	return int64(min(levelGarbage*float64(w.lanes())*float64(w.Vectors.JointBytes), Unlimited))
-}
-
-// raceStarts is how many starts race, including the exchanges of the best.
-const raceStarts = 10 + 8
+// raceStarts is how many starts race, with about eight exchanges of the best.
+const raceStarts = clustering.DefaultRestarts + 8
 
 // raceWork returns the coordinator's time for the race in nanoseconds.
-func (w Workload) raceWork() float64 {
+func (w vectorJob) raceWork() float64 {
 	v := w.Vectors
-	if v == nil || v.RaceRows == 0 {
+	if v.RaceRows == 0 {
 		return 0
 	}
 	of := *v
 	of.RaceRows, of.Features = 0, nil
-	run := Workload{Vectors: &of, K: w.K, Restarts: raceStarts}
-	return run.vectorWork(float64(v.RaceRows))
+	run := vectorJob{Workload{Vectors: &of, K: w.K, Restarts: raceStarts}}
+	return run.work(nil, Share{}, float64(v.RaceRows))
 }

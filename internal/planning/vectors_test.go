@@ -41,7 +41,7 @@ func TestPlansOfVectors(t *testing.T) {
 		storage, why string
 	}{
 		{"dense", dense(5000, 8, 5), []int64{2 * mib, 2 * mib}, "vectors", "all points are stored as float64, in 314 KiB over all workers"},
-		{"sparse", sparse, []int64{140 * mib}, "sparse vectors", "also holds the data set of 2.29 MiB that they are made of; 1 worker offers 140 MiB"},
+		{"sparse", sparse, []int64{140 * mib}, "sparse vectors", "also holds the whole data set (2.29 MiB); 1 worker offers 140 MiB"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var workers []Worker

@@ -123,7 +123,6 @@ func (j *job) prepareKernelNeighbors(p *workerv1.Prepare, rows, count int, diago
 		return in.err
 	}
 	j.need.Neighbors = &planning.Neighbors{Rows: rows, Columns: rows, Count: count, Given: true}
-	j.need.Matrix = kernel.MatrixSpec{Function: kernel.Given, Rows: rows, Columns: rows}
 	return j.allocate(rows, func(threads int) (shard, error) {
 		search := neighbor.NewKernelSearch(values, func(ctx context.Context, from, to int) ([]float64, error) {
 			return j.fetchRows(ctx, p.GetDatasetId(), rows, from, to)

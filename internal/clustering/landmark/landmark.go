@@ -55,7 +55,7 @@ func Prepare(ctx context.Context, data dataset.Dataset, spec clustering.Spec) (*
 		return nil, err
 	}
 	p := &Problem{Matrix: kernels.Matrix, spec: spec}
-	if points.N <= exactRows {
+	if points.N <= ExactRows {
 		p.points = points
 	}
 	chosen, err := draw(points.N, spec)

@@ -100,8 +100,8 @@ func entryWith(e clustering.HistoryEntry, rest float64) clustering.HistoryEntry 
 	return e
 }
 
-// exactRows is the maximum number of points for which the full matrix is run too, for comparison. It takes seconds.
-const exactRows = 5000
+// ExactRows is the maximum number of points for which the full matrix is run too, for comparison. It takes seconds.
+const ExactRows = 5000
 
 // compare reports how close the labels are to those of the same job with the full matrix, which it runs in this
 // process. With constraints, it reports no objective, because penalties differ from those on features.

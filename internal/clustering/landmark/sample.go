@@ -18,8 +18,8 @@ import (
 // The start is found on a sample of the rows: the best of several starts, improved by exchanging centroids. For
 // millions of rows that takes as long as a few iterations, and ends better than as many runs over all rows.
 
-// sampleRows is the maximum number of rows of the sample, in addition to the landmarks.
-const sampleRows = 20000
+// SampleRows is the maximum number of rows of the sample, in addition to the landmarks.
+const SampleRows = 20000
 
 // samples reports whether the start is random.
 func samples(spec clustering.Spec) bool {
@@ -40,7 +40,7 @@ type sample struct {
 func (p *Problem) drawSample(points *dataset.Points) *sample {
 	landmarks := p.Vectors.Features.Landmarks
 	rows := slices.Clone(landmarks)
-	for _, i := range choose.Random(points.N, sampleRows, p.spec.Random(clustering.StreamSample)) {
+	for _, i := range choose.Random(points.N, SampleRows, p.spec.Random(clustering.StreamSample)) {
 		rows = append(rows, int32(i))
 	}
 	slices.Sort(rows)
