@@ -154,7 +154,7 @@ func (r reports) SourceFailed(dataset, worker string, from swarm.Source, failed 
 	case s == nil:
 	case from.Kind == swarm.Store:
 		if s.noStore == "" {
-			r.log.Warn("a worker cannot read the object store and gets data sets from elsewhere", "worker", s.name, "error", message)
+			r.log.Warn("a worker could not read the object store and gets data from elsewhere for now", "worker", s.name, "error", message)
 		}
 		s.noStore = message
 	case from.Kind == swarm.Peer && source != nil: // otherwise it has left, which explains the failure

@@ -238,7 +238,7 @@ func (f *Fleet) info(s *session) WorkerInfo {
 	case s.slow:
 		info.Message = fmt.Sprintf("slow: others took its tiles over, %s so far", text.Plural(s.overtaken, "time"))
 	case s.noStore != "":
-		info.Message = "cannot read the object store and gets data sets from elsewhere: " + s.noStore
+		info.Message = "could not read the object store and got data from elsewhere: " + s.noStore
 	case s.reported != "":
 		info.Message = s.reported
 	default:

@@ -79,7 +79,7 @@ type session struct {
 	slow      bool   // recently overtaken by others
 	overtaken int    // how often it was overtaken
 	reported  string // the problem that the worker reported about itself in its last heartbeat; "" if none
-	noStore   string // why it cannot read the object store; empty if it can or was not asked to
+	noStore   string // why it last could not read the object store; empty if it could or was not asked to
 
 	// What jobs have on it. Every ledger and every handover keeps account of its part.
 	tiles  int               // tiles of all jobs
