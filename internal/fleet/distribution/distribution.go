@@ -57,7 +57,7 @@ type Distributor struct {
 type set struct {
 	id       string
 	bytes    int64
-	cancel   context.CancelFunc // ends the goroutine that hashes the pieces
+	cancel   context.CancelFunc // ends the goroutines that hash the pieces and renew the URL
 	swarm    *swarm.Swarm
 	hashes   [][sha256.Size]byte   // of the first pieces
 	location *workerv1.StoreSource // where workers can read the data set themselves; nil if they cannot
@@ -208,21 +208,15 @@ func (d *Distributor) begin(id string, bytes int64) *set {
 	}
 	d.sets[id] = s
 	s.swarm.SetKnown(len(s.hashes))
-	unknown := len(s.hashes) < pieces
-	go func() {
-		err := fault.Guard(d.log.Error, func() error {
-			if unknown {
-				if err := d.hash(ctx, s, pieces); err != nil {
-					return err
-				}
-			}
-			d.keepLocation(ctx, s)
-			return nil
-		})
-		if err != nil {
+	run := func(part func() error) {
+		if err := fault.Guard(d.log.Error, part); err != nil {
 			d.fail(ctx, s, err)
 		}
-	}()
+	}
+	if len(s.hashes) < pieces {
+		go run(func() error { return d.hash(ctx, s, pieces) })
+	}
+	go run(func() error { return d.keepLocation(ctx, s) }) // beside hash, which may take longer than a URL is valid
 	return s
 }
 
