@@ -31,8 +31,8 @@ func LimitProcess(memoryBytes uint64) {
 // memory accounts for the memory of a worker: jobs, their tiles, and data sets. Everything large is reserved here
 // before it is allocated. The sizes come from package planning.
 type memory struct {
-	limit   int64             // bytes; 0 means unlimited
-	reclaim func(bytes int64) // frees cached data; called without the lock
+	limit   int64               // bytes; 0 means unlimited
+	reclaim []func(bytes int64) // each frees cached data, the least valuable first; called without the lock
 
 	// mu guards the fields below.
 	mu        sync.Mutex
@@ -50,10 +50,12 @@ func (m *memory) reserve(ctx context.Context, bytes int64, what string) error {
 		m.mu.Lock()
 		released := m.released
 		m.mu.Unlock()
-		if m.take(bytes) {
-			return nil
+		taken := m.take(bytes)
+		for at := 0; !taken && at < len(m.reclaim); at++ {
+			m.reclaim[at](bytes)
+			taken = m.take(bytes)
 		}
-		if m.reclaim(bytes); m.take(bytes) {
+		if taken {
 			return nil
 		}
 		m.mu.Lock()

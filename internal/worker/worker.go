@@ -130,11 +130,7 @@ func Run(ctx context.Context, cfg Config) error {
 		return err
 	}
 	defer w.exchange.Close()
-	w.memory.reclaim = func(bytes int64) {
-		w.datasets.evict(bytes)
-		w.exchange.Evict(bytes)
-		w.kept.drop()
-	}
+	w.memory.reclaim = []func(int64){w.datasets.evict, w.exchange.Evict, func(int64) { w.kept.drop() }}
 	defer cfg.Observe.Watch(w.gauges)()
 	defer w.running.Wait()
 	defer w.kept.drop()
