@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -58,6 +59,8 @@ type Exchange struct {
 	listens   net.Addr // nil if it does not serve
 	advertise string   // where others reach it, if the user says so
 	endOfLife func() string
+
+	unreachable atomic.Bool // the log says that others cannot reach it
 
 	mu      sync.Mutex
 	shares  map[shareKey]*Share
@@ -273,7 +276,7 @@ func (e *Exchange) StatusMessage() string {
 // Address returns the address at which others reach this worker, or "" if they cannot. Without Settings.Advertise it
 // is the one that the worker listens on. If it listens on all addresses, it is the one from which it reaches the
 // coordinator, which is why it can be told only now.
-func (e *Exchange) Address(coordinator string) string {
+func (e *Exchange) Address(ctx context.Context, coordinator string) string {
 	if !e.Serves() || e.advertise != "" {
 		return e.advertise
 	}
@@ -281,11 +284,15 @@ func (e *Exchange) Address(coordinator string) string {
 	if !is || !tcp.IP.IsUnspecified() {
 		return e.listens.String()
 	}
-	c, err := (&net.Dialer{Timeout: connectTimeout}).Dial("udp", coordinator) // sends nothing, but may have to resolve the name
+	dialer := net.Dialer{Timeout: connectTimeout}
+	c, err := dialer.DialContext(ctx, "udp", coordinator) // sends nothing, but may have to resolve the name
 	if err != nil {
-		e.cfg.Logger.Warn("other workers are not told of this one: its address is unknown; give --peer-address", "error", err)
+		if !e.unreachable.Swap(true) {
+			e.cfg.Logger.Warn("other workers are not told of this one: its address is unknown; give --peer-address", "error", err)
+		}
 		return ""
 	}
+	e.unreachable.Store(false)
 	defer c.Close()
 	host, _, _ := net.SplitHostPort(c.LocalAddr().String())
 	return net.JoinHostPort(host, strconv.Itoa(tcp.Port))
