@@ -40,7 +40,7 @@
 //     ended.
 //   - A worker yields its tiles if they move to others as soon as possible: it is draining, away or quarantined.
 //   - A worker is doubted if it gets tiles only while there is no other: it is slow, stalled, has failed or crashed. It
-//     is excluded if it gets no tiles of one job (the metric calls that put aside), and quarantined if it gets none of any
+//     is excluded if it gets no tiles of one job (the metric says put aside), and quarantined if it gets none of any
 //     (blame.go).
 package fleet
 

@@ -273,11 +273,11 @@ func (l *ledger) reserveCopy(s *session, t int, stored bool) *copied {
 	return c
 }
 
-// dropCopies frees the copies for which is returns true, and reports whether there were any.
-func (l *ledger) dropCopies(is func(*copied) bool) bool {
+// dropCopies frees the copies that match accepts, and reports whether there were any.
+func (l *ledger) dropCopies(match func(*copied) bool) bool {
 	dropped := map[*session][]*workerv1.Tile{}
 	for c := range l.copies {
-		if is(c) {
+		if match(c) {
 			delete(l.copies, c)
 			c.worker.used -= c.bytes
 			dropped[c.worker] = append(dropped[c.worker], &workerv1.Tile{Tile: uint32(c.number), Epoch: c.epoch})

@@ -141,7 +141,7 @@ func (e *execution) balance(layout *partition.Layout, changed, due bool) {
 		return
 	}
 	if gain, moved := e.pace.Rebalance(layout, rule, ops); moved {
-		e.fleet.log.Info("balancing job by the measured speeds of its workers", "job", e.jobID, "operations", ops,
+		e.fleet.log.Info("balancing job by measured worker speeds", "job", e.jobID, "operations", ops,
 			"seconds saved by each", gain.Saved, "seconds to build", gain.Cost)
 	}
 }
@@ -258,7 +258,7 @@ func (e *execution) cannotPlace(sessions []*session, hosts []partition.Host) (wa
 		return "", cmp.Or(e.blame.nobodyLeft(sessions), err)
 	}
 	if e.freeTiles() {
-		e.fleet.log.Info("job frees its tiles while it waits for memory", "job", e.jobID)
+		e.fleet.log.Info("job is waiting for memory; freeing its tiles", "job", e.jobID)
 	}
 	clear(e.blame.full)
 	return fmt.Sprintf("waiting for memory: the job needs %s and %s is free; other jobs hold the rest",
@@ -286,7 +286,7 @@ func (e *execution) freeSiblings() bool {
 		}
 		if other.freeTiles() {
 			freed = true
-			e.fleet.log.Info("job frees the tiles of one executor for another", "job", e.jobID)
+			e.fleet.log.Info("freeing the tiles of one executor of the job for another", "job", e.jobID)
 		}
 		<-other.operating
 	}

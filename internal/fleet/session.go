@@ -243,7 +243,7 @@ func (f *Fleet) checkAlive(s *session) {
 		return
 	}
 	f.cfg.Observe.Session(sessionLost)
-	f.log.Warn("worker lost: it is silent", "worker", s.name, "id", s.id, "silent", now.Sub(s.lastSeen), "tiles", s.tiles)
+	f.log.Warn("worker is silent; ending its session", "worker", s.name, "id", s.id, "silent", now.Sub(s.lastSeen), "tiles", s.tiles)
 	f.endSession(s, status.Errorf(codes.Aborted, "the session is over: nothing was heard of the worker for %v", f.cfg.LostAfter))
 }
 
@@ -307,7 +307,7 @@ func (f *Fleet) detach(s *session, a *attachment, cause error) {
 		f.endSession(s, nil)
 		return
 	}
-	f.log.Warn("worker's stream broke", "worker", s.name, "id", s.id, "error", cause)
+	f.log.Warn("worker's stream broke; waiting for it to return", "worker", s.name, "id", s.id, "error", cause)
 	f.notifyChanged()
 	if closed {
 		f.awaitReturn(s)

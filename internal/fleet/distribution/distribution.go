@@ -177,7 +177,7 @@ func (d *Distributor) join(join *workerv1.Join, w Worker, bytes int64, location 
 	} else {
 		s.swarm.Join(w.ID, held, join.GetKeeps(), serves)
 	}
-	d.log.Debug("a worker joins the distribution of a data set", "worker", w.Name, "dataset", id, "serves", serves)
+	d.log.Debug("worker joined the distribution of a data set", "worker", w.Name, "dataset", id, "serves", serves)
 	s.schedule()
 	return s, p
 }
@@ -234,7 +234,7 @@ func (d *Distributor) fail(ctx context.Context, s *set, err error) {
 	if ctx.Err() != nil {
 		return // nobody is left
 	}
-	d.log.Warn("a data set cannot be read for workers", "dataset", s.id, "error", err)
+	d.log.Warn("cannot read a data set for workers", "dataset", s.id, "error", err)
 	d.reports.DatasetRead(s.id, err)
 	d.mu.Lock()
 	defer d.mu.Unlock()

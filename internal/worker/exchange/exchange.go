@@ -53,7 +53,7 @@ type Exchange struct {
 	web     *http.Client // reads the object store
 	server  *server
 	buffers sync.Pool // of *[]byte with room for a piece
-	spare   spare
+	unused  pieceCache
 	stop    func() // ends the server
 
 	listens   net.Addr // nil if it does not serve
@@ -79,7 +79,7 @@ func New(cfg Config) *Exchange {
 		stop: func() {}, endOfLife: func() string { return "" },
 	}
 	if cfg.Cache == nil {
-		e.spare = spare{take: cfg.Take, free: cfg.Free}
+		e.unused = pieceCache{take: cfg.Take, free: cfg.Free}
 	}
 	e.server = &server{exchange: e, slots: make(chan struct{}, piecesAtOnce)}
 	return e
@@ -97,7 +97,7 @@ func (e *Exchange) Serves() bool { return e.listens != nil }
 func (e *Exchange) Keeps() bool { return e.cfg.Cache != nil }
 
 // Evict frees memory of pieces that nobody uses, this many bytes if there are as many.
-func (e *Exchange) Evict(bytes int64) { e.spare.evict(bytes) }
+func (e *Exchange) Evict(bytes int64) { e.unused.evict(bytes) }
 
 // Complete reports whether the cache has all pieces of a data set.
 func (e *Exchange) Complete(datasetID string, bytes int64) bool {

@@ -48,15 +48,15 @@ type Share struct {
 	err     error                         // why it ended; nil while it runs
 }
 
-// mostPieces limits the memory that a share takes for a data set that nobody has: those of 16 TiB.
-const mostPieces = 1 << 22
+// maxPieces limits the memory that a share takes for a data set that nobody has: those of 16 TiB.
+const maxPieces = 1 << 22
 
 func newShare(e *Exchange, coordinator Coordinator, id string, bytes int64, partial bool, cancel context.CancelFunc) *Share {
 	s := &Share{
 		exchange: e, coordinator: coordinator, id: id, bytes: bytes, cancel: cancel, users: 1, wake: make(chan struct{}, 1),
 		keeps: e.cfg.Cache != nil, memory: map[int][]byte{}, changed: make(chan struct{}),
 	}
-	if bytes > mostPieces*wire.PieceBytes {
+	if bytes > maxPieces*wire.PieceBytes {
 		s.pieces, s.err = 1, ErrDirect
 	} else {
 		s.pieces = wire.PieceCount(bytes)
@@ -77,7 +77,7 @@ func (s *Share) Over() bool {
 
 // run takes part in the distribution, with the pieces that the worker has.
 func (s *Share) run(ctx context.Context) {
-	held := s.exchange.spare.of(s.id)
+	held := s.exchange.unused.of(s.id)
 	if cache := s.exchange.cfg.Cache; cache != nil {
 		var release func()
 		held, release = cache.Use(s.id)
@@ -331,7 +331,7 @@ func (s *Share) take(ctx context.Context, piece int, check bool) ([]byte, error)
 // fromCache returns a piece that is still in memory, or reads it from the cache.
 func (s *Share) fromCache(piece int, check bool) ([]byte, bool) {
 	e := s.exchange
-	if data := e.spare.get(s.id, piece); data != nil {
+	if data := e.unused.get(s.id, piece); data != nil {
 		return data, true
 	}
 	if e.cfg.Cache == nil {
