@@ -187,7 +187,7 @@ func (e *execution) exclude(s *session, why *fault.Error) {
 	if e.placed.members[s] != nil {
 		e.placed.leave(s)
 	}
-	e.fleet.notifyChanged()
+	e.fleet.changed.Notify()
 }
 
 // distrust excludes a worker from the whole run, because it gave an impossible answer. The caller holds f.mu.
@@ -249,7 +249,7 @@ func (f *Fleet) quarantine(s *session, why *fault.Error) {
 	if s.ended {
 		f.conducts[s.id] = s.conduct
 	}
-	f.notifyChanged()
+	f.changed.Notify()
 	f.abandonCalls()
 }
 

@@ -163,7 +163,7 @@ func (e *execution) nextOfHandover(h *handover) (g *group, change *labelChange, 
 	if len(g.tiles) == 0 || h.stopped() {
 		h.running = false
 		close(h.ended)
-		e.fleet.notifyChanged() // an operation finishes the handover
+		e.fleet.changed.Notify() // an operation finishes the handover
 		return nil, nil, 0
 	}
 	slices.Sort(g.tiles)
@@ -356,7 +356,7 @@ func (hs *handovers) cancel(h *handover) {
 	h.to.used -= hs.placed.fixedBytes(h.to)
 	hs.placed.tellToRelease(h.to)
 	hs.placed.recheck()
-	hs.placed.fleet.notifyChanged()
+	hs.placed.fleet.changed.Notify()
 	hs.placed.fleet.dismissIfIdle(h.to)
 }
 

@@ -46,7 +46,7 @@ func (f *Fleet) Drain(worker string) (WorkerInfo, error) {
 func (f *Fleet) drain(s *session) {
 	if !s.draining {
 		s.draining = true
-		f.notifyChanged()
+		f.changed.Notify()
 		f.abandonCalls()
 	}
 	f.dismissIfIdle(s)
@@ -128,7 +128,7 @@ func (f *Fleet) awaitReturn(s *session) {
 		for e := range f.executions {
 			e.countCrash(s)
 		}
-		f.notifyChanged()
+		f.changed.Notify()
 		f.abandonCalls()
 	})
 }

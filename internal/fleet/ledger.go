@@ -31,8 +31,8 @@ type ledger struct {
 
 	// When tiles may move.
 	ops        int             // operations since tiles were last placed
-	balancedAt <-chan struct{} // Fleet.changed when the placement was last balanced; nil forces a check
-	storedAt   <-chan struct{} // Fleet.changed when tiles were last stored wherever there was room
+	balancedAt <-chan struct{} // of Fleet.Changed, when the placement was last balanced; nil forces a check
+	storedAt   <-chan struct{} // of Fleet.Changed, when tiles were last stored wherever there was room
 }
 
 // tile is where a tile is, and in which form.

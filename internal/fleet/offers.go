@@ -69,7 +69,7 @@ func (f *Fleet) AwaitReturn(ctx context.Context) error {
 	defer timer.Stop()
 	for {
 		f.mu.Lock()
-		changed, complete := f.changed, f.offersAreComplete()
+		changed, complete := f.changed.Wait(), f.offersAreComplete()
 		f.mu.Unlock()
 		if complete {
 			return nil

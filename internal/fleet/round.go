@@ -273,13 +273,13 @@ func (f *Fleet) markSlow(s *session) {
 	s.overtaken++
 	overtaken := s.overtaken
 	f.log.Warn("worker was overtaken; it gets no tiles for a while", "worker", s.name, "id", s.id, "overtaken", text.Plural(s.overtaken, "time"), "pause", pause)
-	f.notifyChanged()
+	f.changed.Notify()
 	time.AfterFunc(pause, func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if !s.ended && s.overtaken == overtaken { // otherwise a longer pause has begun
 			s.slow = false
-			f.notifyChanged()
+			f.changed.Notify()
 		}
 	})
 }

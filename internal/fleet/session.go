@@ -182,7 +182,7 @@ func (f *Fleet) admit(hello *workerv1.Hello, referee bool) (*session, *attachmen
 	}
 	f.cfg.Observe.Session(change)
 	f.log.Info("worker attached", "worker", s.name, "id", s.id, "threads", s.threads, "resumed", resumed, "repeated", len(s.pending))
-	f.notifyChanged()
+	f.changed.Notify()
 	f.abandonCalls()
 	return s, s.stream, nil
 }
@@ -261,7 +261,7 @@ func (f *Fleet) hear(sessionID string) bool {
 func (f *Fleet) seen(s *session) {
 	late := f.silent(s)
 	if s.lastSeen = time.Now(); late {
-		f.notifyChanged()
+		f.changed.Notify()
 	}
 }
 
@@ -287,7 +287,7 @@ func (f *Fleet) endSession(s *session, reason error) {
 	if s.conduct != (conduct{}) {
 		f.conducts[s.id] = s.conduct
 	}
-	f.notifyChanged()
+	f.changed.Notify()
 }
 
 // detach records that a stream broke. The worker has LostAfter to come back with its session. A stream that breaks
@@ -308,7 +308,7 @@ func (f *Fleet) detach(s *session, a *attachment, cause error) {
 		return
 	}
 	f.log.Warn("worker's stream broke; waiting for it to return", "worker", s.name, "id", s.id, "error", cause)
-	f.notifyChanged()
+	f.changed.Notify()
 	if closed {
 		f.awaitReturn(s)
 	}

@@ -38,6 +38,7 @@ type packageRule struct {
 var packages = []packageRule{
 	{"fault", pure, ""},
 	{"text", pure, ""},
+	{"broadcast", pure, ""},
 	{"security/identity", pure, "fault"},
 	{"security/redact", pure, ""},
 	{"coordinator/queue", pure, "text"},
@@ -109,7 +110,7 @@ var packages = []packageRule{
 	{"coordinator/backup", api, "coordinator/records fault store text"},
 	{"coordinator/checkpoint", io, "coordinator/backup coordinator/records fault snapshot store text"},
 	{"coordinator/garbage", io, "coordinator/backup coordinator/records fault store"},
-	{"coordinator/eventlog", api, "coordinator/records fault store"},
+	{"coordinator/eventlog", api, "broadcast coordinator/records fault store"},
 	{"coordinator/progress", api, "coordinator/eventlog"},
 	{"coordinator/metered", io, "observe store"},
 
@@ -129,14 +130,14 @@ var packages = []packageRule{
 	{"fleet/distribution", api, "fault fleet/swarm wire"},
 	{"fleet/pace", io, "partition"}, // it compares times, and callers pass in the clock
 	{"fleet/check", pure, "data/labeling kernel numeric/neighbor numeric/vector partition"},
-	{"fleet", api, "clustering clustering/kernelkmeans clustering/kmeans data/dataset data/labeling dial/pipe fault fleet/check fleet/distribution fleet/pace fleet/swarm kernel numeric/vector objects/ranged observe partition planning text wire"},
+	{"fleet", api, "broadcast clustering clustering/kernelkmeans clustering/kmeans data/dataset data/labeling dial/pipe fault fleet/check fleet/distribution fleet/pace fleet/swarm kernel numeric/vector objects/ranged observe partition planning text wire"},
 	{"coordinator/retention", api, "coordinator/backup coordinator/content coordinator/records fault store text wire"},
-	{"coordinator/imports", api, "coordinator/content coordinator/records data/table fault fleet format objects objects/buckets security/identity store text wire wire/reading"},
+	{"coordinator/imports", api, "broadcast coordinator/content coordinator/records data/table fault fleet format objects objects/buckets security/identity store text wire wire/reading"},
 	{"coordinator/runner", api, "clustering clustering/auto clustering/embedding clustering/kernelkmeans clustering/kmeans clustering/knn clustering/krange clustering/landmark clustering/local clustering/spectral data/dataset fleet kernel numeric/metric numeric/neighbor planning"},
 	{"coordinator/problem", api, "clustering clustering/comparison coordinator/content coordinator/runner data/dataset data/recipe data/table fault fleet planning text wire"},
 	{"coordinator", api, "clustering clustering/auto clustering/comparison clustering/kernelkmeans clustering/kmeans clustering/knn clustering/spectral coordinator/backup coordinator/checkpoint coordinator/content coordinator/downloads coordinator/eventlog coordinator/garbage coordinator/gate coordinator/httpapi coordinator/imports coordinator/metered coordinator/ownership coordinator/port coordinator/problem coordinator/progress coordinator/queue coordinator/records coordinator/retention coordinator/runner coordinator/webhook data/dataset data/evaluate data/recipe data/table dial/backoff fault fleet kernel observe partition planning security/access security/credentials security/identity snapshot store text wire"},
-	{"worker/exchange", api, "dial/backoff fault objects/ranged security/credentials store/seal text wire"},
-	{"worker", api, "data/dataset data/labeling data/table dial/backoff dial/candidates fault format kernel numeric/neighbor numeric/parallel numeric/vector objects/ranged observe partition planning security/credentials text wire wire/reading worker/exchange"},
+	{"worker/exchange", api, "broadcast dial/backoff fault objects/ranged security/credentials store/seal text wire"},
+	{"worker", api, "broadcast data/dataset data/labeling data/table dial/backoff dial/candidates fault format kernel numeric/neighbor numeric/parallel numeric/vector objects/ranged observe partition planning security/credentials text wire wire/reading worker/exchange"},
 
 	{"dial/upload", api, "data/dataset data/table wire"},
 	{"dial/clientopts", api, "security/credentials"},

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/broadcast"
 	"github.com/cleave-project/cleave/internal/dial/backoff"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -44,7 +45,7 @@ type Share struct {
 	memory  map[int][]byte                // pieces that are not kept, until they are read
 	rejoin  bool                          // the coordinator has to be told that nothing is kept anymore
 	reports []*workerv1.DistributeRequest // to send
-	changed chan struct{}                 // closed and replaced when a piece arrives or the share ends
+	changed broadcast.Signal              // a piece has arrived, or the share has ended
 	err     error                         // why it ended; nil while it runs
 }
 
@@ -54,7 +55,7 @@ const maxPieces = 1 << 22
 func newShare(e *Exchange, coordinator Coordinator, id string, bytes int64, partial bool, cancel context.CancelFunc) *Share {
 	s := &Share{
 		exchange: e, coordinator: coordinator, id: id, bytes: bytes, cancel: cancel, users: 1, wake: make(chan struct{}, 1),
-		keeps: e.cfg.Cache != nil, memory: map[int][]byte{}, changed: make(chan struct{}),
+		keeps: e.cfg.Cache != nil, memory: map[int][]byte{},
 	}
 	if bytes > maxPieces*wire.PieceBytes {
 		s.pieces, s.err = 1, ErrDirect
@@ -89,13 +90,13 @@ func (s *Share) run(ctx context.Context) {
 			s.has[p] = true
 		}
 	}
-	s.notify()
+	s.changed.Notify()
 	s.mu.Unlock()
 	err := s.attendAlways(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.err = err
-	s.notify()
+	s.changed.Notify()
 }
 
 // attendAlways attends until ctx ends or the coordinator ends the distribution for good, and returns why. If the
@@ -120,12 +121,6 @@ func (s *Share) attendAlways(ctx context.Context) error {
 			return err
 		}
 	}
-}
-
-// notify wakes up those that wait for a piece. The caller holds s.mu.
-func (s *Share) notify() {
-	close(s.changed)
-	s.changed = make(chan struct{})
 }
 
 // attend joins the distribution and fetches what the coordinator assigns, until the stream breaks.
@@ -249,7 +244,7 @@ func (s *Share) keep(piece int, hash [32]byte, data []byte) error {
 		s.exchange.reuse(data)
 	}
 	s.has[piece] = true
-	s.notify()
+	s.changed.Notify()
 	if failed == nil {
 		s.queue(&workerv1.DistributeRequest{Message: &workerv1.DistributeRequest_Arrived{Arrived: &workerv1.PieceArrived{Piece: uint32(piece)}}})
 		return nil
@@ -302,7 +297,7 @@ func (s *Share) take(ctx context.Context, piece int, check bool) ([]byte, error)
 		s.mu.Lock()
 		data, inMemory := s.memory[piece]
 		delete(s.memory, piece)
-		has, err, changed := s.has[piece], s.err, s.changed
+		has, err, changed := s.has[piece], s.err, s.changed.Wait()
 		if !has {
 			s.want(piece, piece+1) // if keep gave it up
 		}
