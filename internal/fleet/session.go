@@ -15,6 +15,7 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/fleet/outbox"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -68,8 +69,7 @@ type session struct {
 	watchdog    *time.Timer
 	watchdogDue time.Time // when the watchdog timer should fire
 
-	// What it is asked. While it has a stream, every call in pending is in the outbox or was sent on that stream.
-	outbox  []*workerv1.AttachResponse
+	// What it is asked. While it has a stream, every call in pending waits to be sent on that stream, or was sent on it.
 	nextID  uint64
 	pending map[uint64]*call // unanswered commands by id
 
@@ -112,28 +112,8 @@ func (f *Fleet) allCompact() bool {
 	return true
 }
 
-// attachment is a stream of a worker, for goroutines other than its own: they wake the one that sends, or end the
-// stream. It belongs to the session for as long as session.stream points to it.
-type attachment struct {
-	wake  chan struct{} // signals that the outbox is not empty
-	ended chan error    // receives the status with which to end the stream
-}
-
-// signal says that the outbox is not empty.
-func (a *attachment) signal() {
-	select {
-	case a.wake <- struct{}{}:
-	default:
-	}
-}
-
-// endWith ends the stream. Only the first reason is kept.
-func (a *attachment) endWith(reason error) {
-	select {
-	case a.ended <- reason:
-	default:
-	}
-}
+// attachment is a stream of a worker. It belongs to the session for as long as session.stream points to it.
+type attachment = outbox.Outbox[workerv1.AttachResponse]
 
 // admit opens a session for a worker, or resumes its previous one, with a new stream that replaces any other.
 func (f *Fleet) admit(hello *workerv1.Hello, referee bool) (*session, *attachment, error) {
@@ -151,11 +131,11 @@ func (f *Fleet) admit(hello *workerv1.Hello, referee bool) (*session, *attachmen
 		s.referee = referee
 	}
 	if s.stream != nil {
-		s.stream.endWith(status.Error(codes.Aborted, "the worker attached again"))
+		s.stream.End(status.Error(codes.Aborted, "the worker attached again"))
 	}
-	s.stream, s.away = &attachment{wake: make(chan struct{}, 1), ended: make(chan error, 1)}, false
+	s.stream, s.away = outbox.New[workerv1.AttachResponse](), false
 	s.streams++
-	s.outbox = append(s.outbox[:0:0], &workerv1.AttachResponse{Message: &workerv1.AttachResponse_Welcome{
+	s.push(&workerv1.AttachResponse{Message: &workerv1.AttachResponse_Welcome{
 		Welcome: &workerv1.Welcome{
 			SessionId:       s.id,
 			Resumed:         resumed,
@@ -169,11 +149,11 @@ func (f *Fleet) admit(hello *workerv1.Hello, referee bool) (*session, *attachmen
 	// Commands may have been lost with the old stream. They are sent again in order; workers recognize those that
 	// they already have.
 	for _, id := range slices.Sorted(maps.Keys(s.pending)) {
-		s.outbox = append(s.outbox, s.pending[id].message)
+		s.push(s.pending[id].message)
 		s.pending[id].movedAt = time.Now()
 	}
 	if s.farewellSent {
-		s.outbox = append(s.outbox, farewell())
+		s.push(farewell())
 	}
 	s.lastSeen = time.Now()
 	change := sessionAttached
@@ -280,10 +260,10 @@ func (f *Fleet) endSession(s *session, reason error) {
 	s.watchdog.Stop()
 	close(s.done)
 	if s.stream != nil {
-		s.stream.endWith(reason)
+		s.stream.End(reason)
 		s.stream = nil
 	}
-	s.outbox, s.pending = nil, nil
+	s.pending = nil
 	if s.conduct != (conduct{}) {
 		f.conducts[s.id] = s.conduct
 	}
@@ -330,7 +310,7 @@ func (f *Fleet) receive(s *session, a *attachment, m *workerv1.AttachRequest) bo
 			s.reported = said
 			f.log.Warn("a worker reports", "worker", s.name, "id", s.id, "message", cmp.Or(said, "the problem is gone"))
 		}
-		if len(s.outbox) == 0 { // otherwise what waits to be sent is a sign of life too
+		if a.Waiting() == 0 { // otherwise what waits to be sent is a sign of life too
 			s.push(&workerv1.AttachResponse{Message: &workerv1.AttachResponse_Pulse{Pulse: &workerv1.Pulse{}}})
 		}
 	case *workerv1.AttachRequest_Answer:
@@ -348,25 +328,11 @@ func (f *Fleet) receive(s *session, a *attachment, m *workerv1.AttachRequest) bo
 	return true
 }
 
-// outgoing takes the messages to send. It returns false if the stream is no longer that of the session.
-func (f *Fleet) outgoing(s *session, a *attachment) ([]*workerv1.AttachResponse, bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if s.stream != a {
-		return nil, false
-	}
-	batch := s.outbox
-	s.outbox = nil
-	return batch, true
-}
-
 // push queues a message for the worker. It does nothing if there is no stream. The caller holds f.mu.
 func (s *session) push(m *workerv1.AttachResponse) {
-	if s.stream == nil {
-		return
+	if s.stream != nil {
+		s.stream.Push(m)
 	}
-	s.outbox = append(s.outbox, m)
-	s.stream.signal()
 }
 
 // capacity returns the memory that a worker gives to jobs.

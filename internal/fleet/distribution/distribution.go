@@ -15,6 +15,7 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/fleet/outbox"
 	"github.com/cleave-project/cleave/internal/fleet/swarm"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -67,17 +68,7 @@ type set struct {
 // party is a worker that fetches or serves the pieces of a data set, on one Distribute stream.
 type party struct {
 	worker Worker
-	outbox []*workerv1.DistributeResponse
-	wake   chan struct{} // signals that the outbox is not empty
-	ended  chan error    // receives the status with which to end the stream
-}
-
-// endWith ends the stream. Only the first reason is kept.
-func (p *party) endWith(reason error) {
-	select {
-	case p.ended <- reason:
-	default:
-	}
+	*outbox.Outbox[workerv1.DistributeResponse]
 }
 
 // New returns a Distributor without workers.
@@ -89,9 +80,6 @@ func New(datasets Source, reports Reports, log hclog.Logger) *Distributor {
 // needs the whole data set, can fetch from the coordinator only and keeps nothing: FetchDataset does that with less
 // work. A worker that needs a part gets pieces in any case, because it can check only them. peers says whether some
 // worker passes pieces on.
-//
-// Other goroutines read and write, so that the stream of a lost session ends even if a Send to a paused worker is
-// blocked.
 func (d *Distributor) Serve(stream workerv1.WorkerService_DistributeServer, join *workerv1.Join, w Worker, bytes int64, peers bool) error {
 	location := d.locate(stream.Context(), join.GetDatasetId())
 	if join.GetPieceBytes() != wire.PieceBytes || !join.GetPartial() && !join.GetKeeps() && location == nil && !peers {
@@ -102,51 +90,28 @@ func (d *Distributor) Serve(stream workerv1.WorkerService_DistributeServer, join
 	}
 	s, p := d.join(join, w, bytes, location)
 	defer d.leave(s, p)
-	broken := make(chan error, 1)
 	go func() {
-		broken <- fault.Guard(d.log.Error, func() error {
-			for {
-				m, err := stream.Recv()
-				if err != nil {
-					return err
-				}
-				d.reports.Heard(w.ID)
-				d.receive(s, p, m)
-			}
-		})
-	}()
-	go d.write(stream, p)
-	select {
-	case err := <-broken:
-		if err == io.EOF {
-			return nil
-		}
-		return status.Error(codes.Aborted, "the stream broke")
-	case reason := <-p.ended:
-		return wire.Status(reason)
-	case <-w.Done:
-		return status.Error(codes.Aborted, "the session is over")
-	}
-}
-
-// write sends assignments until the stream ends.
-func (d *Distributor) write(stream workerv1.WorkerService_DistributeServer, p *party) {
-	for {
 		select {
-		case <-p.wake:
+		case <-w.Done:
+			p.End(status.Error(codes.Aborted, "the session is over"))
 		case <-stream.Context().Done():
-			return
 		}
-		d.mu.Lock()
-		batch := p.outbox
-		p.outbox = nil
-		d.mu.Unlock()
-		for _, m := range batch {
-			if stream.Send(m) != nil {
-				return // the reader gets the error too
+	}()
+	return outbox.Serve(stream, p.Outbox, outbox.Handler[workerv1.DistributeRequest, workerv1.DistributeResponse]{
+		Log: d.log.Error,
+		Received: func(m *workerv1.DistributeRequest) bool {
+			d.reports.Heard(w.ID)
+			d.receive(s, p, m)
+			return true
+		},
+		Sent: func(*workerv1.DistributeResponse) {},
+		Broke: func(err error) error {
+			if err == io.EOF {
+				return nil
 			}
-		}
-	}
+			return status.Error(codes.Aborted, "the stream broke")
+		},
+	})
 }
 
 // join adds a worker to the distribution of a data set, which begins with its first worker.
@@ -163,9 +128,9 @@ func (d *Distributor) join(join *workerv1.Join, w Worker, bytes int64, location 
 		s.swarm.SetStore(true)
 	}
 	if before := s.parties[w.ID]; before != nil {
-		before.endWith(status.Error(codes.Aborted, "the worker joined again"))
+		before.End(status.Error(codes.Aborted, "the worker joined again"))
 	}
-	p := &party{worker: w, wake: make(chan struct{}, 1), ended: make(chan error, 1)}
+	p := &party{w, outbox.New[workerv1.DistributeResponse]()}
 	s.parties[w.ID] = p
 	pieces, serves := wire.PieceCount(bytes), join.GetKeeps() && w.Serves
 	held := piecesOf(join.GetHeld(), pieces)
@@ -240,7 +205,7 @@ func (d *Distributor) fail(ctx context.Context, s *set, err error) {
 	defer d.mu.Unlock()
 	d.end(s)
 	for _, p := range s.parties {
-		p.endWith(err)
+		p.End(wire.Status(err))
 	}
 }
 
@@ -304,12 +269,7 @@ func (s *set) schedule() {
 		case swarm.Store:
 			m.Source = &workerv1.DistributeResponse_Store{Store: s.location}
 		}
-		p := s.parties[a.Member]
-		p.outbox = append(p.outbox, m)
-		select {
-		case p.wake <- struct{}{}:
-		default:
-		}
+		s.parties[a.Member].Push(m)
 	}
 }
 
