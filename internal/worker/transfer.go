@@ -48,8 +48,8 @@ func (j *job) payloadBytes(p *workerv1.Payload) ([]byte, error) {
 	return data, err
 }
 
-// payloadFloats fetches a payload of count values. It unpacks them as they arrive, so that they take no more memory than
-// their own.
+// payloadFloats fetches a payload of count values. It unpacks them as they arrive, so that they take only their own
+// memory.
 func (j *job) payloadFloats(p *workerv1.Payload, count int) ([]float64, error) {
 	var values []float64
 	arrived := 0
