@@ -178,8 +178,8 @@ func (b *blame) confirmInvalid(s *session, reason string) error {
 // exclude continues the job without a worker that cannot do it: its tiles move to others, and it gets no more. The
 // caller holds f.mu, and no operation uses the tiles.
 func (e *execution) exclude(s *session, why *fault.Error) {
-	e.fleet.log.Warn("the job continues without a worker", "job", e.jobID, "worker", s.name, "why", why.Message)
-	e.fleet.cfg.Observe.PutAside(why.Reason)
+	e.fleet.log.Warn("worker excluded from the job", "job", e.jobID, "worker", s.name, "why", why.Message)
+	e.fleet.cfg.Observe.Excluded(why.Reason)
 	e.blame.excluded[s] = why
 	for _, t := range e.placed.tilesOf(s) {
 		e.placed.remove(t)
@@ -187,7 +187,7 @@ func (e *execution) exclude(s *session, why *fault.Error) {
 	if e.placed.members[s] != nil {
 		e.placed.leave(s)
 	}
-	e.fleet.notifyChanged()
+	e.fleet.changed.Notify()
 }
 
 // distrust excludes a worker from the whole run, because it gave an impossible answer. The caller holds f.mu.
@@ -249,7 +249,7 @@ func (f *Fleet) quarantine(s *session, why *fault.Error) {
 	if s.ended {
 		f.conducts[s.id] = s.conduct
 	}
-	f.notifyChanged()
+	f.changed.Notify()
 	f.abandonCalls()
 }
 

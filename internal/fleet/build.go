@@ -21,7 +21,7 @@ func (e *execution) build(ctx context.Context, g *group) error {
 			return err
 		}
 		e.fleet.mu.Lock()
-		e.fleet.notifyChanged() // memory was freed
+		e.fleet.changed.Notify() // memory was freed
 		e.fleet.mu.Unlock()
 	}
 	for _, stored := range []bool{false, true} {

@@ -162,7 +162,7 @@ func (f *Fleet) noteProgress(s *session, running []*workerv1.Progress) {
 	}
 	if s.stalled != 0 && !hangs {
 		s.stalled = 0
-		f.notifyChanged()
+		f.changed.Notify()
 	}
 }
 

@@ -26,7 +26,7 @@ func (f *Fleet) checkFetch(sessionID, datasetID string) (s *session, bytes int64
 			return s, e.need.DatasetBytes, nil
 		}
 	}
-	f.log.Warn("a worker asked for a data set that none of its jobs uses", "worker", s.name, "dataset", datasetID)
+	f.log.Warn("worker asked for a data set that none of its jobs uses", "worker", s.name, "dataset", datasetID)
 	return nil, 0, status.Errorf(codes.PermissionDenied, "no job of this worker uses data set %s", datasetID)
 }
 
@@ -154,11 +154,11 @@ func (r reports) SourceFailed(dataset, worker string, from swarm.Source, failed 
 	case s == nil:
 	case from.Kind == swarm.Store:
 		if s.noStore == "" {
-			r.log.Warn("a worker cannot read the object store and gets data sets from elsewhere", "worker", s.name, "error", message)
+			r.log.Warn("worker could not read the object store; it gets data from elsewhere for now", "worker", s.name, "error", message)
 		}
 		s.noStore = message
 	case from.Kind == swarm.Peer && source != nil: // otherwise it has left, which explains the failure
-		r.log.Warn("a worker could not fetch a piece from another", "worker", s.name, "from", source.name, "dataset", dataset,
+		r.log.Warn("worker could not fetch a piece from another", "worker", s.name, "from", source.name, "dataset", dataset,
 			"error", message)
 		if failed.GetFailure() == workerv1.PieceFailure_PIECE_FAILURE_WRONG && source.sentWrong == "" {
 			source.sentWrong = "sent worker " + s.name + " wrong bytes of a data set; it passes no data on anymore"

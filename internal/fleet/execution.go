@@ -190,7 +190,7 @@ func (e *execution) Release() {
 	e.cancel()
 	e.handovers.cancelAll()
 	e.placed.release()
-	f.notifyChanged()
+	f.changed.Notify()
 	f.mu.Unlock()
 
 	e.handovers.active.Wait()

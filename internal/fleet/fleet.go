@@ -40,7 +40,7 @@
 //     ended.
 //   - A worker yields its tiles if they move to others as soon as possible: it is draining, away or quarantined.
 //   - A worker is doubted if it gets tiles only while there is no other: it is slow, stalled, has failed or crashed. It
-//     is excluded if it gets no tiles of one job (the metric calls that put aside), and quarantined if it gets none of any
+//     is excluded if it gets no tiles of one job (the metric says put aside), and quarantined if it gets none of any
 //     (blame.go).
 package fleet
 
@@ -59,6 +59,7 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/fleet/distribution"
 	"github.com/cleave-project/cleave/internal/observe"
+	"github.com/cleave-project/cleave/internal/signal"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -113,7 +114,7 @@ type Fleet struct {
 	nextKey    uint64                  // makes the keys of executions and imports unique
 	term       int64                   // the coordinator's term as the leader; 0 before Begin
 	returned   time.Time               // when the first worker attached in this term
-	changed    chan struct{}           // closed and replaced at every change that a job may wait for
+	changed    signal.Broadcast        // every change that a job may wait for
 	closed     bool
 }
 
@@ -133,7 +134,6 @@ func New(cfg Config) *Fleet {
 		conducts:   map[string]conduct{},
 		executions: map[*execution]struct{}{},
 		damaged:    map[string]error{},
-		changed:    make(chan struct{}),
 	}
 	f.distributor = distribution.New(cfg.Datasets, reports{f}, f.log)
 	return f
@@ -157,17 +157,7 @@ func (f *Fleet) Register(server *grpc.Server) {
 // Changed returns a channel that is closed at the next change: a worker joined, lost its stream, came back, began to
 // drain or left, or a job released its tiles. A worker whose heartbeats are late falls silent without such a change.
 // Call Changed before checking the condition to wait for, and again after each change.
-func (f *Fleet) Changed() <-chan struct{} {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.changed
-}
-
-// notifyChanged closes the current Changed channel. The caller holds f.mu.
-func (f *Fleet) notifyChanged() {
-	close(f.changed)
-	f.changed = make(chan struct{})
-}
+func (f *Fleet) Changed() <-chan struct{} { return f.changed.Wait() }
 
 // WorkerState is the state of a worker. Its values are those of cleavev1.WorkerState.
 type WorkerState int
@@ -238,7 +228,7 @@ func (f *Fleet) info(s *session) WorkerInfo {
 	case s.slow:
 		info.Message = fmt.Sprintf("slow: others took its tiles over, %s so far", text.Plural(s.overtaken, "time"))
 	case s.noStore != "":
-		info.Message = "cannot read the object store and gets data sets from elsewhere: " + s.noStore
+		info.Message = "could not read the object store and got data from elsewhere: " + s.noStore
 	case s.reported != "":
 		info.Message = s.reported
 	default:
@@ -264,5 +254,5 @@ func (f *Fleet) Close() {
 	for _, s := range f.sessions {
 		f.endSession(s, unavailable(ErrClosed.Error()))
 	}
-	f.notifyChanged()
+	f.changed.Notify()
 }

@@ -2,16 +2,19 @@ package fleet
 
 import (
 	"context"
+	"io"
 	"runtime"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/data/labeling"
+	"github.com/cleave-project/cleave/internal/fleet/outbox"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/planning"
@@ -115,15 +118,13 @@ func FuzzAnswers(f *testing.F) {
 
 // answerAll prepares and builds as it should, and gives one answer to everything else.
 func (f *Fleet) answerAll(s *session, a *attachment, answer *workerv1.Answer, stop <-chan struct{}) {
-	for {
-		batch, current := f.outgoing(s, a)
-		if !current {
-			return
-		}
-		for _, m := range batch {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	_ = outbox.Serve(silent{ctx: ctx, stop: stop}, a, outbox.Handler[workerv1.AttachRequest, workerv1.AttachResponse]{
+		Sent: func(m *workerv1.AttachResponse) {
 			c := m.GetCommand()
 			if c == nil {
-				continue
+				return
 			}
 			reply := proto.CloneOf(answer)
 			if c.GetPrepare() != nil || c.GetBuild() != nil || c.GetSetOperands() != nil {
@@ -131,13 +132,24 @@ func (f *Fleet) answerAll(s *session, a *attachment, answer *workerv1.Answer, st
 			}
 			reply.CommandId = c.GetCommandId()
 			f.receive(s, a, &workerv1.AttachRequest{Message: &workerv1.AttachRequest_Answer{Answer: reply}})
-		}
-		select {
-		case <-a.wake:
-		case <-stop:
-			return
-		}
-	}
+		},
+		Broke: func(error) error { return nil },
+	})
+}
+
+// silent is the stream of a worker that takes everything and says nothing until it ends.
+type silent struct {
+	grpc.ServerStream
+	ctx  context.Context
+	stop <-chan struct{}
+}
+
+func (s silent) Context() context.Context          { return s.ctx }
+func (silent) Send(*workerv1.AttachResponse) error { return nil }
+
+func (s silent) Recv() (*workerv1.AttachRequest, error) {
+	<-s.stop
+	return nil, io.EOF
 }
 
 // performFuzzed runs one operation until it ends, however it does, or says that it waits for another worker.

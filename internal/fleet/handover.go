@@ -163,7 +163,7 @@ func (e *execution) nextOfHandover(h *handover) (g *group, change *labelChange, 
 	if len(g.tiles) == 0 || h.stopped() {
 		h.running = false
 		close(h.ended)
-		e.fleet.notifyChanged() // an operation finishes the handover
+		e.fleet.changed.Notify() // an operation finishes the handover
 		return nil, nil, 0
 	}
 	slices.Sort(g.tiles)
@@ -217,7 +217,7 @@ func (e *execution) recordHandover(h *handover, g *group, change *labelChange, v
 			g.copies[t].step = change.after()
 		}
 	case !h.stopped():
-		e.fleet.log.Warn("a worker cannot build tiles in the background", "job", e.jobID, "worker", h.to.name, "error", err)
+		e.fleet.log.Warn("worker failed to build tiles in the background", "job", e.jobID, "worker", h.to.name, "error", err)
 		e.handovers.direct[h.to] = true
 		e.handovers.cancel(h)
 	}
@@ -291,7 +291,7 @@ func (e *execution) finishHandovers(betweenOps bool) (stopping <-chan struct{}) 
 			return h.ended
 		case h.stopped(), betweenOps && h.ready() && s.stream != nil:
 			if tiles := e.handovers.finish(h); tiles > 0 {
-				e.fleet.log.Info("worker took tiles over", "job", e.jobID, "worker", s.name, "tiles", tiles, "of", len(e.placed.tiles))
+				e.fleet.log.Info("worker took over tiles", "job", e.jobID, "worker", s.name, "tiles", tiles, "of", len(e.placed.tiles))
 			}
 		}
 	}
@@ -356,7 +356,7 @@ func (hs *handovers) cancel(h *handover) {
 	h.to.used -= hs.placed.fixedBytes(h.to)
 	hs.placed.tellToRelease(h.to)
 	hs.placed.recheck()
-	hs.placed.fleet.notifyChanged()
+	hs.placed.fleet.changed.Notify()
 	hs.placed.fleet.dismissIfIdle(h.to)
 }
 

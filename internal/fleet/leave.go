@@ -46,7 +46,7 @@ func (f *Fleet) Drain(worker string) (WorkerInfo, error) {
 func (f *Fleet) drain(s *session) {
 	if !s.draining {
 		s.draining = true
-		f.notifyChanged()
+		f.changed.Notify()
 		f.abandonCalls()
 	}
 	f.dismissIfIdle(s)
@@ -123,12 +123,12 @@ func (f *Fleet) awaitReturn(s *session) {
 			return
 		}
 		f.cfg.Observe.Session(sessionAway)
-		f.log.Warn("worker's connection is closed and it is not back: its tiles go to others", "worker", s.name, "id", s.id, "tiles", s.tiles)
+		f.log.Warn("worker closed its connection and did not return; moving its tiles to others", "worker", s.name, "id", s.id, "tiles", s.tiles)
 		s.away = true
 		for e := range f.executions {
 			e.countCrash(s)
 		}
-		f.notifyChanged()
+		f.changed.Notify()
 		f.abandonCalls()
 	})
 }

@@ -31,8 +31,8 @@ type ledger struct {
 
 	// When tiles may move.
 	ops        int             // operations since tiles were last placed
-	balancedAt <-chan struct{} // Fleet.changed when the placement was last balanced; nil forces a check
-	storedAt   <-chan struct{} // Fleet.changed when tiles were last stored wherever there was room
+	balancedAt <-chan struct{} // of Fleet.Changed, when the placement was last balanced; nil forces a check
+	storedAt   <-chan struct{} // of Fleet.Changed, when tiles were last stored wherever there was room
 }
 
 // tile is where a tile is, and in which form.
@@ -273,11 +273,11 @@ func (l *ledger) reserveCopy(s *session, t int, stored bool) *copied {
 	return c
 }
 
-// dropCopies frees the copies for which is returns true, and reports whether there were any.
-func (l *ledger) dropCopies(is func(*copied) bool) bool {
+// dropCopies frees the copies that match accepts, and reports whether there were any.
+func (l *ledger) dropCopies(match func(*copied) bool) bool {
 	dropped := map[*session][]*workerv1.Tile{}
 	for c := range l.copies {
-		if is(c) {
+		if match(c) {
 			delete(l.copies, c)
 			c.worker.used -= c.bytes
 			dropped[c.worker] = append(dropped[c.worker], &workerv1.Tile{Tile: uint32(c.number), Epoch: c.epoch})

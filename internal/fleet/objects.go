@@ -235,14 +235,14 @@ func (r *objectsRead) finishUnit(s *session, u *unitRead, err error) bool {
 	var bad *failure
 	switch isFailure := errors.As(err, &bad); {
 	case errors.Is(err, errLost):
-		r.fleet.log.Info("another worker continues what a lost worker was reading", "worker", s.name, "object", u.URI, "rows", u.rows)
+		r.fleet.log.Info("worker was lost while reading an object; another one continues", "worker", s.name, "object", u.URI, "rows", u.rows)
 	case errors.Is(err, errStalled):
 		u.failed[s] = fault.New(fault.Unavailable, ranged.Unreadable, "it made no progress for %v", r.fleet.cfg.StalledAfter)
 	case isFailure && bad.GetKind() == workerv1.FailureKind_FAILURE_KIND_INVALID:
 		r.err = cmp.Or(r.err, objectFault(bad.Failure))
 		return false
 	case isFailure:
-		r.fleet.log.Warn("a worker cannot read an object", "worker", s.name, "object", u.URI, "reason", bad.GetReason(),
+		r.fleet.log.Warn("worker cannot read an object", "worker", s.name, "object", u.URI, "reason", bad.GetReason(),
 			"error", bad.GetMessage())
 		u.failed[s] = fault.New(fault.Unavailable, ranged.Unreadable, "%s", bad.GetMessage())
 	default:

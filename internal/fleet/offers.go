@@ -69,7 +69,7 @@ func (f *Fleet) AwaitReturn(ctx context.Context) error {
 	defer timer.Stop()
 	for {
 		f.mu.Lock()
-		changed, complete := f.changed, f.offersAreComplete()
+		changed, complete := f.changed.Wait(), f.offersAreComplete()
 		f.mu.Unlock()
 		if complete {
 			return nil
@@ -111,7 +111,7 @@ func (f *Fleet) offersAreComplete() bool {
 func (e *execution) adoptOffers(ctx context.Context) {
 	identity, err := e.computeIdentity()
 	if err != nil {
-		e.fleet.log.Warn("tiles of a job cannot be kept for another coordinator", "job", e.jobID, "error", err)
+		e.fleet.log.Warn("cannot keep the tiles of the job for the next coordinator", "job", e.jobID, "error", err)
 		return
 	}
 	e.identity = identity
@@ -199,7 +199,7 @@ func (e *execution) finishAdoption(a adoption, err error) {
 		return
 	}
 	if err != nil {
-		e.fleet.log.Info("a worker no longer has the tiles that it offered", "job", e.jobID, "worker", a.session.name, "why", err)
+		e.fleet.log.Info("worker no longer has the tiles that it offered", "job", e.jobID, "worker", a.session.name, "why", err)
 		for _, t := range a.tiles {
 			e.placed.remove(t)
 		}

@@ -1,11 +1,13 @@
 package fleet
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/fleet/outbox"
 )
 
 // A worker that is overtaken again during its pause gets no tiles before the end of the second pause.
@@ -48,11 +50,23 @@ func TestPulsesDoNotPileUp(t *testing.T) {
 	for range 100 {
 		f.receive(s, a, heartbeat)
 	}
-	if welcome, _ := f.outgoing(s, a); len(welcome) != 1 {
-		t.Errorf("%d messages wait", len(welcome))
+	if a.Waiting() != 1 {
+		t.Errorf("%d messages wait", a.Waiting())
+	}
+	sent := make(chan *workerv1.AttachResponse, 10)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		_ = outbox.Serve(silent{ctx: ctx, stop: ctx.Done()}, a, outbox.Handler[workerv1.AttachRequest, workerv1.AttachResponse]{
+			Sent:  func(m *workerv1.AttachResponse) { sent <- m },
+			Broke: func(error) error { return nil },
+		})
+	}()
+	if m := <-sent; m.GetWelcome() == nil {
+		t.Errorf("the first message is %v", m)
 	}
 	f.receive(s, a, heartbeat)
-	if pulse, _ := f.outgoing(s, a); len(pulse) != 1 || pulse[0].GetPulse() == nil {
-		t.Errorf("a heartbeat is answered with %v", pulse)
+	if m := <-sent; m.GetPulse() == nil {
+		t.Errorf("a heartbeat is answered with %v", m)
 	}
 }

@@ -30,7 +30,7 @@ func (e *execution) ensurePlaced(ctx context.Context, betweenOps, wholeMatrix bo
 	defer short.end()
 	for {
 		e.fleet.mu.Lock()
-		changed := e.fleet.changed
+		changed := e.fleet.changed.Wait()
 		stopping, waiting, err := e.place(betweenOps, wholeMatrix)
 		e.fleet.mu.Unlock()
 		if stopping != nil {
@@ -70,9 +70,9 @@ func (e *execution) place(betweenOps, wholeMatrix bool) (stopping <-chan struct{
 	if stopping := e.finishHandovers(betweenOps); stopping != nil {
 		return stopping, "", nil
 	}
-	storeMore := wholeMatrix && e.need.StorageRule() == partition.StoreWhatFits && f.changed != p.storedAt
+	storeMore := wholeMatrix && e.need.StorageRule() == partition.StoreWhatFits && f.changed.Wait() != p.storedAt
 	due := betweenOps && e.pace.Due(p.ops)
-	if f.changed == p.balancedAt && !storeMore && !due {
+	if f.changed.Wait() == p.balancedAt && !storeMore && !due {
 		return nil, "", nil // nothing changed since the last time
 	}
 	e.removeLost()
@@ -93,12 +93,12 @@ func (e *execution) place(betweenOps, wholeMatrix bool) (stopping <-chan struct{
 		return nil, waiting, err
 	}
 	if betweenOps && !unplaced && p.ops >= opsBeforeBalance {
-		e.balance(layout, f.changed != p.balancedAt, due)
-		p.balancedAt = f.changed
+		e.balance(layout, f.changed.Wait() != p.balancedAt, due)
+		p.balancedAt = f.changed.Wait()
 	}
 	if storeMore {
 		layout.StoreMore()
-		p.storedAt = f.changed
+		p.storedAt = f.changed.Wait()
 	}
 	atOnce := e.takeAtOnce(layout, sessions)
 	for s := range atOnce { // it cannot do both, build in the background and take part in operations
@@ -141,7 +141,7 @@ func (e *execution) balance(layout *partition.Layout, changed, due bool) {
 		return
 	}
 	if gain, moved := e.pace.Rebalance(layout, rule, ops); moved {
-		e.fleet.log.Info("balancing job by the measured speeds of its workers", "job", e.jobID, "operations", ops,
+		e.fleet.log.Info("balancing job by measured worker speeds", "job", e.jobID, "operations", ops,
 			"seconds saved by each", gain.Saved, "seconds to build", gain.Cost)
 	}
 }
@@ -258,7 +258,7 @@ func (e *execution) cannotPlace(sessions []*session, hosts []partition.Host) (wa
 		return "", cmp.Or(e.blame.nobodyLeft(sessions), err)
 	}
 	if e.freeTiles() {
-		e.fleet.log.Info("job frees its tiles while it waits for memory", "job", e.jobID)
+		e.fleet.log.Info("job is waiting for memory; freeing its tiles", "job", e.jobID)
 	}
 	clear(e.blame.full)
 	return fmt.Sprintf("waiting for memory: the job needs %s and %s is free; other jobs hold the rest",
@@ -271,7 +271,7 @@ func (e *execution) freeTiles() bool {
 	e.handovers.cancelAll()
 	freed := e.placed.removeAll()
 	if freed {
-		e.fleet.notifyChanged()
+		e.fleet.changed.Notify()
 	}
 	return freed
 }
@@ -286,7 +286,7 @@ func (e *execution) freeSiblings() bool {
 		}
 		if other.freeTiles() {
 			freed = true
-			e.fleet.log.Info("job frees the tiles of one executor for another", "job", e.jobID)
+			e.fleet.log.Info("freeing the tiles of one executor of the job for another", "job", e.jobID)
 		}
 		<-other.operating
 	}

@@ -198,7 +198,7 @@ func (r *round) help(c *chain) {
 			helper.copies[t] = &made.tile
 		}
 	}
-	f.log.Warn("a worker keeps the others waiting: its tiles are also given to others", "job", r.jobID,
+	f.log.Warn("worker is slow; duplicating its tiles on other workers", "job", r.jobID,
 		"worker", c.session.name, "operation", r.op.name, "tiles", tiles, "helpers", len(rescue.groups))
 	c.rescue, rescue.left = rescue, len(rescue.groups)
 	r.rescues = append(r.rescues, rescue)
@@ -253,7 +253,7 @@ func (r *round) finishRescue(rescue *rescue, groups []*group) []*group {
 	return append(groups, rescue.groups...)
 }
 
-// dismissOvertaken ends the part of overtaken workers that have no tiles left. It must run after all rescues are
+// dismissOvertaken releases overtaken workers that hold no tiles. It must run after all rescues are
 // settled, because an overtaken worker may have helped to overtake another one.
 func (r *round) dismissOvertaken() {
 	r.fleet.mu.Lock()
@@ -272,14 +272,14 @@ func (f *Fleet) markSlow(s *session) {
 	pause := f.cfg.SlowAfter * time.Duration(min(maxSlowFor, slowFor<<min(s.overtaken, 10)))
 	s.overtaken++
 	overtaken := s.overtaken
-	f.log.Warn("a worker was overtaken by others", "worker", s.name, "id", s.id, "how often", text.Plural(s.overtaken, "time"), "pause", pause)
-	f.notifyChanged()
+	f.log.Warn("worker was overtaken; it gets no tiles for a while", "worker", s.name, "id", s.id, "overtaken", text.Plural(s.overtaken, "time"), "pause", pause)
+	f.changed.Notify()
 	time.AfterFunc(pause, func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if !s.ended && s.overtaken == overtaken { // otherwise a longer pause has begun
 			s.slow = false
-			f.notifyChanged()
+			f.changed.Notify()
 		}
 	})
 }

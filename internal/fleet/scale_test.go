@@ -2,9 +2,14 @@ package fleet
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
+	"time"
 
+	"github.com/cleave-project/cleave/internal/fleet/pace"
+	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/planning"
 )
 
 // These benchmarks time what the coordinator does for each operation of a job with many workers. With ten times as
@@ -46,5 +51,32 @@ func BenchmarkGroups(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// Verifying many tiles on many workers takes the time of the tiles, not of the tiles times the workers: the fleet can
+// hear of nobody meanwhile. What is allocated tells.
+func TestVerificationGrowsWithTheTiles(t *testing.T) {
+	sessions := manySessions(200)
+	e := spreadTiles(sessions)
+	e.verify, e.pace, e.blame = 1, pace.New(time.Second), newBlame(nil)
+	need := planning.Workload{Matrix: kernel.MatrixSpec{Function: kernel.Linear, Rows: e.rows, Columns: 2}, K: 2, Lanes: 1}
+	placed := e.placed.tiles
+	e.placed = newLedger(e.fleet, need)
+	e.placed.tiles = placed
+	for _, s := range sessions {
+		s.stream = &attachment{}
+		e.placed.members[s] = &membership{tiles: 10}
+	}
+	op, all := &operation{request: always(nil)}, partition.AllTiles(e.rows)
+	if copies := e.verified(op, all); len(copies) != len(all) {
+		t.Fatalf("%d of %d tiles are verified", len(copies), len(all))
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	copies := e.verified(op, all)
+	runtime.ReadMemStats(&after)
+	if each := (after.TotalAlloc - before.TotalAlloc) / uint64(len(all)); len(copies) != len(all) || each > 1000 {
+		t.Errorf("%d bytes for each of %d tiles", each, len(all))
 	}
 }

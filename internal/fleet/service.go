@@ -10,6 +10,7 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/fleet/outbox"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/signal"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -22,8 +23,7 @@ type service struct {
 	referee chan<- *session // receives the session of the referee; nil if workers serve all jobs
 }
 
-// Attach serves one stream of a worker. Other goroutines read and write, and the handler only waits for the end. It
-// can therefore end the stream of a lost session even if a Send to a paused worker is blocked.
+// Attach serves one stream of a worker.
 func (svc *service) Attach(stream workerv1.WorkerService_AttachServer) error {
 	first, err := stream.Recv()
 	if err != nil {
@@ -45,60 +45,19 @@ func (svc *service) Attach(stream workerv1.WorkerService_AttachServer) error {
 	if svc.referee != nil {
 		signal.Offer(svc.referee, s) // it may attach again
 	}
-	broken := make(chan error, 1)
-	go func() {
-		broken <- fault.Guard(svc.fleet.log.Error, func() error { return svc.read(stream, s, a) })
-	}()
-	go svc.write(stream, s, a)
-	select {
-	case reason := <-a.ended:
-		return reason
-	case err := <-broken:
-		svc.fleet.detach(s, a, err)
-		select {
-		case reason := <-a.ended: // it was ended before it broke, so report that reason to the worker
-			return reason
-		default:
-			return status.Error(codes.Aborted, "the stream broke")
-		}
-	}
-}
-
-// read handles messages until the stream breaks or is replaced.
-func (svc *service) read(stream workerv1.WorkerService_AttachServer, s *session, a *attachment) error {
-	for {
-		m, err := stream.Recv()
-		if err != nil {
-			return err
-		}
-		if !svc.fleet.receive(s, a, m) {
-			return nil
-		}
-	}
-}
-
-// write sends the messages of the session until the stream ends. A farewell is the last message.
-func (svc *service) write(stream workerv1.WorkerService_AttachServer, s *session, a *attachment) {
-	for {
-		batch, current := svc.fleet.outgoing(s, a)
-		if !current {
-			return
-		}
-		for _, m := range batch {
-			if stream.Send(m) != nil {
-				return // read gets the error too
-			}
+	return outbox.Serve(stream, a, outbox.Handler[workerv1.AttachRequest, workerv1.AttachResponse]{
+		Log:      svc.fleet.log.Error,
+		Received: func(m *workerv1.AttachRequest) bool { return svc.fleet.receive(s, a, m) },
+		Sent: func(m *workerv1.AttachResponse) {
 			if m.GetFarewell() != nil {
 				svc.fleet.endDrained(s, a)
-				return
 			}
-		}
-		select {
-		case <-a.wake:
-		case <-stream.Context().Done():
-			return
-		}
-	}
+		},
+		Broke: func(err error) error {
+			svc.fleet.detach(s, a, err)
+			return status.Error(codes.Aborted, "the stream broke")
+		},
+	})
 }
 
 // checkCompatible rejects a worker with another major version of the protocol or different rounding. Other versions

@@ -15,8 +15,8 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/fleet/outbox"
 	"github.com/cleave-project/cleave/internal/planning"
-	"github.com/cleave-project/cleave/internal/signal"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -69,8 +69,7 @@ type session struct {
 	watchdog    *time.Timer
 	watchdogDue time.Time // when the watchdog timer should fire
 
-	// What it is asked. While it has a stream, every call in pending is in the outbox or was sent on that stream.
-	outbox  []*workerv1.AttachResponse
+	// What it is asked. While it has a stream, every call in pending waits to be sent on that stream, or was sent on it.
 	nextID  uint64
 	pending map[uint64]*call // unanswered commands by id
 
@@ -80,7 +79,7 @@ type session struct {
 	slow      bool   // recently overtaken by others
 	overtaken int    // how often it was overtaken
 	reported  string // the problem that the worker reported about itself in its last heartbeat; "" if none
-	noStore   string // why it cannot read the object store; empty if it can or was not asked to
+	noStore   string // why it last could not read the object store; empty if it could or was not asked to
 
 	// What jobs have on it. Every ledger and every handover keeps account of its part.
 	tiles  int               // tiles of all jobs
@@ -113,15 +112,8 @@ func (f *Fleet) allCompact() bool {
 	return true
 }
 
-// attachment is a stream of a worker, for goroutines other than its own: they wake the one that sends, or end the
-// stream. It belongs to the session for as long as session.stream points to it.
-type attachment struct {
-	wake  chan struct{} // signals that the outbox is not empty
-	ended chan error    // receives the status with which to end the stream
-}
-
-// endWith ends the stream. Only the first reason is kept.
-func (a *attachment) endWith(reason error) { signal.Offer(a.ended, reason) }
+// attachment is a stream of a worker. It belongs to the session for as long as session.stream points to it.
+type attachment = outbox.Outbox[workerv1.AttachResponse]
 
 // admit opens a session for a worker, or resumes its previous one, with a new stream that replaces any other.
 func (f *Fleet) admit(hello *workerv1.Hello, referee bool) (*session, *attachment, error) {
@@ -139,11 +131,11 @@ func (f *Fleet) admit(hello *workerv1.Hello, referee bool) (*session, *attachmen
 		s.referee = referee
 	}
 	if s.stream != nil {
-		s.stream.endWith(status.Error(codes.Aborted, "the worker attached again"))
+		s.stream.End(status.Error(codes.Aborted, "the worker attached again"))
 	}
-	s.stream, s.away = &attachment{wake: make(chan struct{}, 1), ended: make(chan error, 1)}, false
+	s.stream, s.away = outbox.New[workerv1.AttachResponse](), false
 	s.streams++
-	s.outbox = append(s.outbox[:0:0], &workerv1.AttachResponse{Message: &workerv1.AttachResponse_Welcome{
+	s.push(&workerv1.AttachResponse{Message: &workerv1.AttachResponse_Welcome{
 		Welcome: &workerv1.Welcome{
 			SessionId:       s.id,
 			Resumed:         resumed,
@@ -157,11 +149,11 @@ func (f *Fleet) admit(hello *workerv1.Hello, referee bool) (*session, *attachmen
 	// Commands may have been lost with the old stream. They are sent again in order; workers recognize those that
 	// they already have.
 	for _, id := range slices.Sorted(maps.Keys(s.pending)) {
-		s.outbox = append(s.outbox, s.pending[id].message)
+		s.push(s.pending[id].message)
 		s.pending[id].movedAt = time.Now()
 	}
 	if s.farewellSent {
-		s.outbox = append(s.outbox, farewell())
+		s.push(farewell())
 	}
 	s.lastSeen = time.Now()
 	change := sessionAttached
@@ -170,7 +162,7 @@ func (f *Fleet) admit(hello *workerv1.Hello, referee bool) (*session, *attachmen
 	}
 	f.cfg.Observe.Session(change)
 	f.log.Info("worker attached", "worker", s.name, "id", s.id, "threads", s.threads, "resumed", resumed, "repeated", len(s.pending))
-	f.notifyChanged()
+	f.changed.Notify()
 	f.abandonCalls()
 	return s, s.stream, nil
 }
@@ -231,7 +223,7 @@ func (f *Fleet) checkAlive(s *session) {
 		return
 	}
 	f.cfg.Observe.Session(sessionLost)
-	f.log.Warn("worker lost: it is silent", "worker", s.name, "id", s.id, "silent", now.Sub(s.lastSeen), "tiles", s.tiles)
+	f.log.Warn("worker is silent; ending its session", "worker", s.name, "id", s.id, "silent", now.Sub(s.lastSeen), "tiles", s.tiles)
 	f.endSession(s, status.Errorf(codes.Aborted, "the session is over: nothing was heard of the worker for %v", f.cfg.LostAfter))
 }
 
@@ -249,7 +241,7 @@ func (f *Fleet) hear(sessionID string) bool {
 func (f *Fleet) seen(s *session) {
 	late := f.silent(s)
 	if s.lastSeen = time.Now(); late {
-		f.notifyChanged()
+		f.changed.Notify()
 	}
 }
 
@@ -268,14 +260,14 @@ func (f *Fleet) endSession(s *session, reason error) {
 	s.watchdog.Stop()
 	close(s.done)
 	if s.stream != nil {
-		s.stream.endWith(reason)
+		s.stream.End(reason)
 		s.stream = nil
 	}
-	s.outbox, s.pending = nil, nil
+	s.pending = nil
 	if s.conduct != (conduct{}) {
 		f.conducts[s.id] = s.conduct
 	}
-	f.notifyChanged()
+	f.changed.Notify()
 }
 
 // detach records that a stream broke. The worker has LostAfter to come back with its session. A stream that breaks
@@ -295,8 +287,8 @@ func (f *Fleet) detach(s *session, a *attachment, cause error) {
 		f.endSession(s, nil)
 		return
 	}
-	f.log.Warn("worker's stream broke", "worker", s.name, "id", s.id, "error", cause)
-	f.notifyChanged()
+	f.log.Warn("worker's stream broke; waiting for it to return", "worker", s.name, "id", s.id, "error", cause)
+	f.changed.Notify()
 	if closed {
 		f.awaitReturn(s)
 	}
@@ -318,7 +310,7 @@ func (f *Fleet) receive(s *session, a *attachment, m *workerv1.AttachRequest) bo
 			s.reported = said
 			f.log.Warn("a worker reports", "worker", s.name, "id", s.id, "message", cmp.Or(said, "the problem is gone"))
 		}
-		if len(s.outbox) == 0 { // otherwise what waits to be sent is a sign of life too
+		if a.Waiting() == 0 { // otherwise what waits to be sent is a sign of life too
 			s.push(&workerv1.AttachResponse{Message: &workerv1.AttachResponse_Pulse{Pulse: &workerv1.Pulse{}}})
 		}
 	case *workerv1.AttachRequest_Answer:
@@ -336,25 +328,11 @@ func (f *Fleet) receive(s *session, a *attachment, m *workerv1.AttachRequest) bo
 	return true
 }
 
-// outgoing takes the messages to send. It returns false if the stream is no longer that of the session.
-func (f *Fleet) outgoing(s *session, a *attachment) ([]*workerv1.AttachResponse, bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if s.stream != a {
-		return nil, false
-	}
-	batch := s.outbox
-	s.outbox = nil
-	return batch, true
-}
-
 // push queues a message for the worker. It does nothing if there is no stream. The caller holds f.mu.
 func (s *session) push(m *workerv1.AttachResponse) {
-	if s.stream == nil {
-		return
+	if s.stream != nil {
+		s.stream.Push(m)
 	}
-	s.outbox = append(s.outbox, m)
-	signal.Wake(s.stream.wake)
 }
 
 // capacity returns the memory that a worker gives to jobs.

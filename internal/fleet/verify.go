@@ -37,9 +37,12 @@ func (e *execution) verified(op *operation, tiles []int) map[int]*copied {
 	if e.verify <= 0 || op.request == nil {
 		return nil
 	}
-	window := e.pace.Operations() / verifyWindow
+	window, helpers, able := e.pace.Operations()/verifyWindow, e.helpers(), map[*session]bool{}
+	for _, s := range helpers {
+		able[s] = true
+	}
 	e.placed.dropCopies(func(c *copied) bool {
-		return !e.chosen(window, c.number) || c.worker == e.placed.tiles[c.number].worker || !slices.Contains(e.helpers(), c.worker)
+		return !e.chosen(window, c.number) || c.worker == e.placed.tiles[c.number].worker || !able[c.worker]
 	})
 	there := map[int]*copied{}
 	for c := range e.placed.copies {
@@ -47,7 +50,7 @@ func (e *execution) verified(op *operation, tiles []int) map[int]*copied {
 	}
 	for _, t := range tiles {
 		if there[t] == nil && e.chosen(window, t) {
-			if c := e.copyForVerification(t, e.placed.tiles[t].worker); c != nil {
+			if c := e.copyForVerification(t, helpers, e.placed.tiles[t].worker); c != nil {
 				there[t] = c
 			}
 		}
@@ -70,14 +73,18 @@ func (e *execution) draw(what string) uint64 {
 	return x ^ x>>31
 }
 
-// copyForVerification copies a tile to a worker outside the given set, or returns nil if none has room. The caller
-// holds f.mu.
-func (e *execution) copyForVerification(t int, except ...*session) *copied {
-	helpers := e.helpers(except...)
-	slices.SortFunc(helpers, func(a, b *session) int {
-		return cmp.Compare(e.draw(fmt.Sprint(t, " ", a.id)), e.draw(fmt.Sprint(t, " ", b.id)))
-	})
+// copyForVerification copies a tile to one of the helpers other than its worker, or returns nil if none has room. The
+// caller holds f.mu.
+func (e *execution) copyForVerification(t int, helpers []*session, worker *session) *copied {
+	drawn := make(map[*session]uint64, len(helpers))
 	for _, s := range helpers {
+		drawn[s] = e.draw(fmt.Sprint(t, " ", s.id))
+	}
+	byDraw := func(a, b *session) int { return cmp.Compare(drawn[a], drawn[b]) }
+	for _, s := range slices.SortedFunc(slices.Values(helpers), byDraw) {
+		if s == worker {
+			continue
+		}
 		if c := e.placed.copyTo(s, t, true); c != nil {
 			return c
 		}
@@ -145,7 +152,7 @@ func (e *execution) findWrong(ctx context.Context, a, b *group, t int, op *opera
 func (e *execution) thirdAnswer(ctx context.Context, t int, op *operation, except ...*session) *reply {
 	for {
 		e.fleet.mu.Lock()
-		c := e.copyForVerification(t, except...)
+		c := e.copyForVerification(t, e.helpers(except...), nil)
 		var g *group
 		if c != nil {
 			g = &group{session: c.worker, member: e.placed.members[c.worker], tiles: []int{t}, copies: map[int]*tile{t: &c.tile}}

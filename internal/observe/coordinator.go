@@ -118,7 +118,7 @@ func (c *Coordinator) Session(change string) {
 	c.count(func(m *coordinatorMetrics) { m.sessions.WithLabelValues(change).Inc() })
 }
 
-// PutAside records that a job continues without a worker, and why.
-func (c *Coordinator) PutAside(reason string) {
-	c.count(func(m *coordinatorMetrics) { m.aside.WithLabelValues(m.asideReasons.word(reason)).Inc() })
+// Excluded records that a job continues without a worker, and why.
+func (c *Coordinator) Excluded(reason string) {
+	c.count(func(m *coordinatorMetrics) { m.excluded.WithLabelValues(m.exclusionReasons.word(reason)).Inc() })
 }

@@ -17,7 +17,7 @@ type coordinatorMetrics struct {
 	operationSeconds       *prometheus.HistogramVec
 	commands               commandMetrics
 	tilesBuilt, heartbeats prometheus.Counter
-	sessions, aside        *prometheus.CounterVec
+	sessions, excluded     *prometheus.CounterVec
 	traffic                *prometheus.CounterVec
 
 	uploads      *prometheus.CounterVec
@@ -31,8 +31,8 @@ type coordinatorMetrics struct {
 	requestSeconds *prometheus.HistogramVec
 	requests       *prometheus.CounterVec
 
-	reasons, asideReasons vocabulary
-	gauges                atomic.Pointer[func() Gauges]
+	reasons, exclusionReasons vocabulary
+	gauges                    atomic.Pointer[func() Gauges]
 }
 
 func newCoordinatorMetrics(r *registry) *coordinatorMetrics {
@@ -56,7 +56,7 @@ func newCoordinatorMetrics(r *registry) *coordinatorMetrics {
 		tilesBuilt: r.counter("cleave_tiles_built_total", "Tiles that workers built."),
 		heartbeats: r.counter("cleave_heartbeats_total", "Heartbeats of workers."),
 		sessions:   r.counters("cleave_worker_sessions_total", "Sessions of workers: attached, resumed, away, lost, left, refused.", "change"),
-		aside:      r.counters("cleave_workers_put_aside_total", "Workers that jobs continued without, by reason.", "reason"),
+		excluded:   r.counters("cleave_workers_put_aside_total", "Workers that jobs continued without, by reason.", "reason"),
 		traffic:    newTraffic(r, "cleave_traffic_bytes_total", "Bytes of messages that the coordinator exchanged with all workers."),
 
 		uploads:      r.counters("cleave_uploads_total", "Uploads of data sets and tables that ended, by gRPC code.", "kind", "code"),

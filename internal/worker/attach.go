@@ -48,15 +48,16 @@ func (w *worker) attach(ctx context.Context) (welcomed bool, err error) {
 	if w.leader.several() {
 		a.silenceLimit = triesTimeout
 	}
+	first := w.hello(ctx) // before the coordinator's time begins, because a name server may be slow
 	// After the welcome, it detects that the coordinator is silent.
 	a.silence = newSilence(a.silenceLimit, &w.heard, func() { cancel(errSilent) })
 	defer a.silence.stop()
 	if a.stream, err = client.Attach(streamCtx); err != nil {
 		return false, cmp.Or(context.Cause(streamCtx), err)
 	}
-	if err := a.stream.Send(hello(w)); err != nil {
+	if err := a.stream.Send(first); err != nil {
 		_, err := a.stream.Recv() // returns the reason
-		return false, err
+		return false, cmp.Or(context.Cause(streamCtx), err)
 	}
 	inbound, receiverDone := make(chan received), make(chan struct{})
 	go func() {
@@ -193,7 +194,9 @@ func streamError(ctx context.Context, inbound <-chan received) error {
 	}
 }
 
-func hello(w *worker) *workerv1.AttachRequest {
+// hello returns the first message of a stream. If the worker serves others, it may have to wait for a name server to
+// know its own address, at most until ctx ends.
+func (w *worker) hello(ctx context.Context) *workerv1.AttachRequest {
 	h := &workerv1.Hello{
 		ProtocolVersion: wire.WorkerProtocol,
 		Name:            w.cfg.Name,
@@ -204,7 +207,7 @@ func hello(w *worker) *workerv1.AttachRequest {
 		Term:            w.term,
 		Offers:          w.kept.offers(),
 		ProtocolMinor:   wire.WorkerProtocolMinor,
-		PeerAddress:     w.exchange.Address(strings.TrimPrefix(w.leader.Current, "passthrough:///")),
+		PeerAddress:     w.exchange.Address(ctx, strings.TrimPrefix(w.leader.Current, "passthrough:///")),
 		ReadsObjects:    true,
 		TableRules:      wire.TableRules,
 		FetchesRows:     !w.cfg.sharesMemory,

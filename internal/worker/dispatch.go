@@ -159,9 +159,10 @@ func fetch[T any](p *payloads, of *workerv1.Payload, as func([]byte) ([]T, error
 
 // floatsOf fetches a payload of count values.
 func (p *payloads) floatsOf(of *workerv1.Payload, count int) []float64 {
-	values := p.floats(of)
-	if p.err == nil && len(values) != count {
-		p.err = fmt.Errorf("worker: a payload of %d values instead of %d", len(values), count)
+	if p.err != nil {
+		return nil
 	}
+	values, err := p.job.payloadFloats(of, count)
+	p.err = err
 	return values
 }

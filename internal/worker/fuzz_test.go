@@ -92,7 +92,7 @@ func runFuzzed(t *testing.T, coordinator workerv1.WorkerServiceClient, shared fu
 	w := &worker{cfg: Config{Threads: 1, SharedDataset: shared}.withDefaults(), log: hclog.NewNullLogger(), memory: newMemory(fuzzedMemory), kept: newKept()}
 	w.datasets, w.exchange = newDatasets(w.memory, w.log), exchange.New(w.exchangeConfig())
 	defer w.exchange.Close()
-	w.memory.reclaim = w.datasets.evict
+	w.memory.reclaim = []func(int64){w.datasets.evict}
 	s := newSession(w, coordinator, "s", 1)
 	w.session = s
 	defer w.running.Wait()

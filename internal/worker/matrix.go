@@ -208,25 +208,15 @@ func (m *matrix) stats(p []*workerv1.ClusterStats) ([]kernel.ClusterStats, error
 	return all, err
 }
 
-// vectorsOf unpacks the vectors to multiply by, chunk by chunk because together they may be large.
+// vectorsOf fetches the vectors to multiply by.
 func (j *job) vectorsOf(op *workerv1.Multiply) ([][]float64, error) {
 	count := max(1, int64(op.GetCount()))
 	if limit := int64(max(1, j.need.Products)); count > limit {
 		return nil, fmt.Errorf("worker: %d vectors to multiply, prepared for %d", count, limit)
 	}
-	values, filled := make([]float64, int(count)*j.rows), 0
-	err := j.receivePayload(op.GetX(), func(at int, chunk []byte) error {
-		if at%8 != 0 || at+len(chunk) > 8*len(values) {
-			return fmt.Errorf("worker: %d bytes after %d of %d vectors of %d rows", len(chunk), at, count, j.rows)
-		}
-		filled = at + len(chunk)
-		return wire.UnpackFloat64sInto(values[at/8:filled/8], chunk)
-	})
+	values, err := j.payloadFloats(op.GetX(), int(count)*j.rows)
 	if err != nil {
 		return nil, err
-	}
-	if filled != 8*len(values) {
-		return nil, fmt.Errorf("worker: %d bytes for %d vectors of %d rows", filled, count, j.rows)
 	}
 	return slices.Collect(slices.Chunk(values, j.rows)), nil
 }

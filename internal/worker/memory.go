@@ -7,6 +7,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/planning"
+	"github.com/cleave-project/cleave/internal/signal"
 	"github.com/cleave-project/cleave/internal/text"
 )
 
@@ -31,33 +32,33 @@ func LimitProcess(memoryBytes uint64) {
 // memory accounts for the memory of a worker: jobs, their tiles, and data sets. Everything large is reserved here
 // before it is allocated. The sizes come from package planning.
 type memory struct {
-	limit   int64             // bytes; 0 means unlimited
-	reclaim func(bytes int64) // frees cached data; called without the lock
+	limit   int64               // bytes; 0 means unlimited
+	reclaim []func(bytes int64) // each frees cached data, the least valuable first; called without the lock
 
 	// mu guards the fields below.
 	mu        sync.Mutex
 	used      int64
-	releasing int           // jobs that have ended and will free their memory soon
-	released  chan struct{} // closed and replaced each time one has freed it
+	releasing int              // jobs that have ended and will free their memory soon
+	released  signal.Broadcast // one of them has freed it
 }
 
-func newMemory(limit int64) *memory { return &memory{limit: limit, released: make(chan struct{})} }
+func newMemory(limit int64) *memory { return &memory{limit: limit} }
 
 // reserve reserves bytes, or fails if there are too few. It waits for jobs that are about to free their memory,
 // because the coordinator already counts that memory as free.
 func (m *memory) reserve(ctx context.Context, bytes int64, what string) error {
 	for {
-		m.mu.Lock()
-		released := m.released
-		m.mu.Unlock()
-		if m.take(bytes) {
+		released := m.released.Wait()
+		taken := m.take(bytes)
+		for at := 0; !taken && at < len(m.reclaim); at++ {
+			m.reclaim[at](bytes)
+			taken = m.take(bytes)
+		}
+		if taken {
 			return nil
 		}
-		if m.reclaim(bytes); m.take(bytes) {
-			return nil
-		}
 		m.mu.Lock()
-		used, none := m.used, m.releasing == 0 && m.released == released
+		used, none := m.used, m.releasing == 0 && m.released.Wait() == released
 		m.mu.Unlock()
 		if none {
 			return fault.New(fault.ResourceExhausted, "NO_MEMORY", "no memory for %s: %s needed, %s of the worker's %s taken",
@@ -107,6 +108,5 @@ func (m *memory) endRelease() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.releasing--
-	close(m.released)
-	m.released = make(chan struct{})
+	m.released.Notify()
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -132,7 +133,6 @@ func TestFetchedRowsAreReserved(t *testing.T) {
 // A reservation waits only for memory that a job is about to free.
 func TestReservationsWaitForEndingJobs(t *testing.T) {
 	m := newMemory(100)
-	m.reclaim = func(int64) {}
 	if err := m.reserve(t.Context(), 80, "a job"); err != nil {
 		t.Fatal(err)
 	}
@@ -159,6 +159,36 @@ func TestReservationsWaitForEndingJobs(t *testing.T) {
 		t.Errorf("canceled while it waits: %v", err)
 	}
 	m.endRelease()
+}
+
+// Cached data is freed in order, and no more of it than a reservation needs.
+func TestReservationsReclaimOnlyWhatTheyNeed(t *testing.T) {
+	m := newMemory(100)
+	var freed []string
+	step := func(name string, bytes int64) func(int64) {
+		return func(int64) {
+			freed = append(freed, name)
+			m.free(bytes)
+			bytes = 0
+		}
+	}
+	m.reclaim = []func(int64){step("data sets", 10), step("pieces", 20), step("kept jobs", 30)}
+	if !m.take(100) {
+		t.Fatal("there is no memory")
+	}
+	for _, c := range []struct {
+		bytes int64
+		freed []string
+	}{
+		{10, []string{"data sets"}},
+		{20, []string{"data sets", "pieces"}},
+		{40, []string{"data sets", "pieces", "kept jobs"}}, // which are not enough
+	} {
+		freed = nil
+		if err := m.reserve(t.Context(), c.bytes, "a job"); (err == nil) != (c.bytes < 40) || !slices.Equal(freed, c.freed) {
+			t.Errorf("%d bytes: freed %v, %v", c.bytes, freed, err)
+		}
+	}
 }
 
 func TestLimitProcess(t *testing.T) {

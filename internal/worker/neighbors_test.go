@@ -102,7 +102,7 @@ func TestInvalidSearchesAreRefused(t *testing.T) {
 		"no rows":           {&workerv1.NeighborSpec{}, "of each of 0 rows"},
 		"too many rows":     {&workerv1.NeighborSpec{Rows: math.MaxUint64}, "of each of"},
 		"as many as rows":   {&workerv1.NeighborSpec{Rows: 5, Count: 5}, "5 neighbors of each of 5 rows"},
-		"a short diagonal":  {&workerv1.NeighborSpec{Rows: 5, Count: 2, Diagonal: inline(make([]byte, 32))}, "4 values instead of 5"},
+		"a short diagonal":  {&workerv1.NeighborSpec{Rows: 5, Count: 2, Diagonal: inline(make([]byte, 32))}, "32 bytes for 5 values"},
 		"a broken diagonal": {&workerv1.NeighborSpec{Rows: 5, Count: 2, Diagonal: inline(make([]byte, 39))}, "39 bytes"},
 	} {
 		j := newTestJob(t)

@@ -45,6 +45,28 @@ func (j *job) payloadBytes(p *workerv1.Payload) ([]byte, error) {
 	return data, err
 }
 
+// payloadFloats fetches a payload of count values. It unpacks them as they arrive, so that they take only their own
+// memory.
+func (j *job) payloadFloats(p *workerv1.Payload, count int) ([]float64, error) {
+	var values []float64
+	arrived := 0
+	wrong := func() error { return fmt.Errorf("worker: a payload of %d bytes for %d values", arrived, count) }
+	err := j.receivePayload(p, func(at int, chunk []byte) error {
+		arrived = at + len(chunk)
+		if at%8 != 0 || arrived > 8*count || p.GetReference() == "" && arrived < 8*count {
+			return wrong()
+		}
+		if values == nil {
+			values = make([]float64, count)
+		}
+		return wire.UnpackFloat64sInto(values[at/8:arrived/8], chunk)
+	})
+	if err == nil && arrived != 8*count {
+		err = wrong()
+	}
+	return values, err
+}
+
 // receivePayload passes the bytes of a payload to take, chunk by chunk, each with its offset. If the connection
 // breaks, it starts again at offset 0. It fails if the coordinator has freed the payload, in which case nobody waits
 // for the command anymore.

@@ -93,7 +93,11 @@ func (v *vectors) scatter(j *job, c *workerv1.Command, tiles []int, step uint64,
 
 // queries fetches queries and checks that they are not larger than planned.
 func (j *job) queries(p *workerv1.VectorQueries) ([]vector.Query, error) {
-	columns := j.need.Vectors.Columns
+	columns, count := j.need.Vectors.Columns, 0
+	metric := columns
+	if j.need.Vectors.FullMetric {
+		metric *= columns
+	}
 	if lanes := max(1, j.need.Lanes); len(p.GetQueries()) < 1 || len(p.GetQueries()) > lanes {
 		return nil, fmt.Errorf("worker: %d queries at once, prepared for 1 to %d", len(p.GetQueries()), lanes)
 	}
@@ -101,11 +105,12 @@ func (j *job) queries(p *workerv1.VectorQueries) ([]vector.Query, error) {
 		if int64(q.GetClusters()) > int64(j.need.K) {
 			return nil, fmt.Errorf("worker: a model of %d clusters, prepared for %d", q.GetClusters(), j.need.K)
 		}
-		if int64(q.GetMetric()) > int64(columns) && !j.need.Vectors.FullMetric {
-			return nil, fmt.Errorf("worker: a metric of %d values for %d columns", q.GetMetric(), columns)
+		if int64(q.GetMetric()) > int64(metric) {
+			return nil, fmt.Errorf("worker: a metric of %d values for %d columns, prepared for %d", q.GetMetric(), columns, metric)
 		}
+		count += int(q.GetClusters())*columns + int(q.GetMetric())
 	}
-	values, err := j.queryValues(p)
+	values, err := j.queryValues(p, count)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +128,7 @@ type numberedValues struct {
 }
 
 // queryValues fetches the values of queries and remembers them, or returns those that it remembers.
-func (j *job) queryValues(p *workerv1.VectorQueries) ([]float64, error) {
+func (j *job) queryValues(p *workerv1.VectorQueries, count int) ([]float64, error) {
 	if p.GetValues() == nil && p.GetValuesId() != 0 {
 		if p.GetValuesId() != j.models.id {
 			return nil, fmt.Errorf("%w: the worker does not remember the values %d of queries", kernel.ErrNotReady, p.GetValuesId())
@@ -131,7 +136,7 @@ func (j *job) queryValues(p *workerv1.VectorQueries) ([]float64, error) {
 		return j.models.values, nil
 	}
 	j.models = numberedValues{} // before there is memory for others
-	values, err := unpackPayload(j, p.GetValues(), wire.UnpackFloat64s)
+	values, err := j.payloadFloats(p.GetValues(), count)
 	if err == nil && p.GetValuesId() != 0 {
 		j.models = numberedValues{id: p.GetValuesId(), values: values}
 	}

@@ -171,7 +171,7 @@ func TestInvalidCommandsForVectorsAreRefused(t *testing.T) {
 		"no queries":             {&workerv1.Command{Operation: &workerv1.Command_Nearest{Nearest: &workerv1.Nearest{}}}, internal, "0 queries at once"},
 		"too many queries":       {nearest(func(p *workerv1.VectorQueries, q *workerv1.VectorQuery) { p.Queries = append(p.Queries, q, q) }), internal, "3 queries at once"},
 		"too many clusters":      {nearest(func(_ *workerv1.VectorQueries, q *workerv1.VectorQuery) { q.Clusters = math.MaxUint32 }), internal, "prepared for 3"},
-		"other centroids":        {nearest(func(_ *workerv1.VectorQueries, q *workerv1.VectorQuery) { q.Clusters = 2 }), internal, "2 values and 0 integers more"},
+		"other centroids":        {nearest(func(_ *workerv1.VectorQueries, q *workerv1.VectorQuery) { q.Clusters = 2 }), internal, "48 bytes for 4 values"},
 		"half a centroid":        {nearest(func(p *workerv1.VectorQueries, _ *workerv1.VectorQuery) { p.Values = inline(make([]byte, 47)) }), internal, "47 bytes"},
 		"unknown distortion":     {nearest(func(_ *workerv1.VectorQueries, q *workerv1.VectorQuery) { q.Distortion = 257 }), internal, "Distortion 257"},
 		"a full metric":          {nearest(func(_ *workerv1.VectorQueries, q *workerv1.VectorQuery) { q.Metric = 4 }), internal, "a metric of 4 values"},
@@ -264,7 +264,7 @@ func TestValuesOfQueriesAreRemembered(t *testing.T) {
 		{"values without a number", values(0, 7), []float64{7}},
 		{"values before those", values(2), nil},
 	} {
-		got, err := j.queryValues(c.sent)
+		got, err := j.queryValues(c.sent, len(c.want))
 		if !slices.Equal(got, c.want) || (c.want == nil) != errors.Is(err, kernel.ErrNotReady) {
 			t.Errorf("%s: %v, %v", c.what, got, err)
 		}

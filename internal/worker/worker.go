@@ -130,11 +130,7 @@ func Run(ctx context.Context, cfg Config) error {
 		return err
 	}
 	defer w.exchange.Close()
-	w.memory.reclaim = func(bytes int64) {
-		w.datasets.evict(bytes)
-		w.exchange.Evict(bytes)
-		w.kept.drop()
-	}
+	w.memory.reclaim = []func(int64){w.datasets.evict, w.exchange.Evict, func(int64) { w.kept.drop() }}
 	defer cfg.Observe.Watch(w.gauges)()
 	defer w.running.Wait()
 	defer w.kept.drop()
@@ -144,7 +140,7 @@ func Run(ctx context.Context, cfg Config) error {
 
 // serve attaches to the coordinator that leads, again whenever a stream breaks.
 func (w *worker) serve(ctx context.Context) error {
-	lost, lately := time.Now(), false // lately: the previous attempt failed too
+	lost, failedBefore := time.Now(), false
 	for pause := backoff.New(retryPolicy); ; {
 		began := time.Now()
 		attached, err := w.attach(ctx)
@@ -158,11 +154,11 @@ func (w *worker) serve(ctx context.Context) error {
 			return wire.Fault(err)
 		}
 		level := hclog.Warn
-		if _, standby := wire.LeaderOf(err); standby || lately {
+		if _, standby := wire.LeaderOf(err); standby || failedBefore {
 			level = hclog.Debug
 		}
 		w.log.Log(level, "not attached; trying again", "coordinator", w.leader.Current, "error", credentials.FlagTerms().Explain(err.Error()))
-		lately = !attached
+		failedBefore = !attached
 		triedAll := w.leader.failed(err)
 		if attached {
 			pause.Reset()

@@ -160,7 +160,7 @@ func newTestJob(t *testing.T) *job {
 	t.Helper()
 	w := &worker{cfg: Config{Threads: 1}, log: hclog.NewNullLogger(), memory: newMemory(0), kept: newKept()}
 	w.datasets, w.exchange = newDatasets(w.memory, w.log), exchange.New(w.exchangeConfig())
-	w.memory.reclaim = w.datasets.evict
+	w.memory.reclaim = []func(int64){w.datasets.evict}
 	s := newSession(w, nil, "one", 1)
 	t.Cleanup(s.cancel)
 	j := newJob(w)
@@ -247,7 +247,7 @@ func TestEpochsGuardPlacements(t *testing.T) {
 func TestDatasetsAreSharedKeptAndEvicted(t *testing.T) {
 	m := newMemory(100)
 	d := newDatasets(m, hclog.NewNullLogger())
-	m.reclaim = d.evict
+	m.reclaim = []func(int64){d.evict}
 	fetches := 0
 	open := func(id string, bytes int64) (*lease, error) {
 		return d.open(context.Background(), id, bytes+10, bytes, func(context.Context) (dataset.Dataset, error) {
@@ -285,7 +285,7 @@ func TestDatasetsAreSharedKeptAndEvicted(t *testing.T) {
 func TestAFetchSurvivesTheCancellationOfAnother(t *testing.T) {
 	m := newMemory(0)
 	d := newDatasets(m, hclog.NewNullLogger())
-	m.reclaim = d.evict
+	m.reclaim = []func(int64){d.evict}
 	first, cancel := context.WithCancel(context.Background())
 	fetching := make(chan struct{})
 	var all sync.WaitGroup
@@ -316,7 +316,7 @@ func TestAFetchSurvivesTheCancellationOfAnother(t *testing.T) {
 func TestAFetchThatPanics(t *testing.T) {
 	m := newMemory(100)
 	d := newDatasets(m, hclog.NewNullLogger())
-	m.reclaim = d.evict
+	m.reclaim = []func(int64){d.evict}
 	_, err := d.open(t.Context(), "a", 20, 10, func(context.Context) (dataset.Dataset, error) { panic("a defect") })
 	if !fault.Is(err, "PANIC") || m.used != 0 {
 		t.Errorf("%d bytes used, %v", m.used, err)

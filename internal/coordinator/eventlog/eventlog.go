@@ -53,7 +53,7 @@ type Log struct {
 	durable  []*cleavev1.Event   // the visible ones; the number of the first is 1
 	recent   []Encoded           // the last of them, as they are sent to all who watch
 	pending  []*cleavev1.Event   // those after them, which are not durable yet
-	changed  chan struct{}       // closed and replaced whenever durable grows
+	changed  signal.Broadcast    // durable has grown
 	step     *cleavev1.Iteration // the last visible iteration
 
 	stored batches // owned by FlushLoop; after that ends, by the goroutine that ends the job
@@ -70,7 +70,7 @@ type batches struct {
 func New(job string, commit func(store.Txn) error) *Log {
 	return &Log{
 		job: job, commit: commit,
-		wake: make(chan struct{}, 1), full: make(chan struct{}, 1), changed: make(chan struct{}),
+		wake: make(chan struct{}, 1), full: make(chan struct{}, 1),
 	}
 }
 
@@ -252,8 +252,7 @@ func (l *Log) publish(events ...*cleavev1.Event) {
 	if len(l.recent) > 2*maxRecent {
 		l.recent = slices.Clone(l.recent[len(l.recent)-maxRecent:])
 	}
-	close(l.changed)
-	l.changed = make(chan struct{})
+	l.changed.Notify()
 }
 
 // All returns all events so far, durable or not. FlushLoop must have ended.
@@ -284,7 +283,7 @@ func (l *Log) After(sequence uint32) News {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	last := len(l.durable)
-	n := News{Events: l.durable[min(int(sequence), last):last:last], Changed: l.changed}
+	n := News{Events: l.durable[min(int(sequence), last):last:last], Changed: l.changed.Wait()}
 	n.Ended = last > 0 && l.durable[last-1].GetEnded() != nil
 	n.encoded = l.recent[max(0, len(l.recent)-len(n.Events)):len(l.recent):len(l.recent)]
 	return n

@@ -16,6 +16,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/signal"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 	"github.com/cleave-project/cleave/internal/wire/reading"
@@ -205,9 +206,9 @@ type pass struct {
 	limit  int64
 
 	mu      sync.Mutex
-	bytes   int64         // bytes that have arrived
-	changed chan struct{} // closed and replaced when rows arrive
-	err     error         // why reading failed; set before ended is closed
+	bytes   int64            // bytes that have arrived
+	changed signal.Broadcast // rows have arrived
+	err     error            // why reading failed; set before ended is closed
 }
 
 // unit holds the rows that have arrived of an object, or of some of its row groups.
@@ -224,7 +225,7 @@ func (r *reader) begin(o format.TableOptions) error {
 		return err
 	}
 	ctx, cancel := context.WithCancel(r.ctx)
-	p := &pass{held: held, cancel: cancel, ended: make(chan struct{}), limit: r.MaxBytes, changed: make(chan struct{})}
+	p := &pass{held: held, cancel: cancel, ended: make(chan struct{}), limit: r.MaxBytes}
 	r.progress.restart()
 	var all []*fleet.ObjectUnit
 	for at := range r.sources {
@@ -290,14 +291,8 @@ func (p *pass) take(u *unit, rows *workerv1.ObjectRows) (done bool, err error) {
 	u.rows, u.done = append(u.rows, rows.GetRows()...), rows.GetEnd() || rows.GetRestarted()
 	u.last = &workerv1.ObjectRows{Columns: rows.GetColumns(), Restarted: rows.GetRestarted(), Survey: rows.GetSurvey(),
 		Notices: rows.GetNotices(), Decimals: rows.GetDecimals(), Marks: rows.GetMarks()}
-	p.notify()
+	p.changed.Notify()
 	return u.done, nil
-}
-
-// notify wakes next. The caller holds p.mu.
-func (p *pass) notify() {
-	close(p.changed)
-	p.changed = make(chan struct{})
 }
 
 // fail records why reading ended.
@@ -305,14 +300,14 @@ func (p *pass) fail(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.err = err
-	p.notify()
+	p.changed.Notify()
 }
 
 // next waits for the next rows of a unit. It returns io.EOF after the last ones, or if the unit must be read again.
 func (p *pass) next(u *unit) (*cleavev1.TableRows, error) {
 	for {
 		p.mu.Lock()
-		changed := p.changed
+		changed := p.changed.Wait()
 		switch {
 		case u.last.GetRestarted(), len(u.rows) == 0 && u.done:
 			p.mu.Unlock()

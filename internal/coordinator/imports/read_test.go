@@ -66,7 +66,7 @@ func TestRowsThatArriveAreLimited(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer held.End()
-	p := &pass{held: held, limit: 1000, changed: make(chan struct{})}
+	p := &pass{held: held, limit: 1000}
 	rows := &workerv1.ObjectRows{Notices: []string{string(make([]byte, 900))}}
 	for range 2 {
 		if done, err := p.take(&unit{}, rows); done || err != nil {

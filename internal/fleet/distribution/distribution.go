@@ -15,8 +15,8 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/fleet/outbox"
 	"github.com/cleave-project/cleave/internal/fleet/swarm"
-	"github.com/cleave-project/cleave/internal/signal"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -58,7 +58,7 @@ type Distributor struct {
 type set struct {
 	id       string
 	bytes    int64
-	cancel   context.CancelFunc // ends the goroutine that hashes the pieces
+	cancel   context.CancelFunc // ends the goroutines that hash the pieces and renew the URL
 	swarm    *swarm.Swarm
 	hashes   [][sha256.Size]byte   // of the first pieces
 	location *workerv1.StoreSource // where workers can read the data set themselves; nil if they cannot
@@ -68,13 +68,8 @@ type set struct {
 // party is a worker that fetches or serves the pieces of a data set, on one Distribute stream.
 type party struct {
 	worker Worker
-	outbox []*workerv1.DistributeResponse
-	wake   chan struct{} // signals that the outbox is not empty
-	ended  chan error    // receives the status with which to end the stream
+	*outbox.Outbox[workerv1.DistributeResponse]
 }
-
-// endWith ends the stream. Only the first reason is kept.
-func (p *party) endWith(reason error) { signal.Offer(p.ended, reason) }
 
 // New returns a Distributor without workers.
 func New(datasets Source, reports Reports, log hclog.Logger) *Distributor {
@@ -85,9 +80,6 @@ func New(datasets Source, reports Reports, log hclog.Logger) *Distributor {
 // needs the whole data set, can fetch from the coordinator only and keeps nothing: FetchDataset does that with less
 // work. A worker that needs a part gets pieces in any case, because it can check only them. peers says whether some
 // worker passes pieces on.
-//
-// Other goroutines read and write, so that the stream of a lost session ends even if a Send to a paused worker is
-// blocked.
 func (d *Distributor) Serve(stream workerv1.WorkerService_DistributeServer, join *workerv1.Join, w Worker, bytes int64, peers bool) error {
 	location := d.locate(stream.Context(), join.GetDatasetId())
 	if join.GetPieceBytes() != wire.PieceBytes || !join.GetPartial() && !join.GetKeeps() && location == nil && !peers {
@@ -98,51 +90,28 @@ func (d *Distributor) Serve(stream workerv1.WorkerService_DistributeServer, join
 	}
 	s, p := d.join(join, w, bytes, location)
 	defer d.leave(s, p)
-	broken := make(chan error, 1)
 	go func() {
-		broken <- fault.Guard(d.log.Error, func() error {
-			for {
-				m, err := stream.Recv()
-				if err != nil {
-					return err
-				}
-				d.reports.Heard(w.ID)
-				d.receive(s, p, m)
-			}
-		})
-	}()
-	go d.write(stream, p)
-	select {
-	case err := <-broken:
-		if err == io.EOF {
-			return nil
-		}
-		return status.Error(codes.Aborted, "the stream broke")
-	case reason := <-p.ended:
-		return wire.Status(reason)
-	case <-w.Done:
-		return status.Error(codes.Aborted, "the session is over")
-	}
-}
-
-// write sends assignments until the stream ends.
-func (d *Distributor) write(stream workerv1.WorkerService_DistributeServer, p *party) {
-	for {
 		select {
-		case <-p.wake:
+		case <-w.Done:
+			p.End(status.Error(codes.Aborted, "the session is over"))
 		case <-stream.Context().Done():
-			return
 		}
-		d.mu.Lock()
-		batch := p.outbox
-		p.outbox = nil
-		d.mu.Unlock()
-		for _, m := range batch {
-			if stream.Send(m) != nil {
-				return // the reader gets the error too
+	}()
+	return outbox.Serve(stream, p.Outbox, outbox.Handler[workerv1.DistributeRequest, workerv1.DistributeResponse]{
+		Log: d.log.Error,
+		Received: func(m *workerv1.DistributeRequest) bool {
+			d.reports.Heard(w.ID)
+			d.receive(s, p, m)
+			return true
+		},
+		Sent: func(*workerv1.DistributeResponse) {},
+		Broke: func(err error) error {
+			if err == io.EOF {
+				return nil
 			}
-		}
-	}
+			return status.Error(codes.Aborted, "the stream broke")
+		},
+	})
 }
 
 // join adds a worker to the distribution of a data set, which begins with its first worker.
@@ -159,9 +128,9 @@ func (d *Distributor) join(join *workerv1.Join, w Worker, bytes int64, location 
 		s.swarm.SetStore(true)
 	}
 	if before := s.parties[w.ID]; before != nil {
-		before.endWith(status.Error(codes.Aborted, "the worker joined again"))
+		before.End(status.Error(codes.Aborted, "the worker joined again"))
 	}
-	p := &party{worker: w, wake: make(chan struct{}, 1), ended: make(chan error, 1)}
+	p := &party{w, outbox.New[workerv1.DistributeResponse]()}
 	s.parties[w.ID] = p
 	pieces, serves := wire.PieceCount(bytes), join.GetKeeps() && w.Serves
 	held := piecesOf(join.GetHeld(), pieces)
@@ -173,7 +142,7 @@ func (d *Distributor) join(join *workerv1.Join, w Worker, bytes int64, location 
 	} else {
 		s.swarm.Join(w.ID, held, join.GetKeeps(), serves)
 	}
-	d.log.Debug("a worker joins the distribution of a data set", "worker", w.Name, "dataset", id, "serves", serves)
+	d.log.Debug("worker joined the distribution of a data set", "worker", w.Name, "dataset", id, "serves", serves)
 	s.schedule()
 	return s, p
 }
@@ -204,21 +173,15 @@ func (d *Distributor) begin(id string, bytes int64) *set {
 	}
 	d.sets[id] = s
 	s.swarm.SetKnown(len(s.hashes))
-	unknown := len(s.hashes) < pieces
-	go func() {
-		err := fault.Guard(d.log.Error, func() error {
-			if unknown {
-				if err := d.hash(ctx, s, pieces); err != nil {
-					return err
-				}
-			}
-			d.keepLocation(ctx, s)
-			return nil
-		})
-		if err != nil {
+	run := func(part func() error) {
+		if err := fault.Guard(d.log.Error, part); err != nil {
 			d.fail(ctx, s, err)
 		}
-	}()
+	}
+	if len(s.hashes) < pieces {
+		go run(func() error { return d.hash(ctx, s, pieces) })
+	}
+	go run(func() error { return d.keepLocation(ctx, s) }) // beside hash, which may take longer than a URL is valid
 	return s
 }
 
@@ -236,13 +199,13 @@ func (d *Distributor) fail(ctx context.Context, s *set, err error) {
 	if ctx.Err() != nil {
 		return // nobody is left
 	}
-	d.log.Warn("a data set cannot be read for workers", "dataset", s.id, "error", err)
+	d.log.Warn("cannot read a data set for workers", "dataset", s.id, "error", err)
 	d.reports.DatasetRead(s.id, err)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.end(s)
 	for _, p := range s.parties {
-		p.endWith(err)
+		p.End(wire.Status(err))
 	}
 }
 
@@ -306,9 +269,7 @@ func (s *set) schedule() {
 		case swarm.Store:
 			m.Source = &workerv1.DistributeResponse_Store{Store: s.location}
 		}
-		p := s.parties[a.Member]
-		p.outbox = append(p.outbox, m)
-		signal.Wake(p.wake)
+		s.parties[a.Member].Push(m)
 	}
 }
 

@@ -5,8 +5,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"go.uber.org/goleak"
@@ -164,6 +168,47 @@ func TestAWorkerAlone(t *testing.T) {
 	if err := <-join(t, d, "a", 1, false).ended; status.Code(err) != codes.Unimplemented {
 		t.Errorf("the stream ended with %v", err)
 	}
+}
+
+// located is a data set in an object store. Reading it takes the coordinator forever after its first piece.
+type located struct {
+	source
+	urls atomic.Int32
+}
+
+func (s *located) LocateDataset(context.Context, string) (url, sealedName string, err error) {
+	return fmt.Sprint("url ", s.urls.Add(1)), "", nil
+}
+
+func (s *located) OpenDataset(ctx context.Context, _ string, _, _ int64) (io.ReadCloser, error) {
+	r, w := io.Pipe()
+	go func() {
+		_, _ = w.Write(s.data[:wire.PieceBytes]) // it fails if nobody reads anymore
+		<-ctx.Done()
+		_ = w.CloseWithError(ctx.Err())
+	}()
+	return r, nil
+}
+
+// The URL of a data set is renewed before it expires, also while the coordinator still reads the data set.
+func TestAURLIsRenewedWhileADataSetIsRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &located{source: source{data: make([]byte, 2*wire.PieceBytes)}}
+		d := New(s, newRecorder(), hclog.NewNullLogger())
+		a := join(t, d, "a", len(s.data), true)
+		if m := <-a.told; m.GetStore().GetUrl() != "url 1" {
+			t.Errorf("the first worker is told %v", m)
+		}
+		a.arrived(0)
+		time.Sleep(locateEvery + time.Second)
+		synctest.Wait()
+		a.said <- &workerv1.DistributeRequest{Message: &workerv1.DistributeRequest_Lost{Lost: &workerv1.PieceLost{Needed: true}}}
+		if m := <-a.told; m.GetStore().GetUrl() != "url 2" {
+			t.Errorf("after %v, the worker is told %v", locateEvery, m)
+		}
+		a.cancel()
+		<-a.ended
+	})
 }
 
 // panicking panics when a data set is read, or when a worker sends something.

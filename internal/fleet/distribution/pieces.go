@@ -45,14 +45,14 @@ func (d *Distributor) locate(ctx context.Context, id string) *workerv1.StoreSour
 }
 
 // keepLocation renews the URL of a data set until ctx ends.
-func (d *Distributor) keepLocation(ctx context.Context, s *set) {
+func (d *Distributor) keepLocation(ctx context.Context, s *set) error {
 	ticker := time.NewTicker(locateEvery)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			return
+			return nil
 		}
 		location := d.locate(ctx, s.id)
 		d.mu.Lock()

@@ -76,7 +76,7 @@ func (s *Swarm) sourceOf(m *member, piece int) (Source, bool) {
 	switch {
 	case best != nil:
 		return Source{Kind: Peer, Peer: best.name}, true
-	case s.store && !m.noStore:
+	case s.reachesStore(m):
 		return Source{Kind: Store}, true
 	case passedOn || s.onlyPeers(m):
 		return Source{}, false
@@ -86,20 +86,23 @@ func (s *Swarm) sourceOf(m *member, piece int) (Source, bool) {
 
 // onlyPeers reports whether a member can fetch from peers only for now.
 func (s *Swarm) onlyPeers(m *member) bool {
-	return (!s.store || m.noStore) && (m.direct >= s.limits.Direct || s.sending >= s.limits.Coordinator)
+	return !s.reachesStore(m) && (m.direct >= s.limits.Direct || s.sending >= s.limits.Coordinator)
 }
+
+// reachesStore reports whether a member may try to fetch from the object store now.
+func (s *Swarm) reachesStore(m *member) bool { return s.store && !m.avoiding("") }
 
 // reaches reports whether a member may try to fetch from a peer now.
 func (m *member) reaches(peer *member) bool {
-	if a, failed := m.avoids[peer.name]; failed && m.arrived < a.until {
+	if m.avoiding(peer.name) {
 		return false
 	}
 	if m.reached {
 		return true
 	}
 	avoided := 0
-	for _, a := range m.avoids {
-		if m.arrived < a.until {
+	for name := range m.avoids {
+		if name != "" && m.avoiding(name) {
 			avoided++
 		}
 	}

@@ -61,8 +61,8 @@ const (
 	// giveUpPeers is the number of peers that a member cannot reach before it asks no others for now, unless it has
 	// reached one.
 	giveUpPeers = 3
-	// A member asks a peer that failed again after it got retryAfter pieces from elsewhere, twice as many after each
-	// further failure. A busy network or disk must not make the coordinator send everything.
+	// A member asks a peer, or the object store, that failed again after it got retryAfter pieces from elsewhere, twice
+	// as many after each further failure. A busy network, disk or store must not make the coordinator send everything.
 	retryAfter = 4
 )
 
@@ -84,23 +84,22 @@ type Swarm struct {
 // member is a worker that fetches pieces, or serves them, or both.
 type member struct {
 	name     string
-	keeps    bool             // can get pieces in any order
-	serves   bool             // passes pieces on
-	has      []bool           // by piece: it has arrived
-	wants    []bool           // by piece: needs it; nil means all
-	offers   []bool           // by piece: passes it on
-	first    int              // all pieces before have arrived, or are not needed
-	end      int              // no piece from here on is needed
-	fetching map[int]transfer // transfers to it
-	uploads  int              // transfers from it
-	direct   int              // transfers from the coordinator to it
-	arrived  int              // pieces that it got
-	avoids   map[string]avoided
-	reached  bool // a peer delivered a piece
-	noStore  bool // it cannot read the object store
+	keeps    bool               // can get pieces in any order
+	serves   bool               // passes pieces on
+	has      []bool             // by piece: it has arrived
+	wants    []bool             // by piece: needs it; nil means all
+	offers   []bool             // by piece: passes it on
+	first    int                // all pieces before have arrived, or are not needed
+	end      int                // no piece from here on is needed
+	fetching map[int]transfer   // transfers to it
+	uploads  int                // transfers from it
+	direct   int                // transfers from the coordinator to it
+	arrived  int                // pieces that it got
+	avoids   map[string]avoided // by Source.Peer, which is "" for the object store
+	reached  bool               // a peer delivered a piece
 }
 
-// avoided is a peer that failed.
+// avoided is a peer, or the object store, that failed.
 type avoided struct {
 	failures int // in succession
 	until    int // asked again when the member has got so many pieces
@@ -199,8 +198,8 @@ func (s *Swarm) Arrived(name string, piece int) (from Source, assigned bool) {
 	}
 	s.endTransfer(m, piece)
 	m.arrived++
-	if from.Kind == Peer {
-		m.reached = true
+	if from.Kind != Coordinator {
+		m.reached = m.reached || from.Kind == Peer
 		delete(m.avoids, from.Peer)
 	}
 	s.take(m, piece)
@@ -217,10 +216,8 @@ func (s *Swarm) Failed(name string, piece int, why Failure) (from Source, assign
 	s.endTransfer(m, piece)
 	peer := s.byName[from.Peer]
 	switch {
-	case from.Kind == Store:
-		m.noStore = true
-	case from.Kind != Peer:
-	case why == Wrong:
+	case from.Kind == Coordinator:
+	case from.Kind == Peer && why == Wrong:
 		s.Bar(from.Peer)
 	case why == Missing && peer != nil:
 		s.withdraw(peer, piece)
@@ -230,16 +227,19 @@ func (s *Swarm) Failed(name string, piece int, why Failure) (from Source, assign
 	return from, true
 }
 
-// avoid records that a peer failed. Transfers that fail together count once.
-func (m *member) avoid(peer string) {
-	a := m.avoids[peer]
-	if a.failures > 0 && m.arrived < a.until {
+// avoid records that a peer, or the object store, failed. Transfers that fail together count once.
+func (m *member) avoid(source string) {
+	if m.avoiding(source) {
 		return
 	}
+	a := m.avoids[source]
 	a.until = m.arrived + retryAfter<<min(a.failures, 16)
 	a.failures++
-	m.avoids[peer] = a
+	m.avoids[source] = a
 }
+
+// avoiding reports whether a peer, or the object store, is not asked for now.
+func (m *member) avoiding(source string) bool { return m.arrived < m.avoids[source].until }
 
 // Bar excludes a member, present or future, as a source of pieces.
 func (s *Swarm) Bar(name string) {

@@ -376,6 +376,40 @@ func TestPeersThatFailForAWhile(t *testing.T) {
 	}
 }
 
+// A worker that cannot read the object store asks it again later, so that one busy moment of the store does not make
+// the coordinator send everything.
+func TestAStoreThatFailsForAWhile(t *testing.T) {
+	w := newWorld(t, 1, 100)
+	w.swarm.SetStore(true)
+	w.join("a", true, true)
+	w.noStore["a"] = true
+	w.assign()
+	for range testLimits.Downloads {
+		w.step()
+	}
+	clear(w.noStore)
+	w.finish()
+	if sent := len(w.copies); sent == 0 || sent > 2*retryAfter {
+		t.Errorf("the coordinator sends %d of %d pieces after one failure of the object store", sent, w.pieces)
+	}
+}
+
+// Failures of the object store do not count as peers that cannot be reached.
+func TestTheStoreIsNoPeer(t *testing.T) {
+	w := newWorld(t, 1, 1)
+	w.swarm.SetStore(true)
+	w.join("peer", true, true, 0)
+	w.join("a", true, true)
+	a := w.swarm.byName["a"]
+	for i := range giveUpPeers - 1 {
+		a.avoid(fmt.Sprint("unreachable ", i))
+	}
+	a.avoid("")
+	if got := w.swarm.Next(); len(got) != 1 || got[0].From.Kind != Peer {
+		t.Errorf("%+v", got)
+	}
+}
+
 // Members of many workers and pieces are found fast enough for the coordinator, which holds a lock meanwhile.
 func BenchmarkNext(b *testing.B) {
 	for b.Loop() {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -52,12 +53,14 @@ type Exchange struct {
 	web     *http.Client // reads the object store
 	server  *server
 	buffers sync.Pool // of *[]byte with room for a piece
-	spare   spare
+	unused  pieceCache
 	stop    func() // ends the server
 
 	listens   net.Addr // nil if it does not serve
 	advertise string   // where others reach it, if the user says so
 	endOfLife func() string
+
+	unreachable atomic.Bool // the log says that others cannot reach it
 
 	mu      sync.Mutex
 	shares  map[shareKey]*Share
@@ -76,7 +79,7 @@ func New(cfg Config) *Exchange {
 		stop: func() {}, endOfLife: func() string { return "" },
 	}
 	if cfg.Cache == nil {
-		e.spare = spare{take: cfg.Take, free: cfg.Free}
+		e.unused = pieceCache{take: cfg.Take, free: cfg.Free}
 	}
 	e.server = &server{exchange: e, slots: make(chan struct{}, piecesAtOnce)}
 	return e
@@ -94,7 +97,7 @@ func (e *Exchange) Serves() bool { return e.listens != nil }
 func (e *Exchange) Keeps() bool { return e.cfg.Cache != nil }
 
 // Evict frees memory of pieces that nobody uses, this many bytes if there are as many.
-func (e *Exchange) Evict(bytes int64) { e.spare.evict(bytes) }
+func (e *Exchange) Evict(bytes int64) { e.unused.evict(bytes) }
 
 // Complete reports whether the cache has all pieces of a data set.
 func (e *Exchange) Complete(datasetID string, bytes int64) bool {
@@ -273,7 +276,7 @@ func (e *Exchange) StatusMessage() string {
 // Address returns the address at which others reach this worker, or "" if they cannot. Without Settings.Advertise it
 // is the one that the worker listens on. If it listens on all addresses, it is the one from which it reaches the
 // coordinator, which is why it can be told only now.
-func (e *Exchange) Address(coordinator string) string {
+func (e *Exchange) Address(ctx context.Context, coordinator string) string {
 	if !e.Serves() || e.advertise != "" {
 		return e.advertise
 	}
@@ -281,11 +284,15 @@ func (e *Exchange) Address(coordinator string) string {
 	if !is || !tcp.IP.IsUnspecified() {
 		return e.listens.String()
 	}
-	c, err := (&net.Dialer{Timeout: connectTimeout}).Dial("udp", coordinator) // sends nothing, but may have to resolve the name
+	dialer := net.Dialer{Timeout: connectTimeout}
+	c, err := dialer.DialContext(ctx, "udp", coordinator) // sends nothing, but may have to resolve the name
 	if err != nil {
-		e.cfg.Logger.Warn("other workers are not told of this one: its address is unknown; give --peer-address", "error", err)
+		if !e.unreachable.Swap(true) {
+			e.cfg.Logger.Warn("other workers are not told of this one: its address is unknown; give --peer-address", "error", err)
+		}
 		return ""
 	}
+	e.unreachable.Store(false)
 	defer c.Close()
 	host, _, _ := net.SplitHostPort(c.LocalAddr().String())
 	return net.JoinHostPort(host, strconv.Itoa(tcp.Port))

@@ -40,7 +40,7 @@ func (s *Share) want(first, end int) {
 // kept reports whether a piece is on disk or still in memory.
 func (s *Share) kept(piece int) bool {
 	cache := s.exchange.cfg.Cache
-	return cache != nil && cache.Has(s.id, piece) || s.exchange.spare.has(s.id, piece)
+	return cache != nil && cache.Has(s.id, piece) || s.exchange.unused.has(s.id, piece)
 }
 
 // Piece waits for a piece that Want has asked for, and returns its bytes, in a buffer of its own. release must be
@@ -50,7 +50,7 @@ func (s *Share) Piece(ctx context.Context, piece int) (data []byte, release func
 		return nil, nil, err
 	}
 	return data, func() {
-		if !s.exchange.spare.put(s.id, piece, data) {
+		if !s.exchange.unused.put(s.id, piece, data) {
 			s.exchange.reuse(data)
 		}
 	}, nil

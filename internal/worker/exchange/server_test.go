@@ -43,7 +43,7 @@ func startServer(t testing.TB, dial credentials.Dial, piece []byte) string {
 	if err := put(t, e.cfg.Cache, datasetID(1), 0, piece); err != nil {
 		t.Fatal(err)
 	}
-	return e.Address("")
+	return e.Address(t.Context(), "")
 }
 
 // fetchWith fetches the piece as a worker with these certificates.
@@ -215,7 +215,7 @@ func TestAdvertisedAddress(t *testing.T) {
 			_, port, _ := net.SplitHostPort(e.listens.String())
 			want = strings.Replace(want, "PORT", port, 1)
 		}
-		if got := e.Address("127.0.0.1:7400"); got != want {
+		if got := e.Address(t.Context(), "127.0.0.1:7400"); got != want {
 			t.Errorf("%+v is advertised as %q", c, got)
 		}
 		e.Close()

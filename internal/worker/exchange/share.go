@@ -45,19 +45,19 @@ type Share struct {
 	memory  map[int][]byte                // pieces that are not kept, until they are read
 	rejoin  bool                          // the coordinator has to be told that nothing is kept anymore
 	reports []*workerv1.DistributeRequest // to send
-	changed chan struct{}                 // closed and replaced when a piece arrives or the share ends
+	changed signal.Broadcast              // a piece has arrived, or the share has ended
 	err     error                         // why it ended; nil while it runs
 }
 
-// mostPieces limits the memory that a share takes for a data set that nobody has: those of 16 TiB.
-const mostPieces = 1 << 22
+// maxPieces limits the memory that a share takes for a data set that nobody has: those of 16 TiB.
+const maxPieces = 1 << 22
 
 func newShare(e *Exchange, coordinator Coordinator, id string, bytes int64, partial bool, cancel context.CancelFunc) *Share {
 	s := &Share{
 		exchange: e, coordinator: coordinator, id: id, bytes: bytes, cancel: cancel, users: 1, wake: make(chan struct{}, 1),
-		keeps: e.cfg.Cache != nil, memory: map[int][]byte{}, changed: make(chan struct{}),
+		keeps: e.cfg.Cache != nil, memory: map[int][]byte{},
 	}
-	if bytes > mostPieces*wire.PieceBytes {
+	if bytes > maxPieces*wire.PieceBytes {
 		s.pieces, s.err = 1, ErrDirect
 	} else {
 		s.pieces = wire.PieceCount(bytes)
@@ -78,7 +78,7 @@ func (s *Share) Over() bool {
 
 // run takes part in the distribution, with the pieces that the worker has.
 func (s *Share) run(ctx context.Context) {
-	held := s.exchange.spare.of(s.id)
+	held := s.exchange.unused.of(s.id)
 	if cache := s.exchange.cfg.Cache; cache != nil {
 		var release func()
 		held, release = cache.Use(s.id)
@@ -90,13 +90,13 @@ func (s *Share) run(ctx context.Context) {
 			s.has[p] = true
 		}
 	}
-	s.notify()
+	s.changed.Notify()
 	s.mu.Unlock()
 	err := s.attendAlways(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.err = err
-	s.notify()
+	s.changed.Notify()
 }
 
 // attendAlways attends until ctx ends or the coordinator ends the distribution for good, and returns why. If the
@@ -121,12 +121,6 @@ func (s *Share) attendAlways(ctx context.Context) error {
 			return err
 		}
 	}
-}
-
-// notify wakes up those that wait for a piece. The caller holds s.mu.
-func (s *Share) notify() {
-	close(s.changed)
-	s.changed = make(chan struct{})
 }
 
 // attend joins the distribution and fetches what the coordinator assigns, until the stream breaks.
@@ -247,7 +241,7 @@ func (s *Share) keep(piece int, hash [32]byte, data []byte) error {
 		s.exchange.reuse(data)
 	}
 	s.has[piece] = true
-	s.notify()
+	s.changed.Notify()
 	if failed == nil {
 		s.queue(&workerv1.DistributeRequest{Message: &workerv1.DistributeRequest_Arrived{Arrived: &workerv1.PieceArrived{Piece: uint32(piece)}}})
 		return nil
@@ -286,7 +280,7 @@ func (s *Share) take(ctx context.Context, piece int, check bool) ([]byte, error)
 		s.mu.Lock()
 		data, inMemory := s.memory[piece]
 		delete(s.memory, piece)
-		has, err, changed := s.has[piece], s.err, s.changed
+		has, err, changed := s.has[piece], s.err, s.changed.Wait()
 		if !has {
 			s.want(piece, piece+1) // if keep gave it up
 		}
@@ -315,7 +309,7 @@ func (s *Share) take(ctx context.Context, piece int, check bool) ([]byte, error)
 // fromCache returns a piece that is still in memory, or reads it from the cache.
 func (s *Share) fromCache(piece int, check bool) ([]byte, bool) {
 	e := s.exchange
-	if data := e.spare.get(s.id, piece); data != nil {
+	if data := e.unused.get(s.id, piece); data != nil {
 		return data, true
 	}
 	if e.cfg.Cache == nil {

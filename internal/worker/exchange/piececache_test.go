@@ -13,11 +13,11 @@ import (
 
 // What is kept never takes more than there is, what is reserved is what is kept, and nobody gets other bytes than
 // were put.
-func TestSparePieces(t *testing.T) {
+func TestPieceCache(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		limit, used := random.Int64N(10)*wire.PieceBytes, int64(0)
-		k := spare{
+		k := pieceCache{
 			take: func(bytes int64) bool {
 				if used+bytes > limit {
 					return false
@@ -52,12 +52,12 @@ func TestSparePieces(t *testing.T) {
 				kept += len(of)
 				sets += min(1, len(of))
 			}
-			if int64(kept)*wire.PieceBytes != used || used > limit || sets > spareSets {
+			if int64(kept)*wire.PieceBytes != used || used > limit || sets > cachedSets {
 				t.Fatalf("seed %d: %d pieces of %d data sets take %d bytes of %d", seed, kept, sets, used, limit)
 			}
 		}
 	}
-	if none := (&spare{}); none.put("a", 0, nil) || none.has("a", 0) || none.get("a", 0) != nil {
+	if none := (&pieceCache{}); none.put("a", 0, nil) || none.has("a", 0) || none.get("a", 0) != nil {
 		t.Error("a piece is kept without memory")
 	}
 }
