@@ -23,7 +23,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from cleave import Cleave, CleaveWarning, InvalidInputError, v1
 from cleave._connection import Credentials
-from cleave._options import ALGORITHMS, OPTIONS
+from cleave._options import ALGORITHMS, HAVING, OPTIONS
 
 CUSTOMERS = REPOSITORY / "docs" / "examples" / "customers.csv"
 
@@ -92,6 +92,8 @@ def test_options_mean_what_they_mean_on_the_command_line(tmp_path, blobs, pairs,
         ("--neighbors 8 --folds 2 --enforce never", dict(n_neighbors=8, folds=2, enforce="never")),
         ("--init random --rho 3", dict(init="random", rho=3)),
         ("--metric full --init random", dict(metric="full", init="random")),
+        ("--components keep --paper", dict(components="keep", paper=True)),
+        ("--components keep", dict(components="keep")),
     ],
 )
 def test_options_choose_the_algorithm_of_the_command_line(tmp_path, blobs, pairs, flags, parameters):
@@ -106,8 +108,10 @@ def test_options_choose_the_algorithm_of_the_command_line(tmp_path, blobs, pairs
 def test_every_option_of_the_catalog_is_a_parameter():
     listed = {}
     for line in (REPOSITORY / "docs" / "OPTIONS.md").read_text().splitlines():
-        if found := re.match(r"\| `--([a-z0-9-]+)`.*\|([^|]*)\|[^|]*\|$", line):
+        if found := re.match(r"\| `--([a-z0-9-]+)`.*\|([^|]*)\|([^|]*)\|$", line):
             listed[found[1]] = tuple(re.findall(r"`([^`]+)`", found[2]))
+            if found[1] in HAVING:
+                assert set(HAVING[found[1]]) == set(re.findall(r"`([^`]+)`", found[3])), found[1]
     # Given in other ways: as n_clusters, algorithm, and arguments of fit. A second graph or metric is a matrix of beliefs.
     elsewhere = {"k", "algorithm", "constraints", "seeds", "weights", "beliefs", "source-graph", "source-data"}
     assert set(listed) - elsewhere == {flag for flag, _, _ in OPTIONS.values()}

@@ -30,8 +30,13 @@ ALGORITHMS = (
     "constrained-spectral",
 )
 _SPECTRAL = ("spectral", "spectral-learning", "constrained-spectral")
-_WITHOUT_PAIRS = ("kmeans", "seeded-kmeans", "constrained-kmeans")
-_WITH_SEEDS = ("auto", "kernel-kmeans", "seeded-kmeans", "constrained-kmeans", "constrained-spectral")
+
+# The algorithms that have these, which are fields of the JobSpec and so do not tell by themselves.
+HAVING = {
+    "constraints": ("auto", "kernel-kmeans", "pc-kmeans", "mpc-kmeans", "hmrf-kmeans", "m-kmeans", "cop-kmeans", *_SPECTRAL),
+    "seeds": ("auto", "kernel-kmeans", "seeded-kmeans", "constrained-kmeans", "constrained-spectral"),
+    "paper": tuple(name for name in ALGORITHMS if name not in ("auto", "spectral", "spectral-learning")),
+}
 
 # Parameter: flag of the command line, field of the JobSpec, and the field in the spectral family if that is another one. A field
 # that does not begin with "spec." is within the message of the algorithm.
@@ -117,17 +122,16 @@ def _field(option: str, algorithm: str) -> Optional[FieldDescriptor]:
     return field
 
 
-def choose_algorithm(options: Mapping[str, Any], pairs: bool, seeds: bool) -> str:
-    """Returns the first algorithm whose message has all options that belong there, and which takes the supervision.
+def choose_algorithm(options: Mapping[str, Any], constraints: bool, seeds: bool) -> str:
+    """Returns the first algorithm whose message has all options that belong there, and which has paper and the supervision if given.
 
     It returns "" if no option belongs there: the server chooses as the command line does, which depends on values too.
     """
     if all(OPTIONS[option][1].startswith("spec.") for option in options):
         return ""
+    given = {"constraints": constraints, "seeds": seeds, "paper": bool(options.get("paper"))}
     for algorithm in ALGORITHMS:
-        if pairs and algorithm in _WITHOUT_PAIRS or seeds and algorithm not in _WITH_SEEDS:
-            continue
-        if all(_field(option, algorithm) is not None for option in options):
+        if all(algorithm in HAVING[name] for name in HAVING if given[name]) and all(_field(option, algorithm) is not None for option in options):
             return algorithm
     raise invalid("OPTION_DOES_NOT_APPLY", f"no algorithm has all of these options: {', '.join(sorted(options))}; leave some out")
 
