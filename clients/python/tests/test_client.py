@@ -6,6 +6,7 @@ import asyncio
 import decimal
 import importlib
 import inspect
+import io
 import pkgutil
 import socket
 import sys
@@ -20,7 +21,7 @@ import scipy.sparse as sp
 from programs import Process, Proxy
 
 import cleave
-from cleave import _connection, _supervision, aio, v1
+from cleave import _calls, _connection, _supervision, aio, v1
 from cleave._connection import Attempts, Credentials, Route, is_loopback, parse_addresses
 from cleave._frames import table_of
 from cleave._upload import Points, SparsePoints
@@ -625,6 +626,33 @@ def test_every_method_of_the_api_is_there():
     services = [service for file in files for service in file.DESCRIPTOR.services_by_name.values()]
     known = {method.path for method in vars(_connection).values() if isinstance(method, _connection.Method)}
     assert known == {f"/{service.full_name}/{method.name}" for service in services for method in service.methods}
+
+
+def test_a_list_ends_with_its_last_page_or_at_its_limit():
+    def listed(limit):
+        pages, found, sizes = _calls.Pages(v1.ListJobsRequest(), "jobs", limit), [], []
+        while pages.more:
+            begin = int(pages.request.page_token or 0)
+            sizes.append(pages.request.page_size)
+            end = min(begin + min(pages.request.page_size, 3), 7)  # a server may send less
+            page = v1.ListJobsResponse(jobs=[v1.Job(job_id=str(at)) for at in range(begin, end)], next_page_token=str(end) if end < 7 else "")
+            found.extend(int(job.job_id) for job in pages.take(page))
+        return found, sizes
+
+    assert listed(None) == (list(range(7)), [1000] * 3)
+    assert listed(4) == (list(range(4)), [4, 4])
+    assert listed(3) == (list(range(3)), [3])
+    assert listed(9) == (list(range(7)), [9] * 3)
+    assert listed(0) == ([], [])
+
+
+def test_a_backup_that_breaks_off_starts_over():
+    file = io.BytesIO()
+    reader = _calls.BackupReader(file)
+    for content in (b"half of a long", b"whole"):
+        reader.request()
+        reader.add(v1.BackupResponse(content=content))
+    assert file.getvalue() == b"whole"
 
 
 def test_both_clients_have_the_same_methods():
