@@ -354,27 +354,6 @@ def test_errors_have_the_sentence_the_reason_and_the_field(client, blobs):
     assert (error.value.reason, error.value.field, error.value.code) == ("BAD_K", "spec.k", "INVALID_ARGUMENT")
 
 
-@pytest.mark.parametrize("must, cannot", [([(0, 1), (120, 3)], []), ([], [(2, -7)]), ([], [(5, 5)]), ([(1, 2, -3.0)], [])])
-def test_checks_before_the_upload_say_what_the_server_says(client, blobs, must, cannot):
-    with pytest.raises(cleave.InvalidInputError) as here:
-        _supervision.pairs_table(must or None, cannot or None, 120)
-    lines = [(*pair, "must") for pair in must] + [(*pair, "cannot") for pair in cannot]
-    columns = [
-        v1.Column(name="i", integers=v1.IntegerCells(values=[line[0] for line in lines])),
-        v1.Column(name="j", integers=v1.IntegerCells(values=[line[1] for line in lines])),
-        v1.Column(name="kind", texts=v1.TextCells(values=[line[-1] for line in lines])),
-    ]
-    if len(lines[0]) == 4:
-        columns.append(v1.Column(name="weight", numbers=v1.NumberCells(values=[line[2] for line in lines])))
-    spec = v1.JobSpec(dataset_id=client.upload_points(blobs[0]).dataset_id, k=3)
-    spec.supervision.constraints.inline.columns.extend(columns)
-    with pytest.raises(cleave.InvalidInputError) as there:
-        client.create_job(spec)
-    assert (here.value.reason, here.value.field) == (there.value.reason, there.value.field)
-    pair = f" (must_link[{len(must) - 1}])" if must else " (cannot_link[0])"
-    assert str(here.value) == str(there.value) + pair
-
-
 def test_a_value_that_is_not_finite_is_rejected_with_the_sentence_of_the_server(client):
     bad = np.array([[1.0, 2.0], [np.inf, 3.0]])
     with pytest.raises(cleave.InvalidInputError) as here:

@@ -309,13 +309,13 @@ def test_new_rows_may_be_an_array_with_any_scikit_learn(monkeypatch):
         (lambda X: Cleave(3).fit(np.where(X == X[4, 1], np.nan, X)), "NOT_FINITE", "row 4, column 1 is NaN; every value must be a finite number"),
         (lambda X: Cleave(3).fit(sp.csr_matrix(np.where(X == X[4, 1], -np.inf, X))), "NOT_FINITE", "row 4, column 1 is -Inf; every value must"),
         (lambda X: Cleave(3).fit(pd.DataFrame(np.where(X == X[4, 1], np.inf, X))), "NOT_FINITE", "row 4, column '1' is +Inf"),
-        (lambda X: Cleave(121).fit(X), "BAD_K", "k is 121 but there are only 120 rows; k must be at most the number of rows"),
-        (lambda X: Cleave(0).fit(X), "BAD_K", "k is 0; at least one cluster is needed"),
+        (lambda X: Cleave(0).fit(X), "BAD_K", "n_clusters is 0; it must be a whole number of at least 1"),
+        (lambda X: Cleave(range(-1, 3)).fit(X), "BAD_K", "n_clusters is range(-1, 3)"),
+        (lambda X: Cleave(2**40).fit(X), "BAD_K", "n_clusters is 1099511627776"),
         (lambda X: Cleave("3").fit(X), "BAD_K", "n_clusters is '3'"),
-        (lambda X: Cleave(3).fit(X, must_link=[(0, 1), (7, 120)]), "INDEX_OUT_OF_RANGE", "point 120 is outside 0..119"),
-        (lambda X: Cleave(3).fit(X, cannot_link=[(-1, 4)]), "INDEX_OUT_OF_RANGE", "point -1 is outside 0..119"),
-        (lambda X: Cleave(3).fit(X, cannot_link=[(4, 4)]), "SELF_CANNOT_LINK", "point 4 has a cannot-link to itself"),
-        (lambda X: Cleave(3).fit(X, must_link=[(4, 5, -2)]), "BAD_WEIGHT", "the weight is -2; weights must be positive and finite"),
+        (lambda X: Cleave(3, random_state=-1).fit(X), "BAD_VALUE", "random_state is -1; it must be a whole number of at least 0"),
+        (lambda X: Cleave(3).fit(X, must_link=[(0, 1), (7, 120)]), "INDEX_OUT_OF_RANGE", "must_link[1] is (7, 120); rows are numbered 0 to 119"),
+        (lambda X: Cleave(3).fit(X, cannot_link=[(-1, 4)]), "INDEX_OUT_OF_RANGE", "cannot_link[0] is (-1, 4)"),
         (lambda X: Cleave(3).fit(X, must_link=[("a", 5)]), "BAD_PAIR", r"must_link[0] is ('a', 5)"),
         (lambda X: Cleave(3).fit(X, must_link=[(1, 2, 3, 4)]), "BAD_PAIR", "a pair is two row numbers"),
         (lambda X: Cleave(3).fit(X, must_link=[(1.5, 2)]), "BAD_PAIR", "must_link[0] is (1.5, 2)"),
@@ -350,3 +350,24 @@ def test_bad_input_fails_before_the_upload(monkeypatch, blobs, fit, reason, mess
         fit(blobs[0])
     assert error.value.reason == reason
     assert isinstance(error.value, ValueError)
+
+
+@pytest.mark.parametrize(
+    "fit, reason, message",
+    [
+        (lambda X: Cleave(121).fit(X), "BAD_K", "k is 121 but there are only 120 rows; k must be at most the number of rows (n_clusters)"),
+        (lambda X: Cleave(range(119, 122)).fit(X), "BAD_K", "(n_clusters)"),
+        (lambda X: Cleave(3).fit(X, must_link=[(0, 1)], cannot_link=[(1, 2), (4, 4)]), "SELF_CANNOT_LINK", "a cannot-link to itself (cannot_link[1])"),
+        (lambda X: Cleave(3).fit(X, must_link=[(4, 5, -2)]), "BAD_WEIGHT", "the weight is -2; weights must be positive and finite (must_link[0])"),
+        (lambda X: Cleave(3).fit(X, must_link=[(4, 5, np.inf)]), "NOT_FINITE", "+Inf is not a finite number (must_link[0])"),
+        (lambda X: Cleave(3, n_init=100_000).fit(X), "BAD_RESTARTS", "restarts is 100000; it must be 1 to 10000 (n_init)"),
+        (lambda X: Cleave(3, algorithm="spectral", tol=2).fit(X), "BAD_TOLERANCE", "(tol)"),
+        (lambda X: Cleave(3, rho=-1).fit(X), "BAD_RHO", "rho is -1; it must be greater than 0"),
+        (lambda X: Cleave(3, algorithm="kmeans", init=[7] * 120).fit(X), "BAD_START", "row 0 has initial label 7; labels are 0..2 (init)"),
+        (lambda X: Cleave(3, algorithm="kernel-kmeans").fit(X, weights=[-1] * 120), "BAD_WEIGHT", "weights must be positive and finite"),
+    ],
+)
+def test_errors_of_the_server_say_which_parameter_is_wrong(blobs, fit, reason, message):
+    with pytest.raises(InvalidInputError, match=re.escape(message) + "$") as error:
+        fit(blobs[0])
+    assert error.value.reason == reason

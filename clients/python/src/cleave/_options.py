@@ -94,10 +94,42 @@ _OTHER_FLAGS = {
 }
 
 
-def with_parameters(message: str) -> str:
-    """Returns a message of the server with the parameters of the estimator in place of flags of the command line."""
-    parameters = {**{flag: option for option, (flag, _, _) in OPTIONS.items()}, **_OTHER_FLAGS}
-    return re.sub(r"--([a-z][a-z0-9-]*)", lambda found: parameters.get(found[1], found[0]), message)
+# Fields of the API that are other parameters, or arguments of fit.
+_OTHER_FIELDS = {
+    "spec.k": "n_clusters",
+    "spec.k_range": "n_clusters",
+    "spec.initialization": "init",
+    "spec.supervision.seeds": "partial_labels",
+    "spec.kernel_kmeans.weights": "weights",
+    "spec.constrained_spectral.beliefs": "beliefs",
+    "scheduling.time_limit": "time_limit",
+}
+
+_PARAMETERS = {**{flag: option for option, (flag, _, _) in OPTIONS.items()}, **_OTHER_FLAGS}
+_FLAG = re.compile("--([a-z][a-z0-9-]*)")
+
+
+def with_parameters(message: str, field: str = "") -> str:
+    """Returns a message of the server in words of the estimator.
+
+    Parameters replace flags of the command line. If the message does not name the parameter of the field at fault, it is appended.
+    """
+    message = _FLAG.sub(lambda flag: _PARAMETERS.get(flag[1], flag[0]), message)
+    parameter = _parameter_at(field)
+    return f"{message} ({parameter})" if parameter and not re.search(rf"\b{parameter}\b", message) else message
+
+
+def _parameter_at(field: str) -> str:
+    """Returns the parameter whose field of the API is the given one or contains it, or "" if there is none."""
+    for path, parameter in _OTHER_FIELDS.items():
+        if f"{field}.".startswith(f"{path}."):
+            return parameter
+    algorithm, _, rest = field[len("spec.") :].partition(".")
+    path = rest if algorithm.replace("_", "-") in ALGORITHMS else field
+    for parameter, (_, own, spectral) in OPTIONS.items():
+        if f"{path}.".startswith((f"{own}.", f"{spectral}.")):
+            return parameter
+    return ""
 
 
 def _path(option: str, algorithm: str) -> List[str]:
@@ -151,15 +183,16 @@ def set_options(spec: v1.JobSpec, algorithm: str, options: Mapping[str, Any]) ->
         path = _path(option, algorithm)
         for name in path[:-1]:
             message = getattr(message, name)
-        _set(message, field, option, value)
+        set_field(message, field, option, value)
 
 
-def _set(message: Any, field: FieldDescriptor, option: str, value: Any) -> None:
+def set_field(message: Any, field: FieldDescriptor, option: str, value: Any) -> None:
+    """Sets a field to the value of an option, as the command line writes it."""
     if field.message_type is not None:  # a number, or a rule in its place
         chosen = getattr(message, field.name)
         for member in field.message_type.oneofs_by_name["kind"].fields:
             if (member.enum_type is None) != isinstance(value, str):
-                _set(chosen, member, option, value)
+                set_field(chosen, member, option, value)
         return
     if field.enum_type is not None:
         number = enum_number(field.enum_type, str(value))

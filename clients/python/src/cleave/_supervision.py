@@ -1,6 +1,7 @@
-"""What the user knows about the answer: pairs and labels of some rows, checked and turned into tables.
+"""What the user knows about the answer: pairs and labels of some rows, as tables.
 
-The checks are those of the server, with the same sentences, so that nothing is uploaded in vain.
+What only the client can tell is checked here, and what would upload large data in vain: rows that do not exist. The server checks
+the rest.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy.typing as npt
 
 from cleave._frames import index_column
 from cleave._upload import Table, TableColumn, compressed, upper_triangle
-from cleave.errors import InvalidInputError, invalid
+from cleave.errors import CleaveError, InvalidInputError, invalid
 
 _CONSTRAINTS = "spec.supervision.constraints"
 _SEEDS = "spec.supervision.seeds"
@@ -25,32 +26,11 @@ def pairs_table(must_link: Any, cannot_link: Any, rows: int) -> Optional[Table]:
 
     Each argument is None or has a line for each pair: two row numbers and, optionally, a positive weight.
     """
-    must, cannot = _pairs("must_link", must_link), _pairs("cannot_link", cannot_link)
-    if must is None and cannot is None:
-        return None
-    parts = [p for p in (must, cannot) if p is not None]
-    ends = np.concatenate([p[0] for p in parts])
-    kinds = ["must"] * (len(must[0]) if must else 0) + ["cannot"] * (len(cannot[0]) if cannot else 0)
+    must, cannot = _pairs("must_link", must_link, rows), _pairs("cannot_link", cannot_link, rows)
+    ends, weights = np.concatenate([must[0], cannot[0]]), np.concatenate([must[1], cannot[1]])
     if not len(ends):
         return None
-    weights = np.concatenate([p[1] for p in parts])
-
-    def refuse(at: int, column: str, reason: str, message: str) -> InvalidInputError:
-        """Returns the error of a server about a line of the table, and which pair that is."""
-        pair = f"must_link[{at}]" if must and at < len(must[0]) else f"cannot_link[{at - (len(must[0]) if must else 0)}]"
-        return invalid(reason, f'row {at}, column "{column}": {message} ({pair})', _CONSTRAINTS)
-
-    outside = np.argwhere((ends < 0) | (ends >= rows))
-    if len(outside):
-        at, side = (int(v) for v in outside[0])
-        raise refuse(at, "ij"[side], "INDEX_OUT_OF_RANGE", f"point {ends[at, side]} is outside 0..{rows - 1}")
-    for at in np.flatnonzero(ends[:, 0] == ends[:, 1]):
-        if kinds[at] == "cannot":
-            raise refuse(int(at), "j", "SELF_CANNOT_LINK", f"point {ends[at, 0]} has a cannot-link to itself")
-    bad = np.flatnonzero(~np.isnan(weights) & ~((weights > 0) & np.isfinite(weights)))
-    if len(bad):
-        at = int(bad[0])
-        raise refuse(at, "weight", "BAD_WEIGHT", f"the weight is {weights[at]:g}; weights must be positive and finite")
+    kinds = ["must"] * len(must[0]) + ["cannot"] * len(cannot[0])
     columns = [index_column(ends[:, 0], "i"), index_column(ends[:, 1], "j"), TableColumn("kind", "texts", kinds)]
     unweighted = np.isnan(weights)
     if not unweighted.all():
@@ -58,10 +38,24 @@ def pairs_table(must_link: Any, cannot_link: Any, rows: int) -> Optional[Table]:
     return Table(columns)
 
 
-def _pairs(name: str, pairs: Any) -> Optional[Tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]]:
+def name_pair(error: CleaveError, pairs: Optional[Table]) -> None:
+    """Adds to an error of the server about a row of the table of constraints which pair that is."""
+    if pairs is not None and error.field == _CONSTRAINTS and "row" in error.metadata:
+        row, must = int(error.metadata["row"]), pairs.table_columns[2].values.count("must")
+        error.reword(f"{error.message} ({f'must_link[{row}]' if row < must else f'cannot_link[{row - must}]'})")
+
+
+def _pairs(name: str, pairs: Any, rows: int) -> Tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
     """Returns the row numbers and the weights of pairs; a weight that is not given is NaN."""
-    if pairs is None:
-        return None
+    ends, weights = _read_pairs(name, () if pairs is None else pairs)
+    outside = np.flatnonzero(((ends < 0) | (ends >= rows)).any(axis=1))
+    if len(outside):
+        at = int(outside[0])
+        raise invalid("INDEX_OUT_OF_RANGE", f"{name}[{at}] is ({ends[at, 0]}, {ends[at, 1]}); rows are numbered 0 to {rows - 1}", _CONSTRAINTS)
+    return ends, weights
+
+
+def _read_pairs(name: str, pairs: Any) -> Tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
     if hasattr(pairs, "to_numpy"):
         pairs = pairs.to_numpy()
     if isinstance(pairs, np.ndarray) and pairs.dtype.kind in "iu" and pairs.ndim == 2 and pairs.shape[1] == 2:

@@ -25,8 +25,6 @@ PART_BYTES = 1 << 20
 # The kinds of data sets in their canonical bytes, which the id of a data set is the SHA-256 of.
 _POINTS, _KERNEL, _SPARSE_POINTS = 1, 3, 4
 
-MAX_ROWS = 2**31 - 1
-
 
 class Upload:
     """Something to upload: a header and numbered parts."""

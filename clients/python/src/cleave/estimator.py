@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cleave import _supervision, embedded, v1
 from cleave._frames import is_frame, table_of
-from cleave._options import OPTIONS, choose_algorithm, enum_number, enum_word, set_options, with_parameters
+from cleave._options import OPTIONS, choose_algorithm, enum_word, set_field, set_options, with_parameters
 from cleave._progress import Progress
 from cleave._upload import Graph, KernelMatrix, Points, SparsePoints, Table, Upload
 from cleave.client import Client
@@ -233,7 +233,7 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             The estimator itself.
         """
         data = self._read(X, reset=True)
-        fewest, most = self._cluster_range(data.rows)
+        fewest, most = self._cluster_range()
         pairs = _supervision.pairs_table(must_link, cannot_link, data.rows)
         seeds, classes = _supervision.seeds_table(partial_labels, data.rows, most)
         spec = v1.JobSpec()
@@ -368,19 +368,17 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             self._set_table(spec.table)
         return tables
 
-    def _cluster_range(self, rows: int) -> Tuple[int, int]:
+    def _cluster_range(self) -> Tuple[int, int]:
         """Returns the smallest and the largest number of clusters."""
         clusters = self.n_clusters
+        fewest = most = 0
         if isinstance(clusters, range) and len(clusters) > 1 and clusters.step == 1:
-            return clusters[0], clusters[-1]
-        if isinstance(clusters, bool) or not isinstance(clusters, (int, np.integer)):
-            raise invalid("BAD_K", f"n_clusters is {clusters!r}; it must be a whole number, or a range such as range(2, 9)", "spec.k")
-        if clusters < 1:
-            raise invalid("BAD_K", f"k is {clusters}; at least one cluster is needed", "spec.k")
-        if clusters > rows:
-            only = f"are only {rows} rows" if rows != 1 else "is only 1 row"
-            raise invalid("BAD_K", f"k is {clusters} but there {only}; k must be at most the number of rows", "spec.k")
-        return int(clusters), int(clusters)
+            fewest, most = clusters[0], clusters[-1]
+        elif isinstance(clusters, (int, np.integer)) and not isinstance(clusters, bool):
+            fewest = most = int(clusters)
+        if not 1 <= fewest <= most < 2**31:
+            raise invalid("BAD_K", f"n_clusters is {clusters!r}; it must be a whole number of at least 1, or a range such as range(2, 9)", "spec.k")
+        return fewest, most
 
     def _set_start(self, spec: v1.JobSpec, data: Upload, tables: Dict[str, Table]) -> None:
         start = np.asarray(self.init)
@@ -400,10 +398,7 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         table.keep.extend(self.keep)
         table.keep_last_row = self.keep_last_row
         if self.missing is not None:
-            number = enum_number(v1.MissingPolicy.DESCRIPTOR, self.missing)
-            if number is None:
-                raise invalid("BAD_VALUE", f"missing is {self.missing!r}; use auto, error, drop, mean or median")
-            table.missing = number  # type: ignore[assignment]
+            set_field(table, table.DESCRIPTOR.fields_by_name["missing"], "missing", self.missing)
         if self.dates not in (None, "ignore", "numbers"):
             raise invalid("BAD_VALUE", f"dates is {self.dates!r}; use ignore or numbers")
         table.dates_as_numbers = self.dates == "numbers"
@@ -452,8 +447,6 @@ def _seed(random_state: Any) -> int:
     if random_state is None:
         return 0
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
-        if random_state < 0:
-            raise invalid("BAD_VALUE", f"random_state is {random_state}; it must be at least 0", "spec.seed")
         return int(random_state)
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
@@ -503,15 +496,14 @@ class _Server:
     def connect(self) -> Iterator[Client]:
         """Returns a client. It is closed afterwards, so that no connection is open when the process forks.
 
-        It replaces flags of the command line in errors of the server by parameters of the estimator.
+        Errors of the server name parameters of the estimator in place of flags of the command line and fields of the API.
         """
         own = self.embedded()
         with own.client() if own is not None else Client(self.address, token=self.token, tls=self.tls, ca_file=self.ca_file) as client:
             try:
                 yield client
             except CleaveError as error:
-                error.message = with_parameters(error.message)
-                error.args = (error.message,)
+                error.reword(with_parameters(error.message, error.field))
                 raise
 
 
@@ -563,7 +555,8 @@ class _Job:
                 if last:
                     raise
                 continue  # another thread or process used the same data, and deleted it after it was found here
-            except CleaveError:
+            except CleaveError as error:
+                _supervision.name_pair(error, self._tables.get("supervision.constraints"))
                 raise
             except BaseException as interruption:  # perhaps before the id of the job arrived: the same request finds the job
                 if detachable and not isinstance(interruption, KeyboardInterrupt):
