@@ -18,7 +18,7 @@ export interface ErrorDetails {
   reason?: string;
   field?: string;
   metadata?: Record<string, string>;
-  retryAfterMs?: number;
+  retryAfterMs?: number | undefined;
   jobId?: string;
   cause?: unknown;
 }
