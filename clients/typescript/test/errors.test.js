@@ -91,6 +91,7 @@ test("bad input", { timeout: 200_000 }, async (t) => {
       [client.cluster(/** @type {any} */ ([[0, 1], [2, null]]), { k: 2 }), "NOT_FINITE"],
       [client.cluster(/** @type {any} */ ([[0, 1], ["2", 3]]), { k: 2 }), "NOT_FINITE"],
       [client.cluster([{ x: 1 }, { x: 2 }], { k: 2, cannotLink: [[0, 2]] }), "INDEX_OUT_OF_RANGE"],
+      [client.cluster([{ day: new Date(0) }, { day: new Date("soon") }], { k: 2 }), "BAD_VALUE"],
       [client.cluster(points, { k: 2, mustLink: /** @type {any} */ ([[0, 1.5]]) }), "BAD_PAIR"],
       [client.cluster(points, { k: 2, mustLink: /** @type {any} */ ([0, 1]) }), "BAD_PAIR"],
       [client.cluster(points, { k: 2, mustLink: /** @type {any} */ ([[0, 1, "heavy"]]) }), "BAD_PAIR"],
@@ -100,6 +101,11 @@ test("bad input", { timeout: 200_000 }, async (t) => {
       assert.equal((await errorOf(call)).reason, reason);
     }
     assert.equal(requests, 0);
+  });
+
+  await t.test("a job that failed has failed for good", () => {
+    assert.ok(new CleaveError("UNAVAILABLE", "busy").isTemporary);
+    assert.ok(!new CleaveError("UNAVAILABLE", "the workers left", { jobId: "j" }).isTemporary);
   });
 
   await t.test("what only the server can tell", async () => {
@@ -225,6 +231,26 @@ test("addresses", { timeout: 100_000 }, async (t) => {
     assert.equal((await job.wait()).state, JobState.SUCCEEDED);
     assert.throws(() => new Cleave({ baseUrl: [] }), { name: "CleaveError", field: "baseUrl" });
     assert.throws(() => new Cleave({ baseUrl: [baseUrl, "nonsense"] }), { name: "CleaveError", field: "baseUrl" });
+  });
+
+  await t.test("a server that is silent is left for another", async () => {
+    const silence = new CleaveError("UNAVAILABLE", "the server sent nothing", { reason: "CONNECTION_LOST" }); // as of a watch
+    let attempt = new AbortController();
+    /** @type {string[]} */
+    const called = [];
+    const client = new Cleave({
+      baseUrl: ["http://localhost:1", "http://localhost:2"],
+      fetch: async (input) => {
+        called.push(new URL(String(input)).port);
+        attempt.abort(silence);
+        throw silence;
+      },
+    });
+    for (let call = 0; call < 2; call++) {
+      attempt = new AbortController();
+      await assert.rejects(client.api.jobs.watchJob({ jobId: "x" }, { signal: attempt.signal })[Symbol.asyncIterator]().next(), silence);
+    }
+    assert.deepEqual(called, ["1", "2"]);
   });
 
   await t.test("a server that restarts is waited for", async () => {
