@@ -354,6 +354,13 @@ def test_errors_have_the_sentence_the_reason_and_the_field(client, blobs):
     assert (error.value.reason, error.value.field, error.value.code) == ("BAD_K", "spec.k", "INVALID_ARGUMENT")
 
 
+@pytest.mark.parametrize("values", [np.array([[1 + 2j]]), np.array([["a"]]), np.array([["a"]], dtype=object), np.array([["2024-01-01"]], dtype="M8[D]")])
+def test_points_are_numbers(client, values):
+    with pytest.raises(cleave.InvalidInputError, match="points must be numbers") as error:
+        client.upload_points(values)
+    assert error.value.reason == "NOT_A_NUMBER"
+
+
 def test_a_value_that_is_not_finite_is_rejected_with_the_sentence_of_the_server(client):
     bad = np.array([[1.0, 2.0], [np.inf, 3.0]])
     with pytest.raises(cleave.InvalidInputError) as here:

@@ -112,12 +112,12 @@ def test_every_option_of_the_catalog_is_a_parameter():
             listed[found[1]] = tuple(re.findall(r"`([^`]+)`", found[2]))
             if found[1] in HAVING:
                 assert set(HAVING[found[1]]) == set(re.findall(r"`([^`]+)`", found[3])), found[1]
-    # Given in other ways: as n_clusters, algorithm, and arguments of fit. A second graph or metric is a matrix of beliefs.
-    elsewhere = {"k", "algorithm", "constraints", "seeds", "weights", "beliefs", "source-graph", "source-data"}
+    # Given in other ways: as n_clusters, algorithm, and pairs and labels. A second graph or metric is a matrix of beliefs.
+    elsewhere = {"k", "algorithm", "constraints", "seeds", "source-graph", "source-data"}
     assert set(listed) - elsewhere == {flag for flag, _, _ in OPTIONS.values()}
     for parameter, (flag, field, spectral) in OPTIONS.items():
         assert listed[flag] == ((field, spectral) if spectral else (field,)), parameter
-        assert parameter in inspect.signature(Cleave).parameters
+        assert parameter in {**inspect.signature(Cleave).parameters, **inspect.signature(Cleave.fit).parameters}
     assert set(ALGORITHMS) == {f.name.replace("_", "-") for f in v1.JobSpec.DESCRIPTOR.oneofs_by_name["algorithm"].fields}
 
 
@@ -213,8 +213,38 @@ def test_weights_beliefs_and_starts(blobs):
     assert Cleave(3, init=truth).fit(points).method_ == ""  # not auto, which has starts of its own
     lower = Cleave(3, algorithm="constrained-spectral").fit(points, beliefs=sp.coo_matrix(beliefs))
     np.testing.assert_array_equal(lower.labels_, Cleave(3, algorithm="constrained-spectral").fit(points, beliefs=beliefs).labels_)
-    with pytest.raises(InvalidInputError, match="weights does not apply to auto"):
-        Cleave(3).fit(points, weights=truth)
+    with pytest.raises(InvalidInputError, match="weights does not apply to kmeans; it applies to kernel-kmeans"):
+        Cleave(3, algorithm="kmeans").fit(points, weights=truth)
+
+
+def test_weights_and_beliefs_choose_the_algorithm_of_the_command_line(tmp_path, blobs):
+    points, truth = blobs
+    np.save(tmp_path / "x.npy", points)
+    weights, beliefs = np.where(truth == 0, 5.0, 1.0), np.where(truth[:, None] == truth[None], 1.0, -1.0)
+    pd.DataFrame({"index": range(120), "weight": weights}).to_csv(tmp_path / "weights.csv", index=False)
+    np.save(tmp_path / "beliefs.npy", beliefs)
+    same(Cleave(3).fit(points, weights=weights), command_line(tmp_path, "--data", "x.npy", "--k", 3, "--weights", "weights.csv"))
+    same(Cleave(3).fit(points, beliefs=beliefs), command_line(tmp_path, "--data", "x.npy", "--k", 3, "--beliefs", "beliefs.npy"))
+
+
+def test_centroids_of_a_frame_have_its_features(blobs):
+    points, truth = blobs
+    centers = np.array([points[truth == c].mean(0) for c in range(3)])
+    frame = pd.DataFrame(points).rename(columns=str).assign(name=[f"row {at}" for at in range(120)])  # an id is no feature
+    np.testing.assert_array_equal(Cleave(3, init=centers).fit(frame).labels_, Cleave(3, init=centers).fit(points).labels_)
+    with pytest.raises(InvalidInputError, match="there are 8 values of centroids; 3 clusters of 4 columns need 12"):
+        Cleave(3, init=centers[:2]).fit(frame)
+    with pytest.raises(InvalidInputError, match="cannot be combined with a range of k"):
+        Cleave(range(2, 4), init=centers).fit(points)
+
+
+def test_a_column_may_be_named_alone_and_by_a_number(blobs):
+    numbered = pd.DataFrame(np.column_stack([blobs[0], np.arange(120) ** 2]))
+    expected = Cleave(3).fit(numbered[[0, 1, 3]]).labels_
+    np.testing.assert_array_equal(Cleave(3, ignore=[2, 4]).fit(numbered).labels_, expected)
+    np.testing.assert_array_equal(Cleave(3, ignore=2, id_column=4).fit(numbered).labels_, expected)
+    named = numbered.rename(columns=dict(enumerate(["a", "b", "age", "c", "day"])))
+    np.testing.assert_array_equal(Cleave(3, ignore="age", id_column="day").fit(named).labels_, expected)
 
 
 @pytest.mark.long
@@ -332,6 +362,8 @@ def test_new_rows_may_be_an_array_with_any_scikit_learn(monkeypatch):
         (lambda X: Cleave(3, algorithm="kmeans", kernel="linear").fit(X), "OPTION_DOES_NOT_APPLY", "kernel does not apply to kmeans"),
         (lambda X: Cleave(3, scale="big").fit(X), "BAD_VALUE", "scale is 'big'; use one of auto, zscore, none, minmax, robust"),
         (lambda X: Cleave(3, n_init="many").fit(X), "BAD_VALUE", "n_init is 'many'"),
+        (lambda X: Cleave(3, n_init=0).fit(X), "BAD_RESTARTS", "n_init is 0; it must be at least 1"),
+        (lambda X: Cleave(3, algorithm="kmeans", init=X[:3, :2]).fit(X), "BAD_START", "init has the shape (3, 2); it must have a row for each centroid"),
         (lambda X: Cleave(3, algorithm="kmeans", init=["a"] * 120).fit(X), "BAD_START", "they must be the numbers of clusters"),
         (lambda X: Cleave(3, algorithm="kernel-kmeans").fit(X, weights=["a"] * 120), "NOT_A_NUMBER", "weights must be numbers"),
         (lambda X: Cleave(3, affinity="adjacency").fit(X), "NOT_SQUARE", "the adjacency matrix has 120 rows and 4 columns"),

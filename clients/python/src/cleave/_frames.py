@@ -22,7 +22,7 @@ def table_of(data: Any) -> Table:
     Columns become what a CSV file would have: integers, numbers or texts, with empty cells where values are missing.
     """
     if is_frame(data):
-        columns = [_column(_name(name), data.iloc[:, at]) for at, name in enumerate(data.columns)]
+        columns = [_column(column_name(name), data.iloc[:, at]) for at, name in enumerate(data.columns)]
     elif isinstance(data, Mapping):
         try:
             import pandas
@@ -43,7 +43,8 @@ def table_of(data: Any) -> Table:
     return Table(columns)
 
 
-def _name(name: Any) -> str:
+def column_name(name: Any) -> str:
+    """Returns the name that a column of a frame has in its table."""
     return ".".join(map(str, name)) if isinstance(name, tuple) else str(name)
 
 

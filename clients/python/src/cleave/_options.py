@@ -38,7 +38,7 @@ HAVING = {
     "paper": tuple(name for name in ALGORITHMS if name not in ("auto", "spectral", "spectral-learning")),
 }
 
-# Parameter: flag of the command line, field of the JobSpec, and the field in the spectral family if that is another one. A field
+# Parameter, or argument of fit: flag of the command line, field of the JobSpec, and the field in the spectral family if that is another one. A field
 # that does not begin with "spec." is within the message of the algorithm.
 OPTIONS: Dict[str, Tuple[str, str, Optional[str]]] = {
     "random_state": ("seed", "spec.seed", None),
@@ -77,6 +77,8 @@ OPTIONS: Dict[str, Tuple[str, str, Optional[str]]] = {
     "beta": ("beta", "beta", None),
     "discretize": ("discretize", "discretization", None),
     "components": ("components", "components", None),
+    "weights": ("weights", "weights", None),
+    "beliefs": ("beliefs", "beliefs", None),
 }
 
 # Flags of the command line that are other parameters.
@@ -100,8 +102,6 @@ _OTHER_FIELDS = {
     "spec.k_range": "n_clusters",
     "spec.initialization": "init",
     "spec.supervision.seeds": "partial_labels",
-    "spec.kernel_kmeans.weights": "weights",
-    "spec.constrained_spectral.beliefs": "beliefs",
     "scheduling.time_limit": "time_limit",
 }
 
@@ -142,6 +142,14 @@ def _path(option: str, algorithm: str) -> List[str]:
     return [algorithm.replace("-", "_"), *path.split(".")]
 
 
+def option_path(option: str, algorithm: str) -> List[str]:
+    """Returns the names of the fields from a JobSpec to an option. Raises an error if the algorithm does not have it."""
+    if _field(option, algorithm) is None:
+        having = [name for name in ALGORITHMS if _field(option, name) is not None]
+        raise invalid("OPTION_DOES_NOT_APPLY", f"{option} does not apply to {algorithm}; it applies to {', '.join(having)}")
+    return _path(option, algorithm)
+
+
 def _field(option: str, algorithm: str) -> Optional[FieldDescriptor]:
     """Returns the field of an option, or None if the algorithm does not have it."""
     message: Optional[Descriptor] = v1.JobSpec.DESCRIPTOR
@@ -175,42 +183,39 @@ def set_options(spec: v1.JobSpec, algorithm: str, options: Mapping[str, Any]) ->
             raise invalid("UNKNOWN_ALGORITHM", f"there is no algorithm {algorithm!r}; use one of {', '.join(ALGORITHMS)}", "spec.algorithm")
         getattr(spec, algorithm.replace("-", "_")).SetInParent()
     for option, value in options.items():
-        field = _field(option, algorithm)
-        if field is None:
-            having = [name for name in ALGORITHMS if _field(option, name) is not None]
-            raise invalid("OPTION_DOES_NOT_APPLY", f"{option} does not apply to {algorithm}; it applies to {', '.join(having)}")
         message: Any = spec
-        path = _path(option, algorithm)
-        for name in path[:-1]:
+        *outer, last = option_path(option, algorithm)
+        for name in outer:
             message = getattr(message, name)
-        set_field(message, field, option, value)
+        set_field(message, last, option, value)
 
 
-def set_field(message: Any, field: FieldDescriptor, option: str, value: Any) -> None:
-    """Sets a field to the value of an option, as the command line writes it."""
+def set_field(message: Any, name: str, option: str, value: Any) -> None:
+    """Sets a field of a message to the value of an option, as the command line writes it."""
+    field: FieldDescriptor = message.DESCRIPTOR.fields_by_name[name]
     if field.message_type is not None:  # a number, or a rule in its place
-        chosen = getattr(message, field.name)
+        chosen = getattr(message, name)
         for member in field.message_type.oneofs_by_name["kind"].fields:
             if (member.enum_type is None) != isinstance(value, str):
-                set_field(chosen, member, option, value)
+                set_field(chosen, member.name, option, value)
         return
     if field.enum_type is not None:
         number = enum_number(field.enum_type, str(value))
         if number is None:
             words = ", ".join(enum_word(field.enum_type, v.number) for v in field.enum_type.values if v.number)
-            raise invalid("BAD_VALUE", f"{option} is {value!r}; use one of {words}", f"spec.{field.name}")
+            raise invalid("BAD_VALUE", f"{option} is {value!r}; use one of {words}", f"spec.{name}")
         if number or value == "auto":
-            setattr(message, field.name, number)
+            setattr(message, name, number)
         return
     if value == "auto" and field.cpp_type == FieldDescriptor.CPPTYPE_DOUBLE:
         return  # unset
     try:
-        setattr(message, field.name, value)
+        setattr(message, name, value)
     except (TypeError, ValueError) as error:
         kind = "a number" if field.cpp_type == FieldDescriptor.CPPTYPE_DOUBLE else "a whole number of at least 0"
         if field.cpp_type == FieldDescriptor.CPPTYPE_BOOL:
             kind = "True or False"
-        raise invalid("BAD_VALUE", f"{option} is {value!r}; it must be {kind}", f"spec.{field.name}") from error
+        raise invalid("BAD_VALUE", f"{option} is {value!r}; it must be {kind}", f"spec.{name}") from error
 
 
 def _prefix(enum: EnumDescriptor) -> str:

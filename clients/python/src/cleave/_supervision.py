@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cleave._frames import index_column
-from cleave._upload import Table, TableColumn, compressed, upper_triangle
+from cleave._upload import Table, TableColumn, compressed, floats, upper_triangle
 from cleave.errors import CleaveError, InvalidInputError, invalid
 
 _CONSTRAINTS = "spec.supervision.constraints"
@@ -151,7 +151,7 @@ def _array(classes: List[Any]) -> npt.NDArray[Any]:
 
 def weights_table(weights: Any, rows: int) -> Table:
     """Returns the table of the weights of all rows."""
-    values = _floats("weights", weights)
+    values = floats("weights", weights)
     if values.shape != (rows,):
         raise invalid("SIZE_MISMATCH", f"weights has the shape {values.shape} for {_plural(rows, 'row')}; it needs one weight per row")
     return Table([index_column(np.arange(rows)), TableColumn("weight", "numbers", values)])
@@ -159,7 +159,7 @@ def weights_table(weights: Any, rows: int) -> Table:
 
 def beliefs_table(beliefs: Any, rows: int) -> Table:
     """Returns the table of a symmetric matrix of beliefs: positive together, negative apart."""
-    matrix = compressed(beliefs if hasattr(beliefs, "tocsr") else _floats("beliefs", beliefs))
+    matrix = compressed(beliefs if hasattr(beliefs, "tocsr") else floats("beliefs", beliefs))
     if matrix.shape != (rows, rows):
         raise invalid("SIZE_MISMATCH", f"beliefs has the shape {matrix.shape} for {_plural(rows, 'row')}; it must be square")
     upper = upper_triangle(matrix, "the matrix of beliefs", "such as (B + B.T) / 2")
@@ -174,13 +174,6 @@ def labels_table(labels: Any, rows: int) -> Table:
     if values.dtype.kind not in "iu":
         raise invalid("BAD_START", f"init has labels of the type {values.dtype}; they must be the numbers of clusters, from 0")
     return Table([index_column(np.arange(rows)), index_column(values, "label")])
-
-
-def _floats(name: str, values: Any) -> npt.NDArray[np.float64]:
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise invalid("NOT_A_NUMBER", f"{name} must be numbers: {error}") from error
 
 
 def _plural(count: int, noun: str) -> str:

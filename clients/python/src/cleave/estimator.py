@@ -9,7 +9,7 @@ import uuid
 import warnings
 import weakref
 from dataclasses import dataclass
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +18,10 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from cleave import _supervision, embedded, v1
-from cleave._frames import is_frame, table_of
-from cleave._options import OPTIONS, choose_algorithm, enum_word, set_field, set_options, with_parameters
+from cleave._frames import column_name, is_frame, table_of
+from cleave._options import OPTIONS, choose_algorithm, enum_word, option_path, set_field, set_options, with_parameters
 from cleave._progress import Progress
-from cleave._upload import Graph, KernelMatrix, Points, SparsePoints, Table, Upload
+from cleave._upload import Graph, KernelMatrix, Points, SparsePoints, Table, Upload, floats
 from cleave.client import Client
 from cleave.embedded import EmbeddedServer, Item
 from cleave.errors import CleaveError, CleaveWarning, NotFoundError, invalid
@@ -58,7 +58,7 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         missing: How missing values of a frame are treated: "auto" (filled from similar rows), "error", "drop" (the row gets the
             label -1), "mean" or "median".
         id_column: The column of a frame that identifies the rows; it is not a feature.
-        ignore: Columns of a frame to leave out.
+        ignore: Columns of a frame to leave out, or one of them.
         categorical: Columns of a frame whose values are categories even if they are numbers.
         keep: Columns of a frame to use as they are, even if they look like ids, codes or constants.
         dates: "numbers" uses dates in a frame as numbers of days; they are ignored otherwise.
@@ -128,10 +128,10 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         discretize: Optional[str] = None,
         components: Optional[str] = None,
         missing: Optional[str] = None,
-        id_column: Optional[str] = None,
-        ignore: Sequence[str] = (),
-        categorical: Sequence[str] = (),
-        keep: Sequence[str] = (),
+        id_column: Union[str, int, None] = None,
+        ignore: Union[str, int, Sequence[Any]] = (),
+        categorical: Union[str, int, Sequence[Any]] = (),
+        keep: Union[str, int, Sequence[Any]] = (),
         dates: Optional[str] = None,
         keep_last_row: bool = False,
         time_limit: Optional[float] = None,
@@ -223,8 +223,8 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             must_link: Pairs of row numbers, counted from 0, that belong together; a third value is a positive weight.
             cannot_link: Pairs of rows that belong apart.
             partial_labels: A class for each row, of any type; -1, None or NaN where it is unknown.
-            weights: A positive weight for each row, for algorithm="kernel-kmeans".
-            beliefs: A symmetric matrix of beliefs, positive together and negative apart, for algorithm="constrained-spectral".
+            weights: A positive weight for each row, for kernel-kmeans.
+            beliefs: A symmetric matrix of beliefs, positive together and negative apart, for constrained-spectral.
             request_id: Any text of up to 200 bytes that identifies the job on its server. Fitting again with the same id, data and
                 parameters finds the job instead of running it twice, also from another process. If such a fit is interrupted by
                 anything but Ctrl-C, the job goes on.
@@ -338,7 +338,7 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self, spec: v1.JobSpec, data: Upload, pairs: Optional[Table], seeds: Optional[Table], weights: Any, beliefs: Any
     ) -> Dict[str, Table]:
         """Sets the algorithm and its options, and returns the tables of the supervision, by their paths in the spec."""
-        options = {name: getattr(self, name) for name in OPTIONS if getattr(self, name) is not None}
+        options = {name: getattr(self, name) for name in OPTIONS if getattr(self, name, None) is not None}
         if self.kernel == "precomputed":
             del options["kernel"]
         options.pop("init", None)
@@ -348,22 +348,21 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             options["init"] = self.init
         elif self.init is not None:
             self._set_start(spec, data, tables)
+        if self.n_init == 0:  # the API takes it for unset
+            raise invalid("BAD_RESTARTS", "n_init is 0; it must be at least 1", "spec.restarts")
         algorithm = self.algorithm
         if algorithm == "auto":
-            algorithm = choose_algorithm(options, pairs is not None, seeds is not None)
+            given = {**options, **{name: value for name, value in (("weights", weights), ("beliefs", beliefs)) if value is not None}}
+            algorithm = choose_algorithm(given, pairs is not None, seeds is not None)
         options["random_state"] = _seed(self.random_state)
         set_options(spec, algorithm, options)
         for path, table in (("supervision.constraints", pairs), ("supervision.seeds", seeds)):
             if table is not None:
                 tables[path] = table
         if weights is not None:
-            if algorithm != "kernel-kmeans":
-                raise invalid("OPTION_DOES_NOT_APPLY", f"weights does not apply to {algorithm or 'auto'}; it applies to kernel-kmeans")
-            tables["kernel_kmeans.weights"] = _supervision.weights_table(weights, data.rows)
+            tables[".".join(option_path("weights", algorithm))] = _supervision.weights_table(weights, data.rows)
         if beliefs is not None:
-            if algorithm != "constrained-spectral":
-                raise invalid("OPTION_DOES_NOT_APPLY", f"beliefs does not apply to {algorithm or 'auto'}; it applies to constrained-spectral")
-            tables["constrained_spectral.beliefs"] = _supervision.beliefs_table(beliefs, data.rows)
+            tables[".".join(option_path("beliefs", algorithm))] = _supervision.beliefs_table(beliefs, data.rows)
         if isinstance(data, Table):
             self._set_table(spec.table)
         return tables
@@ -386,19 +385,20 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             spec.initialization.start = v1.START_LABELS
             tables["initialization.labels"] = _supervision.labels_table(start, data.rows)
             return
-        if start.shape != (spec.k, data.columns):
-            raise invalid("BAD_START", f"init has the shape {start.shape}; centroids have the shape ({spec.k}, {data.columns})")
+        # Only the server knows how many features the columns of a frame become.
+        if start.ndim != 2 or not isinstance(data, Table) and start.shape[1] != data.columns:
+            raise invalid("BAD_START", f"init has the shape {start.shape}; it must have a row for each centroid and a column for each feature")
         spec.initialization.start = v1.START_CENTROIDS
-        spec.initialization.centroids.extend(start.astype(np.float64).ravel().tolist())
+        spec.initialization.centroids.extend(floats("init", start).ravel().tolist())
 
     def _set_table(self, table: v1.TablePoints) -> None:
-        table.id_column = self.id_column or ""
-        table.ignore.extend(self.ignore)
-        table.categorical.extend(self.categorical)
-        table.keep.extend(self.keep)
+        table.id_column = "" if self.id_column is None else column_name(self.id_column)
+        table.ignore.extend(_names(self.ignore))
+        table.categorical.extend(_names(self.categorical))
+        table.keep.extend(_names(self.keep))
         table.keep_last_row = self.keep_last_row
         if self.missing is not None:
-            set_field(table, table.DESCRIPTOR.fields_by_name["missing"], "missing", self.missing)
+            set_field(table, "missing", "missing", self.missing)
         if self.dates not in (None, "ignore", "numbers"):
             raise invalid("BAD_VALUE", f"dates is {self.dates!r}; use ignore or numbers")
         table.dates_as_numbers = self.dates == "numbers"
@@ -436,6 +436,12 @@ def _any_values() -> Dict[str, bool]:
     """Returns the option of scikit-learn that accepts NaN and inf. Version 1.6 renamed it."""
     renamed = "ensure_all_finite" in inspect.signature(check_array).parameters
     return {"ensure_all_finite" if renamed else "force_all_finite": False}
+
+
+def _names(columns: Any) -> List[str]:
+    """Returns the names of columns, which are given as a list, or one alone."""
+    alone = isinstance(columns, str) or not isinstance(columns, Iterable)
+    return [column_name(name) for name in ([columns] if alone else columns)]
 
 
 def _dense(values: Any) -> Any:
