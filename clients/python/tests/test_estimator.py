@@ -394,6 +394,7 @@ def test_bad_input_fails_before_the_upload(monkeypatch, blobs, fit, reason, mess
         (lambda X: Cleave(3).fit(X, must_link=[(4, 5, np.inf)]), "NOT_FINITE", "+Inf is not a finite number (must_link[0])"),
         (lambda X: Cleave(3, n_init=100_000).fit(X), "BAD_RESTARTS", "restarts is 100000; it must be 1 to 10000 (n_init)"),
         (lambda X: Cleave(3, algorithm="spectral", tol=2).fit(X), "BAD_TOLERANCE", "(tol)"),
+        (lambda X: Cleave(3, farthest="mean").fit(X), "OPTION_DOES_NOT_APPLY", "farthest requires init farthest-first"),
         (lambda X: Cleave(3, rho=-1).fit(X), "BAD_RHO", "rho is -1; it must be greater than 0"),
         (lambda X: Cleave(3, algorithm="kmeans", init=[7] * 120).fit(X), "BAD_START", "row 0 has initial label 7; labels are 0..2 (init)"),
         (lambda X: Cleave(3, algorithm="kernel-kmeans").fit(X, weights=[-1] * 120), "BAD_WEIGHT", "weights must be positive and finite"),

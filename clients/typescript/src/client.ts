@@ -171,9 +171,9 @@ export class Cleave {
   }
 
   /**
-   * Clusters data and waits for the answer. data is points, as an array for each row, or the content of a table. It uploads no
-   * data that the server would refuse, and none for pairs and seeds of rows that do not exist, except that only the server knows
-   * the rows of a file.
+   * Clusters data and waits for the answer. data is points, as an array for each row, or the content of a table. It
+   * uploads no data that the server would refuse, and none for pairs and seeds of rows that do not exist, except that
+   * only the server knows the rows of a file.
    */
   async cluster(data: readonly ArrayLike<number>[] | TableSource, options: JobOptions & TableOptions & WatchOptions): Promise<Job> {
     const content: Content<Dataset | Table> = isPoints(data) ? pointsOfRows(data) : table(data, options);

@@ -52,7 +52,7 @@ export class CleaveError extends Error {
     this.jobId = details.jobId ?? "";
   }
 
-  /** Reports whether the same call may succeed later. The failure of a job is final: its requestId returns the same failure. */
+  /** Reports whether the same call may succeed later. The failure of a job is final: its requestId returns the same. */
   get isTemporary(): boolean {
     return this.jobId === "" && (this.code === "UNAVAILABLE" || (this.code === "RESOURCE_EXHAUSTED" && this.retryAfterMs !== undefined));
   }

@@ -1,6 +1,6 @@
 /**
- * What the user knows about the answer, as tables. Checked here is what the API cannot express, and what would upload data in
- * vain: rows that do not exist. The server checks the rest.
+ * What the user knows about the answer, as tables. The client checks what the API cannot express, and that rows exist, so
+ * that no data is uploaded in vain. The server checks the rest.
  */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ColumnSchema } from "./gen/cleave/v1/table_pb.js";
@@ -26,7 +26,7 @@ export interface SupervisionColumn {
 const constraintsField = "spec.supervision.constraints";
 const seedsField = "spec.supervision.seeds";
 
-/** Returns the table of constraints, or undefined if there are none. rows is undefined if only the server knows how many there are. */
+/** Returns the table of constraints, or undefined if there are none. rows is undefined if only the server knows it. */
 export function constraintsTable(mustLink: readonly Pair[], cannotLink: readonly Pair[], rows: number | undefined): SupervisionColumn[] | undefined {
   const pairs = [...mustLink, ...cannotLink];
   if (pairs.length === 0) return undefined;

@@ -1,4 +1,4 @@
-"""What the synchronous and the asynchronous client ask for and how they read the answers. Nothing here calls a server."""
+"""What both clients ask a server for, and how they read its answers. Nothing here calls one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Reader(Generic[Request, Response, Value]):
     """Collects the parts of a download."""
 
     def request(self) -> Request:
-        """Returns the request of the next attempt: for the parts that are missing or, if there is no way to ask for these, for all."""
+        """Returns the request of the next attempt: for what is missing or, if that is impossible, for everything."""
         raise NotImplementedError
 
     def add(self, part: Response) -> None:

@@ -38,8 +38,8 @@ HAVING = {
     "paper": tuple(name for name in ALGORITHMS if name not in ("auto", "spectral", "spectral-learning")),
 }
 
-# Parameter, or argument of fit: flag of the command line, field of the JobSpec, and the field in the spectral family if that is another one. A field
-# that does not begin with "spec." is within the message of the algorithm.
+# Parameter, or argument of fit: flag of the command line, field of the JobSpec, and the field in the spectral family if
+# that is another one. A field that does not begin with "spec." is within the message of the algorithm.
 OPTIONS: Dict[str, Tuple[str, str, Optional[str]]] = {
     "random_state": ("seed", "spec.seed", None),
     "n_init": ("restarts", "spec.restarts", "eigenvectors.kmeans_restarts"),
@@ -95,7 +95,6 @@ _OTHER_FLAGS = {
     "timeout": "time_limit",
 }
 
-
 # Fields of the API that are other parameters, or arguments of fit.
 _OTHER_FIELDS = {
     "spec.k": "n_clusters",
@@ -112,7 +111,7 @@ _FLAG = re.compile("--([a-z][a-z0-9-]*)")
 def with_parameters(message: str, field: str = "") -> str:
     """Returns a message of the server in words of the estimator.
 
-    Parameters replace flags of the command line. If the message does not name the parameter of the field at fault, it is appended.
+    Parameters replace flags of the command line. The parameter of the field at fault is appended if it is not named.
     """
     message = _FLAG.sub(lambda flag: _PARAMETERS.get(flag[1], flag[0]), message)
     parameter = _parameter_at(field)
@@ -121,15 +120,12 @@ def with_parameters(message: str, field: str = "") -> str:
 
 def _parameter_at(field: str) -> str:
     """Returns the parameter whose field of the API is the given one or contains it, or "" if there is none."""
-    for path, parameter in _OTHER_FIELDS.items():
-        if f"{field}.".startswith(f"{path}."):
-            return parameter
     algorithm, _, rest = field[len("spec.") :].partition(".")
     path = rest if algorithm.replace("_", "-") in ALGORITHMS else field
     for parameter, (_, own, spectral) in OPTIONS.items():
         if f"{path}.".startswith((f"{own}.", f"{spectral}.")):
             return parameter
-    return ""
+    return next((parameter for own, parameter in _OTHER_FIELDS.items() if f"{path}.".startswith(f"{own}.")), "")
 
 
 def _path(option: str, algorithm: str) -> List[str]:
@@ -143,7 +139,7 @@ def _path(option: str, algorithm: str) -> List[str]:
 
 
 def option_path(option: str, algorithm: str) -> List[str]:
-    """Returns the names of the fields from a JobSpec to an option. Raises an error if the algorithm does not have it."""
+    """Returns the names of the fields from a JobSpec to an option. Raises an error if the algorithm lacks it."""
     if _field(option, algorithm) is None:
         having = [name for name in ALGORITHMS if _field(option, name) is not None]
         raise invalid("OPTION_DOES_NOT_APPLY", f"{option} does not apply to {algorithm}; it applies to {', '.join(having)}")
@@ -163,7 +159,7 @@ def _field(option: str, algorithm: str) -> Optional[FieldDescriptor]:
 
 
 def choose_algorithm(options: Mapping[str, Any], constraints: bool, seeds: bool) -> str:
-    """Returns the first algorithm whose message has all options that belong there, and which has paper and the supervision if given.
+    """Returns the first algorithm whose message has all options that belong there, and which has what HAVING lists.
 
     It returns "" if no option belongs there: the server chooses as the command line does, which depends on values too.
     """
@@ -171,7 +167,9 @@ def choose_algorithm(options: Mapping[str, Any], constraints: bool, seeds: bool)
         return ""
     given = {"constraints": constraints, "seeds": seeds, "paper": bool(options.get("paper"))}
     for algorithm in ALGORITHMS:
-        if all(algorithm in HAVING[name] for name in HAVING if given[name]) and all(_field(option, algorithm) is not None for option in options):
+        if any(given[name] and algorithm not in having for name, having in HAVING.items()):
+            continue
+        if all(_field(option, algorithm) is not None for option in options):
             return algorithm
     raise invalid("OPTION_DOES_NOT_APPLY", f"no algorithm has all of these options: {', '.join(sorted(options))}; leave some out")
 

@@ -1,7 +1,7 @@
 """What the user knows about the answer: pairs and labels of some rows, as tables.
 
-What only the client can tell is checked here, and what would upload large data in vain: rows that do not exist. The server checks
-the rest.
+This module checks what only the client can tell, and that rows exist, so that no data is uploaded in vain. The server
+checks the rest.
 """
 
 from __future__ import annotations

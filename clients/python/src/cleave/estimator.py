@@ -80,7 +80,11 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         classes_: The classes in partial_labels, in the order of their clusters: cluster i is that of ``classes_[i]``. Clusters of
             higher numbers have no known class.
         n_iter_: The number of iterations, at least 1.
-        method_: How the rows were clustered, and ``why_`` it was chosen; "" unless the algorithm is "auto".
+        method_: The method that "auto" chose: how it compares rows and how it uses supervision, such as "neighbors, hard"; "" for
+            other algorithms.
+        why_: Why it chose that method, in a sentence; "" for other algorithms.
+        n_features_in_: The number of columns of X.
+        feature_names_in_: Their names, if X is a frame with names of columns that are all texts.
         result_: Everything else that the server reports, a :class:`cleave.v1.Result`.
         job_id_: The job on the server.
     """
@@ -260,7 +264,7 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.n_clusters_ = int(result.k)
         self.classes_ = classes
         self.n_iter_ = max(1, int(result.iterations))
-        self.method_, self.why_ = _method(result)
+        self.method_, self.why_ = _choice(result)
         self.result_ = result
         self.job_id_ = ended.job_id
         self._job = job
@@ -469,7 +473,8 @@ def _check_features(estimator: Any, X: Any, reset: bool) -> None:
     _check_n_features(estimator, X, reset=reset)
 
 
-def _method(result: v1.Result) -> Tuple[str, str]:
+def _choice(result: v1.Result) -> Tuple[str, str]:
+    """Returns the method that "auto" chose, and why."""
     if not result.HasField("choice"):
         return "", ""
     chosen = result.choice.chosen
