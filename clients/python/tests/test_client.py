@@ -227,6 +227,8 @@ def test_tables_come_back_as_they_were(client):
         "hours": pandas.to_timedelta(["1h", None, "90s"]),
         "flag": [True, False, True],
         "day": pandas.to_datetime(["2024-02-29", None, "1999-12-31"]),
+        "month": pandas.PeriodIndex(["2024-02", None, "1999-12"], freq="M"),
+        "span": pandas.arrays.IntervalArray.from_tuples([(0, 1), None, (1, 2)]),
     }
     stored = client.upload_table(pandas.DataFrame(columns))
     rows = client.get_table_rows(stored.table_id)
@@ -247,6 +249,8 @@ def test_tables_come_back_as_they_were(client):
         "hours": [3600, None, 90],
         "flag": ["True", "False", "True"],
         "day": ["2024-02-29", None, "1999-12-31"],
+        "month": ["2024-02", None, "1999-12"],
+        "span": ["(0.0, 1.0]", None, "(1.0, 2.0]"],
     }
     assert client.get_table(stored.table_id).rows == 3
     many = client.upload_table({"number": np.arange(400_000) / 2, "text": ["x" * (i % 7) for i in range(400_000)]})

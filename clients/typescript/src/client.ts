@@ -143,6 +143,9 @@ export class Cleave {
   async createJob(options: JobOptions & { data: Data }): Promise<Job> {
     const { data, signal } = options;
     checkClusters(options.k);
+    if (options.table && !("tableId" in data)) {
+      throw invalid("OPTION_DOES_NOT_APPLY", "table says how the columns of a table are used, but the data is no table; leave it out", "spec.table");
+    }
     const supervision = supervisionOf(options, undefined);
     const fields: Fields<typeof JobSpecSchema> = { ...options.spec };
     fields.data = "tableId" in data ? { case: "table", value: { ...options.table, tableId: data.tableId } } : { case: "datasetId", value: data.datasetId };

@@ -103,6 +103,12 @@ test("bad input", { timeout: 200_000 }, async (t) => {
     assert.equal(requests, 0);
   });
 
+  await t.test("options of a table do not apply to points", async () => {
+    const error = await errorOf(client.createJob({ data, k: 2, table: { idColumn: "name" } }));
+    assert.equal(error.reason, "OPTION_DOES_NOT_APPLY");
+    assert.equal(error.field, "spec.table");
+  });
+
   await t.test("a job that failed has failed for good", () => {
     assert.ok(new CleaveError("UNAVAILABLE", "busy").isTemporary);
     assert.ok(!new CleaveError("UNAVAILABLE", "the workers left", { jobId: "j" }).isTemporary);

@@ -1,6 +1,6 @@
 """How the synchronous and the asynchronous client reach a server: addresses, credentials, and when a call is repeated.
 
-Only :func:`is_listening` touches the network.
+Only :func:`is_listening` and :class:`BaseClient` touch the network.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def _column(name: str, series: Any) -> TableColumn:
         raise invalid("NOT_A_NUMBER", f"column {name!r} has complex numbers; give their parts as columns of their own")
     if types.is_timedelta64_dtype(series.dtype):
         series = series.dt.total_seconds()
-    elif types.is_object_dtype(series.dtype) or types.is_string_dtype(series.dtype):
+    elif not types.is_numeric_dtype(series.dtype):
         kind = types.infer_dtype(series, skipna=True)
         if kind not in ("integer", "floating", "mixed-integer-float", "decimal"):
             return _texts(name, series, empty)
