@@ -6,6 +6,7 @@ import asyncio
 import decimal
 import importlib
 import inspect
+import io
 import pkgutil
 import socket
 import sys
@@ -20,7 +21,7 @@ import scipy.sparse as sp
 from programs import Process, Proxy
 
 import cleave
-from cleave import _connection, _supervision, aio, v1
+from cleave import _calls, _connection, _supervision, aio, v1
 from cleave._connection import Attempts, Credentials, Route, is_loopback, parse_addresses
 from cleave._frames import table_of
 from cleave._upload import Points, SparsePoints
@@ -226,6 +227,8 @@ def test_tables_come_back_as_they_were(client):
         "hours": pandas.to_timedelta(["1h", None, "90s"]),
         "flag": [True, False, True],
         "day": pandas.to_datetime(["2024-02-29", None, "1999-12-31"]),
+        "month": pandas.PeriodIndex(["2024-02", None, "1999-12"], freq="M"),
+        "span": pandas.arrays.IntervalArray.from_tuples([(0, 1), None, (1, 2)]),
     }
     stored = client.upload_table(pandas.DataFrame(columns))
     rows = client.get_table_rows(stored.table_id)
@@ -246,6 +249,8 @@ def test_tables_come_back_as_they_were(client):
         "hours": [3600, None, 90],
         "flag": ["True", "False", "True"],
         "day": ["2024-02-29", None, "1999-12-31"],
+        "month": ["2024-02", None, "1999-12"],
+        "span": ["(0.0, 1.0]", None, "(1.0, 2.0]"],
     }
     assert client.get_table(stored.table_id).rows == 3
     many = client.upload_table({"number": np.arange(400_000) / 2, "text": ["x" * (i % 7) for i in range(400_000)]})
@@ -353,25 +358,11 @@ def test_errors_have_the_sentence_the_reason_and_the_field(client, blobs):
     assert (error.value.reason, error.value.field, error.value.code) == ("BAD_K", "spec.k", "INVALID_ARGUMENT")
 
 
-@pytest.mark.parametrize("must, cannot", [([(0, 1), (120, 3)], []), ([], [(2, -7)]), ([], [(5, 5)]), ([(1, 2, -3.0)], [])])
-def test_checks_before_the_upload_say_what_the_server_says(client, blobs, must, cannot):
-    with pytest.raises(cleave.InvalidInputError) as here:
-        _supervision.pairs_table(must or None, cannot or None, 120)
-    lines = [(*pair, "must") for pair in must] + [(*pair, "cannot") for pair in cannot]
-    columns = [
-        v1.Column(name="i", integers=v1.IntegerCells(values=[line[0] for line in lines])),
-        v1.Column(name="j", integers=v1.IntegerCells(values=[line[1] for line in lines])),
-        v1.Column(name="kind", texts=v1.TextCells(values=[line[-1] for line in lines])),
-    ]
-    if len(lines[0]) == 4:
-        columns.append(v1.Column(name="weight", numbers=v1.NumberCells(values=[line[2] for line in lines])))
-    spec = v1.JobSpec(dataset_id=client.upload_points(blobs[0]).dataset_id, k=3)
-    spec.supervision.constraints.inline.columns.extend(columns)
-    with pytest.raises(cleave.InvalidInputError) as there:
-        client.create_job(spec)
-    assert (here.value.reason, here.value.field) == (there.value.reason, there.value.field)
-    pair = f" (must_link[{len(must) - 1}])" if must else " (cannot_link[0])"
-    assert str(here.value) == str(there.value) + pair
+@pytest.mark.parametrize("values", [np.array([[1 + 2j]]), np.array([["a"]]), np.array([["a"]], dtype=object), np.array([["2024-01-01"]], dtype="M8[D]")])
+def test_points_are_numbers(client, values):
+    with pytest.raises(cleave.InvalidInputError, match="points must be numbers") as error:
+        client.upload_points(values)
+    assert error.value.reason == "NOT_A_NUMBER"
 
 
 def test_a_value_that_is_not_finite_is_rejected_with_the_sentence_of_the_server(client):
@@ -625,6 +616,33 @@ def test_every_method_of_the_api_is_there():
     services = [service for file in files for service in file.DESCRIPTOR.services_by_name.values()]
     known = {method.path for method in vars(_connection).values() if isinstance(method, _connection.Method)}
     assert known == {f"/{service.full_name}/{method.name}" for service in services for method in service.methods}
+
+
+def test_a_list_ends_with_its_last_page_or_at_its_limit():
+    def listed(limit):
+        pages, found, sizes = _calls.Pages(v1.ListJobsRequest(), "jobs", limit), [], []
+        while pages.more:
+            begin = int(pages.request.page_token or 0)
+            sizes.append(pages.request.page_size)
+            end = min(begin + min(pages.request.page_size, 3), 7)  # a server may send less
+            page = v1.ListJobsResponse(jobs=[v1.Job(job_id=str(at)) for at in range(begin, end)], next_page_token=str(end) if end < 7 else "")
+            found.extend(int(job.job_id) for job in pages.take(page))
+        return found, sizes
+
+    assert listed(None) == (list(range(7)), [1000] * 3)
+    assert listed(4) == (list(range(4)), [4, 4])
+    assert listed(3) == (list(range(3)), [3])
+    assert listed(9) == (list(range(7)), [9] * 3)
+    assert listed(0) == ([], [])
+
+
+def test_a_backup_that_breaks_off_starts_over():
+    file = io.BytesIO()
+    reader = _calls.BackupReader(file)
+    for content in (b"half of a long", b"whole"):
+        reader.request()
+        reader.add(v1.BackupResponse(content=content))
+    assert file.getvalue() == b"whole"
 
 
 def test_both_clients_have_the_same_methods():

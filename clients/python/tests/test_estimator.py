@@ -23,7 +23,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from cleave import Cleave, CleaveWarning, InvalidInputError, v1
 from cleave._connection import Credentials
-from cleave._options import ALGORITHMS, OPTIONS
+from cleave._options import ALGORITHMS, HAVING, OPTIONS
 
 CUSTOMERS = REPOSITORY / "docs" / "examples" / "customers.csv"
 
@@ -92,6 +92,8 @@ def test_options_mean_what_they_mean_on_the_command_line(tmp_path, blobs, pairs,
         ("--neighbors 8 --folds 2 --enforce never", dict(n_neighbors=8, folds=2, enforce="never")),
         ("--init random --rho 3", dict(init="random", rho=3)),
         ("--metric full --init random", dict(metric="full", init="random")),
+        ("--components keep --paper", dict(components="keep", paper=True)),
+        ("--components keep", dict(components="keep")),
     ],
 )
 def test_options_choose_the_algorithm_of_the_command_line(tmp_path, blobs, pairs, flags, parameters):
@@ -106,14 +108,16 @@ def test_options_choose_the_algorithm_of_the_command_line(tmp_path, blobs, pairs
 def test_every_option_of_the_catalog_is_a_parameter():
     listed = {}
     for line in (REPOSITORY / "docs" / "OPTIONS.md").read_text().splitlines():
-        if found := re.match(r"\| `--([a-z0-9-]+)`.*\|([^|]*)\|[^|]*\|$", line):
+        if found := re.match(r"\| `--([a-z0-9-]+)`.*\|([^|]*)\|([^|]*)\|$", line):
             listed[found[1]] = tuple(re.findall(r"`([^`]+)`", found[2]))
-    # Given in other ways: as n_clusters, algorithm, and arguments of fit. A second graph or metric is a matrix of beliefs.
-    elsewhere = {"k", "algorithm", "constraints", "seeds", "weights", "beliefs", "source-graph", "source-data"}
+            if found[1] in HAVING:
+                assert set(HAVING[found[1]]) == set(re.findall(r"`([^`]+)`", found[3])), found[1]
+    # Given in other ways: as n_clusters, algorithm, and pairs and labels. A second graph or metric is a matrix of beliefs.
+    elsewhere = {"k", "algorithm", "constraints", "seeds", "source-graph", "source-data"}
     assert set(listed) - elsewhere == {flag for flag, _, _ in OPTIONS.values()}
     for parameter, (flag, field, spectral) in OPTIONS.items():
         assert listed[flag] == ((field, spectral) if spectral else (field,)), parameter
-        assert parameter in inspect.signature(Cleave).parameters
+        assert parameter in {**inspect.signature(Cleave).parameters, **inspect.signature(Cleave.fit).parameters}
     assert set(ALGORITHMS) == {f.name.replace("_", "-") for f in v1.JobSpec.DESCRIPTOR.oneofs_by_name["algorithm"].fields}
 
 
@@ -209,8 +213,38 @@ def test_weights_beliefs_and_starts(blobs):
     assert Cleave(3, init=truth).fit(points).method_ == ""  # not auto, which has starts of its own
     lower = Cleave(3, algorithm="constrained-spectral").fit(points, beliefs=sp.coo_matrix(beliefs))
     np.testing.assert_array_equal(lower.labels_, Cleave(3, algorithm="constrained-spectral").fit(points, beliefs=beliefs).labels_)
-    with pytest.raises(InvalidInputError, match="weights does not apply to auto"):
-        Cleave(3).fit(points, weights=truth)
+    with pytest.raises(InvalidInputError, match="weights does not apply to kmeans; it applies to kernel-kmeans"):
+        Cleave(3, algorithm="kmeans").fit(points, weights=truth)
+
+
+def test_weights_and_beliefs_choose_the_algorithm_of_the_command_line(tmp_path, blobs):
+    points, truth = blobs
+    np.save(tmp_path / "x.npy", points)
+    weights, beliefs = np.where(truth == 0, 5.0, 1.0), np.where(truth[:, None] == truth[None], 1.0, -1.0)
+    pd.DataFrame({"index": range(120), "weight": weights}).to_csv(tmp_path / "weights.csv", index=False)
+    np.save(tmp_path / "beliefs.npy", beliefs)
+    same(Cleave(3).fit(points, weights=weights), command_line(tmp_path, "--data", "x.npy", "--k", 3, "--weights", "weights.csv"))
+    same(Cleave(3).fit(points, beliefs=beliefs), command_line(tmp_path, "--data", "x.npy", "--k", 3, "--beliefs", "beliefs.npy"))
+
+
+def test_centroids_of_a_frame_have_its_features(blobs):
+    points, truth = blobs
+    centers = np.array([points[truth == c].mean(0) for c in range(3)])
+    frame = pd.DataFrame(points).rename(columns=str).assign(name=[f"row {at}" for at in range(120)])  # an id is no feature
+    np.testing.assert_array_equal(Cleave(3, init=centers).fit(frame).labels_, Cleave(3, init=centers).fit(points).labels_)
+    with pytest.raises(InvalidInputError, match="there are 8 values of centroids; 3 clusters of 4 columns need 12"):
+        Cleave(3, init=centers[:2]).fit(frame)
+    with pytest.raises(InvalidInputError, match="cannot be combined with a range of k"):
+        Cleave(range(2, 4), init=centers).fit(points)
+
+
+def test_a_column_may_be_named_alone_and_by_a_number(blobs):
+    numbered = pd.DataFrame(np.column_stack([blobs[0], np.arange(120) ** 2]))
+    expected = Cleave(3).fit(numbered[[0, 1, 3]]).labels_
+    np.testing.assert_array_equal(Cleave(3, ignore=[2, 4]).fit(numbered).labels_, expected)
+    np.testing.assert_array_equal(Cleave(3, ignore=2, id_column=4).fit(numbered).labels_, expected)
+    named = numbered.rename(columns=dict(enumerate(["a", "b", "age", "c", "day"])))
+    np.testing.assert_array_equal(Cleave(3, ignore="age", id_column="day").fit(named).labels_, expected)
 
 
 @pytest.mark.long
@@ -305,13 +339,13 @@ def test_new_rows_may_be_an_array_with_any_scikit_learn(monkeypatch):
         (lambda X: Cleave(3).fit(np.where(X == X[4, 1], np.nan, X)), "NOT_FINITE", "row 4, column 1 is NaN; every value must be a finite number"),
         (lambda X: Cleave(3).fit(sp.csr_matrix(np.where(X == X[4, 1], -np.inf, X))), "NOT_FINITE", "row 4, column 1 is -Inf; every value must"),
         (lambda X: Cleave(3).fit(pd.DataFrame(np.where(X == X[4, 1], np.inf, X))), "NOT_FINITE", "row 4, column '1' is +Inf"),
-        (lambda X: Cleave(121).fit(X), "BAD_K", "k is 121 but there are only 120 rows; k must be at most the number of rows"),
-        (lambda X: Cleave(0).fit(X), "BAD_K", "k is 0; at least one cluster is needed"),
+        (lambda X: Cleave(0).fit(X), "BAD_K", "n_clusters is 0; it must be a whole number of at least 1"),
+        (lambda X: Cleave(range(-1, 3)).fit(X), "BAD_K", "n_clusters is range(-1, 3)"),
+        (lambda X: Cleave(2**40).fit(X), "BAD_K", "n_clusters is 1099511627776"),
         (lambda X: Cleave("3").fit(X), "BAD_K", "n_clusters is '3'"),
-        (lambda X: Cleave(3).fit(X, must_link=[(0, 1), (7, 120)]), "INDEX_OUT_OF_RANGE", "point 120 is outside 0..119"),
-        (lambda X: Cleave(3).fit(X, cannot_link=[(-1, 4)]), "INDEX_OUT_OF_RANGE", "point -1 is outside 0..119"),
-        (lambda X: Cleave(3).fit(X, cannot_link=[(4, 4)]), "SELF_CANNOT_LINK", "point 4 has a cannot-link to itself"),
-        (lambda X: Cleave(3).fit(X, must_link=[(4, 5, -2)]), "BAD_WEIGHT", "the weight is -2; weights must be positive and finite"),
+        (lambda X: Cleave(3, random_state=-1).fit(X), "BAD_VALUE", "random_state is -1; it must be a whole number of at least 0"),
+        (lambda X: Cleave(3).fit(X, must_link=[(0, 1), (7, 120)]), "INDEX_OUT_OF_RANGE", "must_link[1] is (7, 120); rows are numbered 0 to 119"),
+        (lambda X: Cleave(3).fit(X, cannot_link=[(-1, 4)]), "INDEX_OUT_OF_RANGE", "cannot_link[0] is (-1, 4)"),
         (lambda X: Cleave(3).fit(X, must_link=[("a", 5)]), "BAD_PAIR", r"must_link[0] is ('a', 5)"),
         (lambda X: Cleave(3).fit(X, must_link=[(1, 2, 3, 4)]), "BAD_PAIR", "a pair is two row numbers"),
         (lambda X: Cleave(3).fit(X, must_link=[(1.5, 2)]), "BAD_PAIR", "must_link[0] is (1.5, 2)"),
@@ -328,6 +362,8 @@ def test_new_rows_may_be_an_array_with_any_scikit_learn(monkeypatch):
         (lambda X: Cleave(3, algorithm="kmeans", kernel="linear").fit(X), "OPTION_DOES_NOT_APPLY", "kernel does not apply to kmeans"),
         (lambda X: Cleave(3, scale="big").fit(X), "BAD_VALUE", "scale is 'big'; use one of auto, zscore, none, minmax, robust"),
         (lambda X: Cleave(3, n_init="many").fit(X), "BAD_VALUE", "n_init is 'many'"),
+        (lambda X: Cleave(3, n_init=0).fit(X), "BAD_RESTARTS", "n_init is 0; it must be at least 1"),
+        (lambda X: Cleave(3, algorithm="kmeans", init=X[:3, :2]).fit(X), "BAD_START", "init has the shape (3, 2); it must have a row for each centroid"),
         (lambda X: Cleave(3, algorithm="kmeans", init=["a"] * 120).fit(X), "BAD_START", "they must be the numbers of clusters"),
         (lambda X: Cleave(3, algorithm="kernel-kmeans").fit(X, weights=["a"] * 120), "NOT_A_NUMBER", "weights must be numbers"),
         (lambda X: Cleave(3, affinity="adjacency").fit(X), "NOT_SQUARE", "the adjacency matrix has 120 rows and 4 columns"),
@@ -346,3 +382,25 @@ def test_bad_input_fails_before_the_upload(monkeypatch, blobs, fit, reason, mess
         fit(blobs[0])
     assert error.value.reason == reason
     assert isinstance(error.value, ValueError)
+
+
+@pytest.mark.parametrize(
+    "fit, reason, message",
+    [
+        (lambda X: Cleave(121).fit(X), "BAD_K", "k is 121 but there are only 120 rows; k must be at most the number of rows (n_clusters)"),
+        (lambda X: Cleave(range(119, 122)).fit(X), "BAD_K", "(n_clusters)"),
+        (lambda X: Cleave(3).fit(X, must_link=[(0, 1)], cannot_link=[(1, 2), (4, 4)]), "SELF_CANNOT_LINK", "a cannot-link to itself (cannot_link[1])"),
+        (lambda X: Cleave(3).fit(X, must_link=[(4, 5, -2)]), "BAD_WEIGHT", "the weight is -2; weights must be positive and finite (must_link[0])"),
+        (lambda X: Cleave(3).fit(X, must_link=[(4, 5, np.inf)]), "NOT_FINITE", "+Inf is not a finite number (must_link[0])"),
+        (lambda X: Cleave(3, n_init=100_000).fit(X), "BAD_RESTARTS", "restarts is 100000; it must be 1 to 10000 (n_init)"),
+        (lambda X: Cleave(3, algorithm="spectral", tol=2).fit(X), "BAD_TOLERANCE", "(tol)"),
+        (lambda X: Cleave(3, farthest="mean").fit(X), "OPTION_DOES_NOT_APPLY", "farthest requires init farthest-first"),
+        (lambda X: Cleave(3, rho=-1).fit(X), "BAD_RHO", "rho is -1; it must be greater than 0"),
+        (lambda X: Cleave(3, algorithm="kmeans", init=[7] * 120).fit(X), "BAD_START", "row 0 has initial label 7; labels are 0..2 (init)"),
+        (lambda X: Cleave(3, algorithm="kernel-kmeans").fit(X, weights=[-1] * 120), "BAD_WEIGHT", "weights must be positive and finite"),
+    ],
+)
+def test_errors_of_the_server_say_which_parameter_is_wrong(blobs, fit, reason, message):
+    with pytest.raises(InvalidInputError, match=re.escape(message) + "$") as error:
+        fit(blobs[0])
+    assert error.value.reason == reason

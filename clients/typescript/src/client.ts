@@ -17,9 +17,9 @@ import { JobSpecSchema, SupervisionSchema } from "./gen/cleave/v1/spec_pb.js";
 import type { SchedulingSchema } from "./gen/cleave/v1/spec_pb.js";
 import { TableInputSchema, TableService } from "./gen/cleave/v1/table_pb.js";
 import type { Table, TableInput } from "./gen/cleave/v1/table_pb.js";
-import { columnMessage, constraintsTable, seedsTable } from "./supervision.js";
-import type { Pair, Seed, Shape, SupervisionColumn } from "./supervision.js";
-import { graph, points, pointsOfRows, table } from "./upload.js";
+import { columnMessage, constraintsTable, seedsTable, withArgument } from "./supervision.js";
+import type { Pair, Seed, SupervisionColumn } from "./supervision.js";
+import { graph, isIndex, points, pointsOfRows, shown, table } from "./upload.js";
 import type { Content, Edge, TableOptions, TableSource, UploadOptions } from "./upload.js";
 
 /** The fields of a message, all of them optional. */
@@ -142,7 +142,11 @@ export class Cleave {
   /** Creates a job and returns it without waiting for its end. It is safe to repeat with the same requestId. */
   async createJob(options: JobOptions & { data: Data }): Promise<Job> {
     const { data, signal } = options;
-    const supervision = checkSupervision(options, shapeOf(options, "rows" in data ? data.rows : undefined, "tableId" in data));
+    checkClusters(options.k);
+    if (options.table && !("tableId" in data)) {
+      throw invalid("OPTION_DOES_NOT_APPLY", "table says how the columns of a table are used, but the data is no table; leave it out", "spec.table");
+    }
+    const supervision = supervisionOf(options, undefined);
     const fields: Fields<typeof JobSpecSchema> = { ...options.spec };
     fields.data = "tableId" in data ? { case: "table", value: { ...options.table, tableId: data.tableId } } : { case: "datasetId", value: data.datasetId };
     fields.clusters = typeof options.k === "number" ? { case: "k", value: options.k } : { case: "kRange", value: { min: options.k[0], max: options.k[1] } };
@@ -161,17 +165,23 @@ export class Cleave {
       displayName: options.displayName ?? "",
       ...(options.scheduling && { scheduling: options.scheduling }),
     };
-    const { job } = await this.api.jobs.createJob(request, callOf(signal));
-    return new Job(this, job!);
+    try {
+      const { job } = await this.api.jobs.createJob(request, callOf(signal));
+      return new Job(this, job!);
+    } catch (error) {
+      throw withArgument(error, options.mustLink?.length ?? 0);
+    }
   }
 
   /**
-   * Clusters data and waits for the answer. data is points, as an array for each row, or the content of a table. Everything is
-   * checked before anything is uploaded, except that only the server knows how many rows a file has.
+   * Clusters data and waits for the answer. data is points, as an array for each row, or the content of a table. It
+   * uploads no data that the server would refuse, and none for pairs and seeds of rows that do not exist, except that
+   * only the server knows the rows of a file.
    */
   async cluster(data: readonly ArrayLike<number>[] | TableSource, options: JobOptions & TableOptions & WatchOptions): Promise<Job> {
     const content: Content<Dataset | Table> = isPoints(data) ? pointsOfRows(data) : table(data, options);
-    checkSupervision(options, shapeOf(options, content.rows, !isPoints(data)));
+    checkClusters(options.k);
+    supervisionOf(options, content.rows);
     const job = await this.createJob({ ...options, data: await content.send(this.#connection, options) });
     await job.wait(options);
     return job;
@@ -381,22 +391,17 @@ function isPoints(data: readonly ArrayLike<number>[] | TableSource): data is rea
   return Array.isArray(data) && (Array.isArray(data[0]) || ArrayBuffer.isView(data[0]));
 }
 
-function shapeOf(options: JobOptions, rows: number | undefined, isTable: boolean): Shape {
-  const { k } = options;
-  const smallest = typeof k === "number" ? k : k?.[0];
-  if (!Number.isInteger(smallest) || smallest! < 1) {
-    throw invalid("BAD_K", `k is ${typeof k === "number" ? k : JSON.stringify(k)}; it must be a whole number of at least 1, or a range such as [2, 8]`, "spec.k");
+function checkClusters(k: JobOptions["k"]): void {
+  const numbers = typeof k === "number" ? [k] : k;
+  if (!Array.isArray(numbers) || !numbers.every((number) => isIndex(number) && number > 0)) {
+    throw invalid("BAD_K", `k is ${shown(k)}; it must be a whole number of at least 1, or a range such as [2, 8]`, "spec.k");
   }
-  if (typeof k === "number" && rows !== undefined && !isTable && k > rows) {
-    throw invalid("BAD_K", `k is ${k} but there are only ${rows} rows; k must be at most the number of rows`, "spec.k");
-  }
-  return { rows, hasIds: isTable, k: typeof k === "number" ? k : undefined };
 }
 
-function checkSupervision(options: JobOptions, shape: Shape) {
+function supervisionOf(options: JobOptions, rows: number | undefined) {
   return {
-    constraints: constraintsTable(options.mustLink ?? [], options.cannotLink ?? [], shape),
-    seeds: seedsTable(options.seeds ?? [], shape),
+    constraints: constraintsTable(options.mustLink ?? [], options.cannotLink ?? [], rows),
+    seeds: seedsTable(options.seeds ?? [], rows),
   };
 }
 

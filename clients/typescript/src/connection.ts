@@ -155,7 +155,10 @@ export class Connection {
 
   /** Returns the error that a caller gets: the reason of an aborted signal, or a CleaveError. */
   async #explain(error: unknown, url: string, signal: AbortSignal | undefined): Promise<unknown> {
-    if (signal?.aborted) return signal.reason;
+    if (signal?.aborted) {
+      this.#leave(url, signal.reason); // of a watch that heard nothing
+      return signal.reason;
+    }
     if (this.#explained.has(Object(error))) return error;
     const explained = await this.#explanation(error, url, signal);
     this.#leave(url, explained);

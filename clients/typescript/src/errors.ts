@@ -18,7 +18,7 @@ export interface ErrorDetails {
   reason?: string;
   field?: string;
   metadata?: Record<string, string>;
-  retryAfterMs?: number;
+  retryAfterMs?: number | undefined;
   jobId?: string;
   cause?: unknown;
 }
@@ -52,9 +52,9 @@ export class CleaveError extends Error {
     this.jobId = details.jobId ?? "";
   }
 
-  /** Reports whether the same call may succeed later. */
+  /** Reports whether the same call may succeed later. The failure of a job is final: its requestId returns the same. */
   get isTemporary(): boolean {
-    return this.code === "UNAVAILABLE" || (this.code === "RESOURCE_EXHAUSTED" && this.retryAfterMs !== undefined);
+    return this.jobId === "" && (this.code === "UNAVAILABLE" || (this.code === "RESOURCE_EXHAUSTED" && this.retryAfterMs !== undefined));
   }
 }
 

@@ -242,6 +242,9 @@ function typeOf(name: string, cells: ArrayLike<Cell>): ColumnType {
   for (let row = 0; row < cells.length; row++) {
     const cell = cells[row];
     if (isEmpty(cell)) continue;
+    if (cell instanceof Date && Number.isNaN(cell.getTime())) {
+      throw invalid("BAD_VALUE", `row ${row}, column ${JSON.stringify(name)} is an invalid date; use null for an empty cell`, "rows", { row: String(row), column: name });
+    }
     if (typeof cell !== "number") type = "texts";
     else if (!Number.isFinite(cell)) throw invalid("NOT_FINITE", `row ${row}, column ${JSON.stringify(name)}: ${shown(cell)} is not a finite number`, "rows", { row: String(row), column: name });
     else if (type === "integers" && !Number.isSafeInteger(cell)) type = "numbers";

@@ -23,21 +23,6 @@ test("bad input", { timeout: 200_000 }, async (t) => {
   const client = new Cleave({ baseUrl, fetch: (input, init) => (requests++, fetch(input, init)) });
   const data = await server.uploadPoints([[0], [1], [2], [10], [11], [12]]);
 
-  /**
-   * The spec of a job with tables, as a client without checks would send it.
-   * @param {object} supervision
-   * @param {number} [k]
-   */
-  const raw = (supervision, k = 2) =>
-    server.api.jobs.createJob({ spec: { data: { case: "datasetId", value: data.datasetId }, clusters: { case: "k", value: k }, supervision } });
-  /** @param {string} name @param {bigint[]} values */
-  const integers = (name, values) => ({ name, cells: { case: "integers", value: { values } } });
-  /** @param {string} name @param {string[]} values */
-  const texts = (name, values) => ({ name, cells: { case: "texts", value: { values } } });
-  /** @param {string} name @param {number[]} values */
-  const numbers = (name, values) => ({ name, cells: { case: "numbers", value: { values } } });
-  /** @param {object[]} columns */
-  const inline = (columns) => ({ source: { case: "inline", value: { columns } } });
   /** @param {string} body */
   const upload = (/** @type {string} */ path, body) => async () => {
     const response = await fetch(baseUrl + path, { method: "POST", headers: { "content-type": "application/x-ndjson" }, body });
@@ -48,23 +33,6 @@ test("bad input", { timeout: 200_000 }, async (t) => {
 
   /** @type {[string, () => Promise<unknown>, () => Promise<CleaveError>][]} */
   const cases = [
-    ["a pair out of range", () => client.createJob({ data, k: 2, mustLink: [[0, 1], [0, 9]] }),
-      () => errorOf(raw({ constraints: inline([integers("i", [0n, 0n]), integers("j", [1n, 9n]), texts("kind", ["must", "must"])]) }))],
-    ["a cannot-link to itself", () => client.createJob({ data, k: 2, cannotLink: [[3, 3]] }),
-      () => errorOf(raw({ constraints: inline([integers("i", [3n]), integers("j", [3n]), texts("kind", ["cannot"])]) }))],
-    ["a negative weight", () => client.createJob({ data, k: 2, mustLink: [[0, 1, -1]] }),
-      () => errorOf(raw({ constraints: inline([integers("i", [0n]), integers("j", [1n]), texts("kind", ["must"]), numbers("weight", [-1])]) }))],
-    ["IDs for points without any", () => client.createJob({ data, k: 2, mustLink: [["a", "b"]] }),
-      () => errorOf(raw({ constraints: inline([texts("i", ["a"]), texts("j", ["b"]), texts("kind", ["must"])]) }))],
-    ["a label that is a text", () => client.createJob({ data, k: 2, seeds: [[0, /** @type {any} */ ("red")]] }),
-      () => errorOf(raw({ seeds: inline([integers("index", [0n]), texts("label", ["red"])]) }))],
-    ["a label that is no cluster", () => client.createJob({ data, k: 2, seeds: [[0, 7]] }),
-      () => errorOf(raw({ seeds: inline([integers("index", [0n]), integers("label", [7n])]) }))],
-    ["a negative label", () => client.createJob({ data, k: 2, seeds: [[0, -1]] }),
-      () => errorOf(raw({ seeds: inline([integers("index", [0n]), integers("label", [-1n])]) }))],
-    ["a seed out of range", () => client.createJob({ data, k: 2, seeds: [[6, 1]] }),
-      () => errorOf(raw({ seeds: inline([integers("index", [6n]), integers("label", [1n])]) }))],
-    ["more clusters than rows", () => client.createJob({ data, k: 9 }), () => errorOf(raw({}, 9))],
     ["NaN among points", () => client.uploadPoints([[0, 1], [2, NaN]]),
       upload("/v1/datasets", '{"header":{"points":{"columns":2}}}{"values":{"values":[0,1,2,"NaN"]}}')],
     ["infinity among points", () => client.uploadPoints(Float64Array.of(1, -Infinity), 1),
@@ -91,23 +59,59 @@ test("bad input", { timeout: 200_000 }, async (t) => {
     });
   }
 
-  await t.test("cluster checks everything before it uploads", async () => {
+  for (const [options, reason, message] of /** @type {[Partial<JobOptions>, string, string][]} */ ([
+    [{ mustLink: [[0, 1], [0, 9]] }, "INDEX_OUT_OF_RANGE", 'row 1, column "j": point 9 is outside 0..5 (mustLink[1])'],
+    [{ mustLink: [[0, 1]], cannotLink: [[3, 3]] }, "SELF_CANNOT_LINK", 'row 1, column "j": point 3 has a cannot-link to itself (cannotLink[0])'],
+    [{ mustLink: [[0, 1, -1]] }, "BAD_WEIGHT", 'row 0, column "weight": the weight is -1; weights must be positive and finite (mustLink[0])'],
+    [{ mustLink: [["a", "b"]] }, "BAD_COLUMN_TYPE", 'column "i" holds texts; it must hold integers'],
+    [{ seeds: [[0, 7]] }, "BAD_SEED_LABEL", "seed 0 gives point 0 the label 7; labels are 0..1"],
+    [{ seeds: [[1, 0], [0, -1]] }, "BAD_SEED_LABEL", 'row 1, column "label": the label is -1; seeds name clusters, which are numbered from 0 (seeds[1])'],
+    [{ seeds: [[6, 1]] }, "INDEX_OUT_OF_RANGE", 'row 0, column "index": point 6 is outside 0..5 (seeds[0])'],
+    [{ k: 9 }, "BAD_K", "k is 9 but there are only 6 rows; k must be at most the number of rows"],
+  ])) {
+    await t.test(`the server's sentence with the argument: ${message}`, async () => {
+      const error = await errorOf(client.createJob({ data, k: 2, ...options }));
+      assert.equal(error.message, message);
+      assert.equal(error.reason, reason);
+      assert.equal(error.code, "INVALID_ARGUMENT");
+      assert.equal(error.field, options.k ? "spec.k" : `spec.supervision.${options.seeds ? "seeds" : "constraints"}`);
+    });
+  }
+
+  await t.test("cluster checks the data, and which rows there are, before it uploads", async () => {
     requests = 0;
     const points = [[0], [1], [10]];
     for (const [call, reason] of /** @type {[Promise<unknown>, string][]} */ ([
       [client.cluster(points, { k: 2, mustLink: [[0, 3]] }), "INDEX_OUT_OF_RANGE"],
-      [client.cluster(points, { k: 4 }), "BAD_K"],
+      [client.cluster(points, { k: 2, seeds: [[-1, 0]] }), "INDEX_OUT_OF_RANGE"],
       [client.cluster(points, { k: 0 }), "BAD_K"],
+      [client.cluster(points, { k: [2, 3.5] }), "BAD_K"],
+      [client.cluster(points, /** @type {any} */ ({})), "BAD_K"],
       [client.cluster([[0, 1], [2]], { k: 2 }), "BAD_SHAPE"],
       [client.cluster(/** @type {any} */ ([[0, 1], [2, null]]), { k: 2 }), "NOT_FINITE"],
       [client.cluster(/** @type {any} */ ([[0, 1], ["2", 3]]), { k: 2 }), "NOT_FINITE"],
       [client.cluster([{ x: 1 }, { x: 2 }], { k: 2, cannotLink: [[0, 2]] }), "INDEX_OUT_OF_RANGE"],
+      [client.cluster([{ day: new Date(0) }, { day: new Date("soon") }], { k: 2 }), "BAD_VALUE"],
       [client.cluster(points, { k: 2, mustLink: /** @type {any} */ ([[0, 1.5]]) }), "BAD_PAIR"],
       [client.cluster(points, { k: 2, mustLink: /** @type {any} */ ([0, 1]) }), "BAD_PAIR"],
+      [client.cluster(points, { k: 2, mustLink: /** @type {any} */ ([[0, 1, "heavy"]]) }), "BAD_PAIR"],
+      [client.cluster(points, { k: 2, seeds: /** @type {any} */ ([[0, "red"]]) }), "BAD_SEED"],
+      [client.cluster(points, { k: 2, seeds: [[0, 0.5]] }), "BAD_SEED"],
     ])) {
       assert.equal((await errorOf(call)).reason, reason);
     }
     assert.equal(requests, 0);
+  });
+
+  await t.test("options of a table do not apply to points", async () => {
+    const error = await errorOf(client.createJob({ data, k: 2, table: { idColumn: "name" } }));
+    assert.equal(error.reason, "OPTION_DOES_NOT_APPLY");
+    assert.equal(error.field, "spec.table");
+  });
+
+  await t.test("a job that failed has failed for good", () => {
+    assert.ok(new CleaveError("UNAVAILABLE", "busy").isTemporary);
+    assert.ok(!new CleaveError("UNAVAILABLE", "the workers left", { jobId: "j" }).isTemporary);
   });
 
   await t.test("what only the server can tell", async () => {
@@ -233,6 +237,26 @@ test("addresses", { timeout: 100_000 }, async (t) => {
     assert.equal((await job.wait()).state, JobState.SUCCEEDED);
     assert.throws(() => new Cleave({ baseUrl: [] }), { name: "CleaveError", field: "baseUrl" });
     assert.throws(() => new Cleave({ baseUrl: [baseUrl, "nonsense"] }), { name: "CleaveError", field: "baseUrl" });
+  });
+
+  await t.test("a server that is silent is left for another", async () => {
+    const silence = new CleaveError("UNAVAILABLE", "the server sent nothing", { reason: "CONNECTION_LOST" }); // as of a watch
+    let attempt = new AbortController();
+    /** @type {string[]} */
+    const called = [];
+    const client = new Cleave({
+      baseUrl: ["http://localhost:1", "http://localhost:2"],
+      fetch: async (input) => {
+        called.push(new URL(String(input)).port);
+        attempt.abort(silence);
+        throw silence;
+      },
+    });
+    for (let call = 0; call < 2; call++) {
+      attempt = new AbortController();
+      await assert.rejects(client.api.jobs.watchJob({ jobId: "x" }, { signal: attempt.signal })[Symbol.asyncIterator]().next(), silence);
+    }
+    assert.deepEqual(called, ["1", "2"]);
   });
 
   await t.test("a server that restarts is waited for", async () => {

@@ -1,6 +1,6 @@
-"""What the synchronous and the asynchronous client share: addresses, credentials, and when a call is repeated.
+"""How the synchronous and the asynchronous client reach a server: addresses, credentials, and when a call is repeated.
 
-Only :func:`is_listening` touches the network.
+Only :func:`is_listening` and :class:`BaseClient` touch the network.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ import ipaddress
 import os
 import random
 import socket
+import threading
 import time
 from dataclasses import dataclass, field
-from typing import Any, Callable, Generic, List, Optional, Sequence, Tuple, Type, TypeVar, Union
+from typing import Any, Callable, ClassVar, Dict, Generic, List, Optional, Sequence, Tuple, Type, TypeVar, Union
 
 import grpc
 
@@ -299,10 +300,6 @@ class Attempts:
         return longest * random.uniform(0.5, 1) if again else None
 
 
-# The health service answers everyone, and lists the services of the server.
-HEALTH_LIST = "/grpc.health.v1.Health/List"
-
-
 def is_listening(address: str) -> bool:
     """Reports whether something accepts connections at an address."""
     try:
@@ -359,3 +356,66 @@ def needs_diagnosis(failure: Failure) -> bool:
 def service_names(content: bytes) -> List[str]:
     """Returns the names of the services in the response of the health service."""
     return list(status_pb2.HealthList.FromString(content).statuses)
+
+
+class BaseClient:
+    """The address, the credentials and the channels of a client."""
+
+    _grpc: ClassVar[Any]  # the module that opens channels
+
+    def __init__(
+        self,
+        address: Optional[str] = None,
+        *,
+        token: Optional[str] = None,
+        tls: Optional[str] = None,
+        ca_file: Optional[str] = None,
+        cert_file: Optional[str] = None,
+        key_file: Optional[str] = None,
+        server_name: Optional[str] = None,
+        insecure: bool = False,
+    ) -> None:
+        self._route = Route(parse_addresses(os.environ.get("CLEAVE_SERVER", "") if address is None else address))
+        self.credentials = Credentials.of(token, tls, ca_file, cert_file, key_file, server_name, insecure)
+        for one in self._route.addresses:
+            self.credentials.check(one)
+        self._channels: Dict[Tuple[int, str], Any] = {}  # by process and address: a channel does not survive a fork
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"Client({self.address!r})"
+
+    @property
+    def address(self) -> str:
+        """The addresses of the servers, separated by commas."""
+        return ",".join(self._route.addresses)
+
+    def _channel(self, address: str) -> Any:
+        key = os.getpid(), address
+        with self._lock:
+            if key not in self._channels:
+                self.credentials.check(address)  # a standby may name any leader
+                secured, options = self.credentials.channel_credentials(), self.credentials.options()
+                self._channels[key] = (
+                    self._grpc.insecure_channel(address, options) if secured is None else self._grpc.secure_channel(address, secured, options)
+                )
+            return self._channels[key]
+
+    def _take_channels(self) -> List[Any]:
+        """Returns the channels of this process, which the caller closes."""
+        with self._lock:
+            channels, self._channels = self._channels, {}
+        return [channel for (process, _), channel in channels.items() if process == os.getpid()]
+
+    # These return the response of a synchronous channel, and something to wait for of an asynchronous one.
+
+    def _invoke(self, channel: Any, method: Method[Any, Any], request: Any) -> Any:
+        return channel.unary_unary(method.path, method.serialize, method.parse)(request, metadata=self.credentials.metadata())
+
+    def _open_stream(self, channel: Any, method: Method[Any, Any], request: Any) -> Any:
+        return channel.unary_stream(method.path, method.serialize, method.parse)(request, metadata=self.credentials.metadata())
+
+    def _list_services(self, channel: Any) -> Any:
+        """Asks the health service, which answers everyone, for the services of the server."""
+        invoke = channel.unary_unary("/grpc.health.v1.Health/List", None, service_names)
+        return invoke(b"", timeout=5, metadata=self.credentials.metadata())

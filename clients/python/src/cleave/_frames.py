@@ -22,7 +22,7 @@ def table_of(data: Any) -> Table:
     Columns become what a CSV file would have: integers, numbers or texts, with empty cells where values are missing.
     """
     if is_frame(data):
-        columns = [_column(_name(name), data.iloc[:, at]) for at, name in enumerate(data.columns)]
+        columns = [_column(column_name(name), data.iloc[:, at]) for at, name in enumerate(data.columns)]
     elif isinstance(data, Mapping):
         try:
             import pandas
@@ -43,7 +43,8 @@ def table_of(data: Any) -> Table:
     return Table(columns)
 
 
-def _name(name: Any) -> str:
+def column_name(name: Any) -> str:
+    """Returns the name that a column of a frame has in its table."""
     return ".".join(map(str, name)) if isinstance(name, tuple) else str(name)
 
 
@@ -60,7 +61,7 @@ def _column(name: str, series: Any) -> TableColumn:
         raise invalid("NOT_A_NUMBER", f"column {name!r} has complex numbers; give their parts as columns of their own")
     if types.is_timedelta64_dtype(series.dtype):
         series = series.dt.total_seconds()
-    elif types.is_object_dtype(series.dtype) or types.is_string_dtype(series.dtype):
+    elif not types.is_numeric_dtype(series.dtype):
         kind = types.infer_dtype(series, skipna=True)
         if kind not in ("integer", "floating", "mixed-integer-float", "decimal"):
             return _texts(name, series, empty)

@@ -30,11 +30,16 @@ ALGORITHMS = (
     "constrained-spectral",
 )
 _SPECTRAL = ("spectral", "spectral-learning", "constrained-spectral")
-_WITHOUT_PAIRS = ("kmeans", "seeded-kmeans", "constrained-kmeans")
-_WITH_SEEDS = ("auto", "kernel-kmeans", "seeded-kmeans", "constrained-kmeans", "constrained-spectral")
 
-# Parameter: flag of the command line, field of the JobSpec, and the field in the spectral family if that is another one. A field
-# that does not begin with "spec." is within the message of the algorithm.
+# The algorithms that have these, which are fields of the JobSpec and so do not tell by themselves.
+HAVING = {
+    "constraints": ("auto", "kernel-kmeans", "pc-kmeans", "mpc-kmeans", "hmrf-kmeans", "m-kmeans", "cop-kmeans", *_SPECTRAL),
+    "seeds": ("auto", "kernel-kmeans", "seeded-kmeans", "constrained-kmeans", "constrained-spectral"),
+    "paper": tuple(name for name in ALGORITHMS if name not in ("auto", "spectral", "spectral-learning")),
+}
+
+# Parameter, or argument of fit: flag of the command line, field of the JobSpec, and the field in the spectral family if
+# that is another one. A field that does not begin with "spec." is within the message of the algorithm.
 OPTIONS: Dict[str, Tuple[str, str, Optional[str]]] = {
     "random_state": ("seed", "spec.seed", None),
     "n_init": ("restarts", "spec.restarts", "eigenvectors.kmeans_restarts"),
@@ -72,6 +77,8 @@ OPTIONS: Dict[str, Tuple[str, str, Optional[str]]] = {
     "beta": ("beta", "beta", None),
     "discretize": ("discretize", "discretization", None),
     "components": ("components", "components", None),
+    "weights": ("weights", "weights", None),
+    "beliefs": ("beliefs", "beliefs", None),
 }
 
 # Flags of the command line that are other parameters.
@@ -88,11 +95,37 @@ _OTHER_FLAGS = {
     "timeout": "time_limit",
 }
 
+# Fields of the API that are other parameters, or arguments of fit.
+_OTHER_FIELDS = {
+    "spec.k": "n_clusters",
+    "spec.k_range": "n_clusters",
+    "spec.initialization": "init",
+    "spec.supervision.seeds": "partial_labels",
+    "scheduling.time_limit": "time_limit",
+}
 
-def with_parameters(message: str) -> str:
-    """Returns a message of the server with the parameters of the estimator in place of flags of the command line."""
-    parameters = {**{flag: option for option, (flag, _, _) in OPTIONS.items()}, **_OTHER_FLAGS}
-    return re.sub(r"--([a-z][a-z0-9-]*)", lambda found: parameters.get(found[1], found[0]), message)
+_PARAMETERS = {**{flag: option for option, (flag, _, _) in OPTIONS.items()}, **_OTHER_FLAGS}
+_FLAG = re.compile("--([a-z][a-z0-9-]*)")
+
+
+def with_parameters(message: str, field: str = "") -> str:
+    """Returns a message of the server in words of the estimator.
+
+    Parameters replace flags of the command line. The parameter of the field at fault is appended if it is not named.
+    """
+    message = _FLAG.sub(lambda flag: _PARAMETERS.get(flag[1], flag[0]), message)
+    parameter = _parameter_at(field)
+    return f"{message} ({parameter})" if parameter and not re.search(rf"\b{parameter}\b", message) else message
+
+
+def _parameter_at(field: str) -> str:
+    """Returns the parameter whose field of the API is the given one or contains it, or "" if there is none."""
+    algorithm, _, rest = field[len("spec.") :].partition(".")
+    path = rest if algorithm.replace("_", "-") in ALGORITHMS else field
+    for parameter, (_, own, spectral) in OPTIONS.items():
+        if f"{path}.".startswith((f"{own}.", f"{spectral}.")):
+            return parameter
+    return next((parameter for own, parameter in _OTHER_FIELDS.items() if f"{path}.".startswith(f"{own}.")), "")
 
 
 def _path(option: str, algorithm: str) -> List[str]:
@@ -103,6 +136,14 @@ def _path(option: str, algorithm: str) -> List[str]:
     if path.startswith("spec."):
         return path.split(".")[1:]
     return [algorithm.replace("-", "_"), *path.split(".")]
+
+
+def option_path(option: str, algorithm: str) -> List[str]:
+    """Returns the names of the fields from a JobSpec to an option. Raises an error if the algorithm lacks it."""
+    if _field(option, algorithm) is None:
+        having = [name for name in ALGORITHMS if _field(option, name) is not None]
+        raise invalid("OPTION_DOES_NOT_APPLY", f"{option} does not apply to {algorithm}; it applies to {', '.join(having)}")
+    return _path(option, algorithm)
 
 
 def _field(option: str, algorithm: str) -> Optional[FieldDescriptor]:
@@ -117,15 +158,16 @@ def _field(option: str, algorithm: str) -> Optional[FieldDescriptor]:
     return field
 
 
-def choose_algorithm(options: Mapping[str, Any], pairs: bool, seeds: bool) -> str:
-    """Returns the first algorithm whose message has all options that belong there, and which takes the supervision.
+def choose_algorithm(options: Mapping[str, Any], constraints: bool, seeds: bool) -> str:
+    """Returns the first algorithm whose message has all options that belong there, and which has what HAVING lists.
 
     It returns "" if no option belongs there: the server chooses as the command line does, which depends on values too.
     """
     if all(OPTIONS[option][1].startswith("spec.") for option in options):
         return ""
+    given = {"constraints": constraints, "seeds": seeds, "paper": bool(options.get("paper"))}
     for algorithm in ALGORITHMS:
-        if pairs and algorithm in _WITHOUT_PAIRS or seeds and algorithm not in _WITH_SEEDS:
+        if any(given[name] and algorithm not in having for name, having in HAVING.items()):
             continue
         if all(_field(option, algorithm) is not None for option in options):
             return algorithm
@@ -139,41 +181,39 @@ def set_options(spec: v1.JobSpec, algorithm: str, options: Mapping[str, Any]) ->
             raise invalid("UNKNOWN_ALGORITHM", f"there is no algorithm {algorithm!r}; use one of {', '.join(ALGORITHMS)}", "spec.algorithm")
         getattr(spec, algorithm.replace("-", "_")).SetInParent()
     for option, value in options.items():
-        field = _field(option, algorithm)
-        if field is None:
-            having = [name for name in ALGORITHMS if _field(option, name) is not None]
-            raise invalid("OPTION_DOES_NOT_APPLY", f"{option} does not apply to {algorithm}; it applies to {', '.join(having)}")
         message: Any = spec
-        path = _path(option, algorithm)
-        for name in path[:-1]:
+        *outer, last = option_path(option, algorithm)
+        for name in outer:
             message = getattr(message, name)
-        _set(message, field, option, value)
+        set_field(message, last, option, value)
 
 
-def _set(message: Any, field: FieldDescriptor, option: str, value: Any) -> None:
+def set_field(message: Any, name: str, option: str, value: Any) -> None:
+    """Sets a field of a message to the value of an option, as the command line writes it."""
+    field: FieldDescriptor = message.DESCRIPTOR.fields_by_name[name]
     if field.message_type is not None:  # a number, or a rule in its place
-        chosen = getattr(message, field.name)
+        chosen = getattr(message, name)
         for member in field.message_type.oneofs_by_name["kind"].fields:
             if (member.enum_type is None) != isinstance(value, str):
-                _set(chosen, member, option, value)
+                set_field(chosen, member.name, option, value)
         return
     if field.enum_type is not None:
         number = enum_number(field.enum_type, str(value))
         if number is None:
             words = ", ".join(enum_word(field.enum_type, v.number) for v in field.enum_type.values if v.number)
-            raise invalid("BAD_VALUE", f"{option} is {value!r}; use one of {words}", f"spec.{field.name}")
+            raise invalid("BAD_VALUE", f"{option} is {value!r}; use one of {words}", f"spec.{name}")
         if number or value == "auto":
-            setattr(message, field.name, number)
+            setattr(message, name, number)
         return
     if value == "auto" and field.cpp_type == FieldDescriptor.CPPTYPE_DOUBLE:
         return  # unset
     try:
-        setattr(message, field.name, value)
+        setattr(message, name, value)
     except (TypeError, ValueError) as error:
         kind = "a number" if field.cpp_type == FieldDescriptor.CPPTYPE_DOUBLE else "a whole number of at least 0"
         if field.cpp_type == FieldDescriptor.CPPTYPE_BOOL:
             kind = "True or False"
-        raise invalid("BAD_VALUE", f"{option} is {value!r}; it must be {kind}", f"spec.{field.name}") from error
+        raise invalid("BAD_VALUE", f"{option} is {value!r}; it must be {kind}", f"spec.{name}") from error
 
 
 def _prefix(enum: EnumDescriptor) -> str:

@@ -1,6 +1,7 @@
-"""What the user knows about the answer: pairs and labels of some rows, checked and turned into tables.
+"""What the user knows about the answer: pairs and labels of some rows, as tables.
 
-The checks are those of the server, with the same sentences, so that nothing is uploaded in vain.
+This module checks what only the client can tell, and that rows exist, so that no data is uploaded in vain. The server
+checks the rest.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cleave._frames import index_column
-from cleave._upload import Table, TableColumn, compressed, upper_triangle
-from cleave.errors import InvalidInputError, invalid
+from cleave._upload import Table, TableColumn, compressed, floats, upper_triangle
+from cleave.errors import CleaveError, InvalidInputError, invalid
 
 _CONSTRAINTS = "spec.supervision.constraints"
 _SEEDS = "spec.supervision.seeds"
@@ -25,32 +26,11 @@ def pairs_table(must_link: Any, cannot_link: Any, rows: int) -> Optional[Table]:
 
     Each argument is None or has a line for each pair: two row numbers and, optionally, a positive weight.
     """
-    must, cannot = _pairs("must_link", must_link), _pairs("cannot_link", cannot_link)
-    if must is None and cannot is None:
-        return None
-    parts = [p for p in (must, cannot) if p is not None]
-    ends = np.concatenate([p[0] for p in parts])
-    kinds = ["must"] * (len(must[0]) if must else 0) + ["cannot"] * (len(cannot[0]) if cannot else 0)
+    must, cannot = _pairs("must_link", must_link, rows), _pairs("cannot_link", cannot_link, rows)
+    ends, weights = np.concatenate([must[0], cannot[0]]), np.concatenate([must[1], cannot[1]])
     if not len(ends):
         return None
-    weights = np.concatenate([p[1] for p in parts])
-
-    def refuse(at: int, column: str, reason: str, message: str) -> InvalidInputError:
-        """Returns the error of a server about a line of the table, and which pair that is."""
-        pair = f"must_link[{at}]" if must and at < len(must[0]) else f"cannot_link[{at - (len(must[0]) if must else 0)}]"
-        return invalid(reason, f'row {at}, column "{column}": {message} ({pair})', _CONSTRAINTS)
-
-    outside = np.argwhere((ends < 0) | (ends >= rows))
-    if len(outside):
-        at, side = (int(v) for v in outside[0])
-        raise refuse(at, "ij"[side], "INDEX_OUT_OF_RANGE", f"point {ends[at, side]} is outside 0..{rows - 1}")
-    for at in np.flatnonzero(ends[:, 0] == ends[:, 1]):
-        if kinds[at] == "cannot":
-            raise refuse(int(at), "j", "SELF_CANNOT_LINK", f"point {ends[at, 0]} has a cannot-link to itself")
-    bad = np.flatnonzero(~np.isnan(weights) & ~((weights > 0) & np.isfinite(weights)))
-    if len(bad):
-        at = int(bad[0])
-        raise refuse(at, "weight", "BAD_WEIGHT", f"the weight is {weights[at]:g}; weights must be positive and finite")
+    kinds = ["must"] * len(must[0]) + ["cannot"] * len(cannot[0])
     columns = [index_column(ends[:, 0], "i"), index_column(ends[:, 1], "j"), TableColumn("kind", "texts", kinds)]
     unweighted = np.isnan(weights)
     if not unweighted.all():
@@ -58,10 +38,24 @@ def pairs_table(must_link: Any, cannot_link: Any, rows: int) -> Optional[Table]:
     return Table(columns)
 
 
-def _pairs(name: str, pairs: Any) -> Optional[Tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]]:
+def name_pair(error: CleaveError, pairs: Optional[Table]) -> None:
+    """Adds to an error of the server about a row of the table of constraints which pair that is."""
+    if pairs is not None and error.field == _CONSTRAINTS and "row" in error.metadata:
+        row, must = int(error.metadata["row"]), pairs.table_columns[2].values.count("must")
+        error.reword(f"{error.message} ({f'must_link[{row}]' if row < must else f'cannot_link[{row - must}]'})")
+
+
+def _pairs(name: str, pairs: Any, rows: int) -> Tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
     """Returns the row numbers and the weights of pairs; a weight that is not given is NaN."""
-    if pairs is None:
-        return None
+    ends, weights = _read_pairs(name, () if pairs is None else pairs)
+    outside = np.flatnonzero(((ends < 0) | (ends >= rows)).any(axis=1))
+    if len(outside):
+        at = int(outside[0])
+        raise invalid("INDEX_OUT_OF_RANGE", f"{name}[{at}] is ({ends[at, 0]}, {ends[at, 1]}); rows are numbered 0 to {rows - 1}", _CONSTRAINTS)
+    return ends, weights
+
+
+def _read_pairs(name: str, pairs: Any) -> Tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
     if hasattr(pairs, "to_numpy"):
         pairs = pairs.to_numpy()
     if isinstance(pairs, np.ndarray) and pairs.dtype.kind in "iu" and pairs.ndim == 2 and pairs.shape[1] == 2:
@@ -157,7 +151,7 @@ def _array(classes: List[Any]) -> npt.NDArray[Any]:
 
 def weights_table(weights: Any, rows: int) -> Table:
     """Returns the table of the weights of all rows."""
-    values = _floats("weights", weights)
+    values = floats("weights", weights)
     if values.shape != (rows,):
         raise invalid("SIZE_MISMATCH", f"weights has the shape {values.shape} for {_plural(rows, 'row')}; it needs one weight per row")
     return Table([index_column(np.arange(rows)), TableColumn("weight", "numbers", values)])
@@ -165,7 +159,7 @@ def weights_table(weights: Any, rows: int) -> Table:
 
 def beliefs_table(beliefs: Any, rows: int) -> Table:
     """Returns the table of a symmetric matrix of beliefs: positive together, negative apart."""
-    matrix = compressed(beliefs if hasattr(beliefs, "tocsr") else _floats("beliefs", beliefs))
+    matrix = compressed(beliefs if hasattr(beliefs, "tocsr") else floats("beliefs", beliefs))
     if matrix.shape != (rows, rows):
         raise invalid("SIZE_MISMATCH", f"beliefs has the shape {matrix.shape} for {_plural(rows, 'row')}; it must be square")
     upper = upper_triangle(matrix, "the matrix of beliefs", "such as (B + B.T) / 2")
@@ -180,13 +174,6 @@ def labels_table(labels: Any, rows: int) -> Table:
     if values.dtype.kind not in "iu":
         raise invalid("BAD_START", f"init has labels of the type {values.dtype}; they must be the numbers of clusters, from 0")
     return Table([index_column(np.arange(rows)), index_column(values, "label")])
-
-
-def _floats(name: str, values: Any) -> npt.NDArray[np.float64]:
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise invalid("NOT_A_NUMBER", f"{name} must be numbers: {error}") from error
 
 
 def _plural(count: int, noun: str) -> str:

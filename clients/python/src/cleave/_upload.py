@@ -25,8 +25,6 @@ PART_BYTES = 1 << 20
 # The kinds of data sets in their canonical bytes, which the id of a data set is the SHA-256 of.
 _POINTS, _KERNEL, _SPARSE_POINTS = 1, 3, 4
 
-MAX_ROWS = 2**31 - 1
-
 
 class Upload:
     """Something to upload: a header and numbered parts."""
@@ -64,6 +62,14 @@ def not_finite(row: int, column: int, value: float) -> InvalidInputError:
     )
 
 
+def floats(name: str, values: Any) -> npt.NDArray[np.float64]:
+    """Returns values as an array of float64."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise invalid("NOT_A_NUMBER", f"{name} must be numbers: {error}") from error
+
+
 class Points(_Dataset):
     """Dense points: an array with a row for each point. It may be memory-mapped."""
 
@@ -71,6 +77,10 @@ class Points(_Dataset):
 
     def __init__(self, values: Any) -> None:
         self.values: npt.NDArray[Any] = np.asarray(values)
+        if self.values.dtype.kind in "OSU":
+            self.values = floats("the points", self.values)
+        if self.values.dtype.kind not in "biuf":
+            raise invalid("NOT_A_NUMBER", f"the points must be numbers, not {self.values.dtype}")
         if self.values.ndim != 2:
             raise invalid("BAD_SHAPE", f"the points are an array of {self.values.ndim} dimensions; give one with two: a row for each point")
         self.rows, self.columns = self.values.shape

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-import errno
-import itertools
-import os
-import tempfile
-import threading
 import time
-import uuid
-from datetime import timedelta
 from types import TracebackType
-from typing import Any, BinaryIO, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Type, TypeVar
+from typing import Any, Callable, Iterator, Optional, Sequence, Type, TypeVar
 
 import grpc
-import numpy as np
 
+from cleave import _calls as calls
 from cleave import _connection as api
 from cleave import v1
-from cleave._connection import Attempts, Credentials, Method, Request, Response, Route
+from cleave._calls import Reader, Request, Response, Value
+from cleave._connection import Attempts, BaseClient, Method
 from cleave._frames import table_of
 from cleave._upload import Graph, KernelMatrix, Table, Upload, points_of
-from cleave.errors import CanceledError, CleaveError, Failure, NotFoundError, TimeLimitError, job_error
+from cleave.errors import CleaveError, Failure, NotFoundError
 from cleave.results import (
     Embedding,
     EmbeddingReader,
@@ -40,13 +33,9 @@ from cleave.results import (
 __all__ = ["Client"]
 
 Item = TypeVar("Item")
-ENDED = (v1.JOB_STATE_SUCCEEDED, v1.JOB_STATE_FAILED, v1.JOB_STATE_CANCELLED)
-MAX_PAGE = 1000
-# Seconds before a watch that the server ended early is repeated.
-WATCH_PAUSE = 0.2
 
 
-class Client:
+class Client(BaseClient):
     """A client of a Cleave server. It may be used by several threads and survives a fork.
 
     Calls are repeated while the server restarts, another one takes over, or it asks to come back later. Downloads, uploads and
@@ -63,24 +52,7 @@ class Client:
         insecure: Connect to other machines without encryption: anyone on the network path can read and change everything.
     """
 
-    def __init__(
-        self,
-        address: Optional[str] = None,
-        *,
-        token: Optional[str] = None,
-        tls: Optional[str] = None,
-        ca_file: Optional[str] = None,
-        cert_file: Optional[str] = None,
-        key_file: Optional[str] = None,
-        server_name: Optional[str] = None,
-        insecure: bool = False,
-    ) -> None:
-        self._route = Route(api.parse_addresses(os.environ.get("CLEAVE_SERVER", "") if address is None else address))
-        self.credentials = Credentials.of(token, tls, ca_file, cert_file, key_file, server_name, insecure)
-        for one in self._route.addresses:
-            self.credentials.check(one)
-        self._channels: Dict[Tuple[int, str], Any] = {}  # by process and address: a channel does not survive a fork
-        self._lock = threading.Lock()
+    _grpc = grpc
 
     def __enter__(self) -> Client:
         return self
@@ -88,38 +60,16 @@ class Client:
     def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]) -> None:
         self.close()
 
-    def __repr__(self) -> str:
-        return f"Client({self.address!r})"
-
-    @property
-    def address(self) -> str:
-        """The addresses of the servers, separated by commas."""
-        return ",".join(self._route.addresses)
-
     def close(self) -> None:
         """Closes the connections. The client may be used again, with new ones."""
-        with self._lock:
-            channels, self._channels = self._channels, {}
-        for (process, _), channel in channels.items():
-            if process == os.getpid():
-                channel.close()
+        for channel in self._take_channels():
+            channel.close()
 
     # Calls.
 
-    def _channel(self, address: str) -> Any:
-        key = os.getpid(), address
-        with self._lock:
-            if key not in self._channels:
-                self.credentials.check(address)  # a standby may name any leader
-                secured, options = self.credentials.channel_credentials(), self.credentials.options()
-                self._channels[key] = (
-                    grpc.insecure_channel(address, options) if secured is None else grpc.secure_channel(address, secured, options)
-                )
-            return self._channels[key]
-
-    def _attempt(self, call: Callable[[Any], Item]) -> Item:
+    def _attempt(self, call: Callable[[Any], Item], attempts: Optional[Attempts] = None) -> Item:
         """Makes a call, with the channel of the server that leads, until it succeeds or should not be repeated."""
-        attempts = Attempts(self._route)
+        attempts = attempts or Attempts(self._route)
         while True:
             address = self._route.current
             try:
@@ -142,18 +92,13 @@ class Client:
             return failure.error()
         services = None
         try:
-            invoke = self._channel(address).unary_unary(api.HEALTH_LIST, request_serializer=None, response_deserializer=None)
-            services = api.service_names(invoke(b"", timeout=5, metadata=self.credentials.metadata()))
+            services = self._list_services(self._channel(address))
         except grpc.RpcError:
             pass
         return api.diagnose(failure, address, self.credentials, services, services is None and api.is_listening(address))
 
     def _call(self, method: Method[Request, Response], request: Request) -> Response:
-        def call(channel: Any) -> Response:
-            invoke = channel.unary_unary(method.path, method.serialize, method.parse)
-            return invoke(request, metadata=self.credentials.metadata())  # type: ignore[no-any-return]
-
-        return self._attempt(call)
+        return self._attempt(lambda channel: self._invoke(channel, method, request))  # type: ignore[no-any-return]
 
     def _stream(self, method: Method[Request, Response], request: Callable[[], Request]) -> Iterator[Response]:
         """Yields the responses of a streaming call. It asks for the request again if the stream breaks."""
@@ -162,8 +107,7 @@ class Client:
             address = self._route.current
             call: Any = None
             try:
-                invoke = self._channel(address).unary_stream(method.path, method.serialize, method.parse)
-                call = invoke(request(), metadata=self.credentials.metadata())
+                call = self._open_stream(self._channel(address), method, request())
                 for response in call:
                     self._route.answered = True
                     attempts.reached()
@@ -176,62 +120,43 @@ class Client:
                     call.cancel()
             self._wait(attempts, failure, address)
 
-    def _read(self, method: Method[Any, Any], reader: Any) -> Any:
+    def _read(self, method: Method[Request, Response], reader: Reader[Request, Response, Value]) -> Value:
         for part in self._stream(method, reader.request):
             reader.add(part)
         return reader.value()
 
+    def _pages(self, method: Method[Any, Any], pages: calls.Pages) -> Iterator[Any]:
+        while pages.more:
+            yield from pages.take(self._call(method, pages.request))
+
     def _send(self, method: Method[bytes, Response], data: Upload, name: str) -> Response:
         """Uploads data. If the upload breaks off, it continues with the first part that has not arrived."""
-        attempts, upload_id = Attempts(self._route), uuid.uuid4().hex
-        first, again = 0, False
-        broken: List[Exception] = []
-        while True:
-            address = self._route.current
-            call: Any = None
+        sending, attempts = calls.Sending(data, name), Attempts(self._route)
+
+        def send(channel: Any) -> Any:
+            if sending.begun and sending.resume(self._arrived(channel, sending.id)):
+                attempts.reached()
+            invoke = channel.stream_unary(method.path, None, method.parse)
+            call = invoke.future(sending.messages(), metadata=self.credentials.metadata())
             try:
-                channel = self._channel(address)
-                if again:
-                    arrived = self._arrived(channel, upload_id)
-                    if arrived > first:
-                        attempts.reached()
-                    first = arrived
-                again = True
-                parts = itertools.chain([data.header(name, upload_id, first)], data.parts(first))
-                invoke = channel.stream_unary(method.path, None, method.parse)
-                call = invoke.future(_keep_error(parts, broken), metadata=self.credentials.metadata())
-                return call.result()  # type: ignore[no-any-return]
-            except grpc.RpcError as error:
-                if broken:
-                    raise broken[0] from None
-                failure = Failure(error)
+                return call.result()
+            except grpc.RpcError:
+                if sending.broken is not None:
+                    raise sending.broken from None
+                raise
             finally:
-                if call is not None:
-                    call.cancel()
-            self._wait(attempts, failure, address)
+                call.cancel()
+
+        return self._attempt(send, attempts)  # type: ignore[no-any-return]
 
     def _arrived(self, channel: Any, upload_id: str) -> int:
         """Returns how many parts of an upload have arrived, 0 if the server does not know it."""
-        method = api.GET_UPLOAD
         try:
-            invoke = channel.unary_unary(method.path, method.serialize, method.parse)
-            return invoke(v1.GetUploadRequest(upload_id=upload_id), metadata=self.credentials.metadata()).parts  # type: ignore[no-any-return]
+            return int(self._invoke(channel, api.GET_UPLOAD, v1.GetUploadRequest(upload_id=upload_id)).parts)
         except grpc.RpcError as error:
             if Failure(error).code == "NOT_FOUND":
                 return 0
             raise
-
-    def _pages(self, method: Method[Any, Any], request: Any, field: str, limit: Optional[int]) -> Iterator[Any]:
-        request.page_size = MAX_PAGE if limit is None else max(1, min(limit, MAX_PAGE))
-        left = limit
-        while left is None or left > 0:
-            page = self._call(method, request)
-            items = getattr(page, field)
-            yield from items if left is None else items[:left]
-            left = None if left is None else left - len(items)
-            request.page_token = page.next_page_token
-            if not request.page_token:
-                return
 
     # Data.
 
@@ -243,12 +168,7 @@ class Client:
                 return self.get_dataset(known)
             except NotFoundError:
                 pass
-        stored = self._send(api.CREATE_DATASET, data, name).dataset
-        if known and stored.dataset_id != known:
-            raise CleaveError(
-                f"the data set arrived as {stored.dataset_id}, but it is {known}: the upload was damaged", reason="DAMAGED_UPLOAD"
-            )
-        return stored
+        return calls.checked_dataset(self._send(api.CREATE_DATASET, data, name).dataset, known)
 
     def upload_points(self, points: Any, name: str = "") -> v1.Dataset:
         """Uploads an array with a row for each point, or a sparse matrix of SciPy. A memory-mapped array is read in parts."""
@@ -280,13 +200,7 @@ class Client:
         The table has the ID that an upload of the same files would give it, and lists the versions of the objects. If the connection
         breaks, the import is repeated with the same versions. progress is called about once a second.
         """
-        request = import_request(uris, name, reading, request_id)
-        for response in self._stream(api.IMPORT_TABLE, lambda: request):
-            if response.HasField("imported"):
-                return response.imported
-            if progress is not None:
-                progress(response.progress)
-        raise CleaveError("the import ended without a table")
+        return self._read(api.IMPORT_TABLE, calls.ImportReader(uris, name, reading, request_id, progress))
 
     def get_dataset(self, dataset_id: str) -> v1.Dataset:
         """Returns the metadata of a data set."""
@@ -294,7 +208,7 @@ class Client:
 
     def list_datasets(self, limit: Optional[int] = None) -> Iterator[v1.Dataset]:
         """Yields the data sets that the caller may see."""
-        return self._pages(api.LIST_DATASETS, v1.ListDatasetsRequest(), "datasets", limit)
+        return self._pages(api.LIST_DATASETS, calls.Pages(v1.ListDatasetsRequest(), "datasets", limit))
 
     def delete_dataset(self, dataset_id: str) -> None:
         """Deletes a data set. Deleting one that does not exist is not an error."""
@@ -306,19 +220,11 @@ class Client:
 
     def get_table_rows(self, table_id: str, max_rows: int = 0) -> v1.TableRows:
         """Returns the rows of a table, or max_rows evenly spaced ones."""
-        parts: List[v1.TableRows] = []
-
-        def request() -> v1.GetTableRowsRequest:
-            parts.clear()  # a stream that breaks starts over
-            return v1.GetTableRowsRequest(table_id=table_id, max_rows=max_rows)
-
-        for part in self._stream(api.GET_TABLE_ROWS, request):
-            parts.append(part.rows)
-        return join_rows(parts)
+        return self._read(api.GET_TABLE_ROWS, calls.TableRowsReader(table_id, max_rows))
 
     def list_tables(self, limit: Optional[int] = None) -> Iterator[v1.Table]:
         """Yields the tables that the caller may see."""
-        return self._pages(api.LIST_TABLES, v1.ListTablesRequest(), "tables", limit)
+        return self._pages(api.LIST_TABLES, calls.Pages(v1.ListTablesRequest(), "tables", limit))
 
     def delete_table(self, table_id: str) -> None:
         """Deletes a table. Deleting one that does not exist is not an error."""
@@ -344,7 +250,7 @@ class Client:
         The same request_id, any text of up to 200 bytes, with the same spec returns the job that exists. Without one, the call
         gets a random one, so that its own repetitions create a single job. time_limit is in seconds.
         """
-        return self._call(api.CREATE_JOB, create_request(spec, request_id, name, time_limit, scheduling)).job
+        return self._call(api.CREATE_JOB, calls.create_request(spec, request_id, name, time_limit, scheduling)).job
 
     def get_job(self, job_id: str) -> v1.GetJobResponse:
         """Returns the state and the spec of a job."""
@@ -352,7 +258,7 @@ class Client:
 
     def list_jobs(self, limit: Optional[int] = None, **filters: Any) -> Iterator[v1.Job]:
         """Yields jobs. The filters are fields of v1.ListJobsRequest, such as states=[v1.JOB_STATE_RUNNING]."""
-        return self._pages(api.LIST_JOBS, v1.ListJobsRequest(**filters), "jobs", limit)
+        return self._pages(api.LIST_JOBS, calls.Pages(v1.ListJobsRequest(**filters), "jobs", limit))
 
     def cancel_job(self, job_id: str) -> v1.Job:
         """Asks a job to stop, and returns without waiting until it has stopped."""
@@ -367,21 +273,16 @@ class Client:
 
         If the connection breaks, the watch continues after the last event: every event comes exactly once.
         """
-        last = after
-
-        def request() -> v1.WatchJobRequest:
-            return v1.WatchJobRequest(job_id=job_id, after_sequence=last)
-
+        watch = calls.Watch(job_id, after)
         while True:
-            for item in self._stream(api.WATCH_JOB, request):
-                if item.HasField("event"):
-                    last = item.event.sequence
+            for item in self._stream(api.WATCH_JOB, watch.request):
+                watch.add(item)
                 yield item
-                if item.event.HasField("ended"):
+                if watch.ended:
                     return
-            if self.get_job(job_id).job.state in ENDED:  # a watch that begins after the last event has none
+            if self.get_job(job_id).job.state in calls.ENDED:  # a watch that begins after the last event has none
                 return
-            time.sleep(WATCH_PAUSE)
+            time.sleep(calls.WATCH_PAUSE)
 
     def wait(self, job_id: str, on_item: Optional[Callable[[v1.WatchJobResponse], None]] = None) -> v1.Job:
         """Waits until a job ends, and returns it. Raises an error if the job failed or was canceled.
@@ -393,9 +294,8 @@ class Client:
             if on_item is not None:
                 on_item(item)
         job = self.get_job(job_id).job
-        if job.state == v1.JOB_STATE_CANCELLED and job.stop_reason == v1.STOP_REASON_TIME_LIMIT and self.get_result(job_id).rows:
-            return job
-        check_ended(job)
+        if not (calls.reached_time_limit(job) and self.get_result(job_id).rows):
+            calls.check_ended(job)
         return job
 
     # Results.
@@ -406,19 +306,19 @@ class Client:
 
     def get_labels(self, job_id: str, k: int = 0) -> Labels:
         """Returns the cluster of every row; for a job with a range of k, those for one k."""
-        return self._read(api.GET_LABELS, LabelsReader(job_id, k))  # type: ignore[no-any-return]
+        return self._read(api.GET_LABELS, LabelsReader(job_id, k))
 
     def get_row_scores(self, job_id: str) -> RowScores:
         """Returns how close each row is to its cluster, and how certain its label is."""
-        return self._read(api.GET_ROW_SCORES, RowScoresReader(job_id))  # type: ignore[no-any-return]
+        return self._read(api.GET_ROW_SCORES, RowScoresReader(job_id))
 
     def get_model(self, job_id: str) -> Model:
         """Returns the centroids of a job that has them."""
-        return self._read(api.GET_MODEL, ModelReader(job_id))  # type: ignore[no-any-return]
+        return self._read(api.GET_MODEL, ModelReader(job_id))
 
     def get_embedding(self, job_id: str) -> Embedding:
         """Returns the coordinates that a job of the spectral family computed."""
-        return self._read(api.GET_EMBEDDING, EmbeddingReader(job_id))  # type: ignore[no-any-return]
+        return self._read(api.GET_EMBEDDING, EmbeddingReader(job_id))
 
     def get_neighbor_graph(self, job_id: str) -> Any:
         """Returns the nearest-neighbor graph that a job clustered, as an adjacency matrix of SciPy."""
@@ -427,17 +327,17 @@ class Client:
     def predict(self, job_id: str, *, dataset_id: str = "", table_id: str = "") -> Prediction:
         """Assigns new points, uploaded as a data set or as a table, to the clusters of a job."""
         request = v1.PredictJobRequest(job_id=job_id, dataset_id=dataset_id, table_id=table_id)
-        return self._read(api.PREDICT_JOB, PredictionReader(request))  # type: ignore[no-any-return]
+        return self._read(api.PREDICT_JOB, PredictionReader(request))
 
     def evaluate(self, job_id: str, truth: Any) -> v1.Evaluation:
         """Scores the labels of a job against the true class of every row, an array of any type."""
-        return self._call(api.EVALUATE_JOB, evaluate_request(job_id, truth)).evaluation
+        return self._call(api.EVALUATE_JOB, calls.evaluate_request(job_id, truth)).evaluation
 
     # The cluster.
 
     def list_workers(self, limit: Optional[int] = None) -> Iterator[v1.Worker]:
         """Yields the attached workers."""
-        return self._pages(api.LIST_WORKERS, v1.ListWorkersRequest(), "workers", limit)
+        return self._pages(api.LIST_WORKERS, calls.Pages(v1.ListWorkersRequest(), "workers", limit))
 
     def drain_worker(self, worker_id: str) -> v1.Worker:
         """Moves the tiles of a worker to others."""
@@ -452,91 +352,5 @@ class Client:
 
         The file gets its name when it is complete. Only administrators may do this.
         """
-        with new_file(path) as file:
-            for part in self._stream(api.BACKUP, v1.BackupRequest):
-                if part.total_bytes:  # the first part: of another attempt, if the stream broke
-                    file.seek(0)
-                    file.truncate()
-                file.write(part.content)
-
-
-def _keep_error(parts: Iterator[bytes], broken: List[Exception]) -> Iterator[bytes]:
-    """Yields parts, and keeps their error, which gRPC does not pass on to the caller."""
-    try:
-        yield from parts
-    except Exception as error:
-        broken.append(error)
-        raise
-
-
-@contextlib.contextmanager
-def new_file(path: str) -> Iterator[BinaryIO]:
-    """Opens a file that gets its name when it is complete. It replaces no file, and leaves none after an error."""
-    if os.path.lexists(path):
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
-    folder, name = os.path.split(os.path.abspath(path))
-    descriptor, partial = tempfile.mkstemp(prefix=f".{name}-", dir=folder)  # only the owner may read it
-    try:
-        with open(descriptor, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        open(path, "xb").close()  # takes the name, because os.replace would replace a file that appeared meanwhile
-        os.replace(partial, path)
-    except BaseException:
-        os.unlink(partial)
-        raise
-
-
-def create_request(
-    spec: v1.JobSpec, request_id: Optional[str], name: str, time_limit: Optional[float], scheduling: Optional[v1.Scheduling]
-) -> v1.CreateJobRequest:
-    """Returns the request that creates a job."""
-    request = v1.CreateJobRequest(spec=spec, request_id=request_id or uuid.uuid4().hex, display_name=name, scheduling=scheduling)
-    if time_limit is not None:
-        request.scheduling.time_limit.FromTimedelta(timedelta(seconds=time_limit))
-    return request
-
-
-def import_request(uris: Sequence[str], name: str, reading: Optional[v1.TableReading], request_id: str) -> v1.ImportTableRequest:
-    """Returns the request of an import. It has an ID, so that it can be repeated."""
-    if isinstance(uris, str):
-        uris = [uris]
-    return v1.ImportTableRequest(uris=uris, display_name=name, reading=reading, request_id=request_id or str(uuid.uuid4()))
-
-
-def check_ended(job: v1.Job) -> None:
-    """Raises an error unless a job, which has ended, succeeded."""
-    if job.state == v1.JOB_STATE_FAILED:
-        raise job_error(job.job_id, job.error)
-    if job.state == v1.JOB_STATE_CANCELLED:
-        if job.stop_reason == v1.STOP_REASON_TIME_LIMIT:
-            raise TimeLimitError(f"job {job.job_id} was {job.status_message}", reason="TIME_LIMIT", job_id=job.job_id)
-        raise CanceledError(f"job {job.job_id} was canceled", reason="CANCELED", job_id=job.job_id)
-
-
-def evaluate_request(job_id: str, truth: Any) -> v1.EvaluateJobRequest:
-    """Returns the request that scores labels."""
-    numbers = np.unique(np.asarray(truth), return_inverse=True)[1]  # what the classes are called does not matter
-    column = v1.Column(name="label", integers=v1.IntegerCells(values=numbers.tolist()))
-    return v1.EvaluateJobRequest(job_id=job_id, truth=v1.TableInput(inline=v1.TableRows(columns=[column])))
-
-
-def join_rows(parts: List[v1.TableRows]) -> v1.TableRows:
-    """Joins the parts of a table."""
-    whole = v1.TableRows()
-    rows = 0
-    for part in parts:
-        count = 0
-        for at, column in enumerate(part.columns):
-            if at == len(whole.columns):
-                whole.columns.add(name=column.name)
-            into, kind = whole.columns[at], column.WhichOneof("cells")
-            if kind is not None:
-                cells = getattr(column, kind).values
-                getattr(into, kind).SetInParent()
-                getattr(into, kind).values.extend(cells)
-                count = len(cells)
-            into.empty_rows.extend(rows + row for row in column.empty_rows)
-        rows += count
-    return whole
+        with calls.new_file(path) as file:
+            self._read(api.BACKUP, calls.BackupReader(file))

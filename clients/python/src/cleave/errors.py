@@ -65,6 +65,11 @@ class CleaveError(Exception):
         self.job_id = job_id
         self.retry_after = retry_after
 
+    def reword(self, message: str) -> None:
+        """Replaces the message."""
+        self.message = message
+        self.args = (message,)
+
     @property
     def temporary(self) -> bool:
         """Whether the same call may succeed later. The failure of a job is final: its request_id returns the same failure."""

@@ -9,7 +9,7 @@ import uuid
 import warnings
 import weakref
 from dataclasses import dataclass
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +18,10 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from cleave import _supervision, embedded, v1
-from cleave._frames import is_frame, table_of
-from cleave._options import OPTIONS, choose_algorithm, enum_number, enum_word, set_options, with_parameters
+from cleave._frames import column_name, is_frame, table_of
+from cleave._options import OPTIONS, choose_algorithm, enum_word, option_path, set_field, set_options, with_parameters
 from cleave._progress import Progress
-from cleave._upload import Graph, KernelMatrix, Points, SparsePoints, Table, Upload
+from cleave._upload import Graph, KernelMatrix, Points, SparsePoints, Table, Upload, floats
 from cleave.client import Client
 from cleave.embedded import EmbeddedServer, Item
 from cleave.errors import CleaveError, CleaveWarning, NotFoundError, invalid
@@ -58,7 +58,7 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         missing: How missing values of a frame are treated: "auto" (filled from similar rows), "error", "drop" (the row gets the
             label -1), "mean" or "median".
         id_column: The column of a frame that identifies the rows; it is not a feature.
-        ignore: Columns of a frame to leave out.
+        ignore: Columns of a frame to leave out, or one of them.
         categorical: Columns of a frame whose values are categories even if they are numbers.
         keep: Columns of a frame to use as they are, even if they look like ids, codes or constants.
         dates: "numbers" uses dates in a frame as numbers of days; they are ignored otherwise.
@@ -80,7 +80,11 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         classes_: The classes in partial_labels, in the order of their clusters: cluster i is that of ``classes_[i]``. Clusters of
             higher numbers have no known class.
         n_iter_: The number of iterations, at least 1.
-        method_: How the rows were clustered, and ``why_`` it was chosen; "" unless the algorithm is "auto".
+        method_: The method that "auto" chose: how it compares rows and how it uses supervision, such as "neighbors, hard"; "" for
+            other algorithms.
+        why_: Why it chose that method, in a sentence; "" for other algorithms.
+        n_features_in_: The number of columns of X.
+        feature_names_in_: Their names, if X is a frame with names of columns that are all texts.
         result_: Everything else that the server reports, a :class:`cleave.v1.Result`.
         job_id_: The job on the server.
     """
@@ -128,10 +132,10 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         discretize: Optional[str] = None,
         components: Optional[str] = None,
         missing: Optional[str] = None,
-        id_column: Optional[str] = None,
-        ignore: Sequence[str] = (),
-        categorical: Sequence[str] = (),
-        keep: Sequence[str] = (),
+        id_column: Union[str, int, None] = None,
+        ignore: Union[str, int, Sequence[Any]] = (),
+        categorical: Union[str, int, Sequence[Any]] = (),
+        keep: Union[str, int, Sequence[Any]] = (),
         dates: Optional[str] = None,
         keep_last_row: bool = False,
         time_limit: Optional[float] = None,
@@ -223,8 +227,8 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             must_link: Pairs of row numbers, counted from 0, that belong together; a third value is a positive weight.
             cannot_link: Pairs of rows that belong apart.
             partial_labels: A class for each row, of any type; -1, None or NaN where it is unknown.
-            weights: A positive weight for each row, for algorithm="kernel-kmeans".
-            beliefs: A symmetric matrix of beliefs, positive together and negative apart, for algorithm="constrained-spectral".
+            weights: A positive weight for each row, for kernel-kmeans.
+            beliefs: A symmetric matrix of beliefs, positive together and negative apart, for constrained-spectral.
             request_id: Any text of up to 200 bytes that identifies the job on its server. Fitting again with the same id, data and
                 parameters finds the job instead of running it twice, also from another process. If such a fit is interrupted by
                 anything but Ctrl-C, the job goes on.
@@ -233,7 +237,7 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             The estimator itself.
         """
         data = self._read(X, reset=True)
-        fewest, most = self._cluster_range(data.rows)
+        fewest, most = self._cluster_range()
         pairs = _supervision.pairs_table(must_link, cannot_link, data.rows)
         seeds, classes = _supervision.seeds_table(partial_labels, data.rows, most)
         spec = v1.JobSpec()
@@ -260,7 +264,7 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.n_clusters_ = int(result.k)
         self.classes_ = classes
         self.n_iter_ = max(1, int(result.iterations))
-        self.method_, self.why_ = _method(result)
+        self.method_, self.why_ = _choice(result)
         self.result_ = result
         self.job_id_ = ended.job_id
         self._job = job
@@ -338,7 +342,7 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self, spec: v1.JobSpec, data: Upload, pairs: Optional[Table], seeds: Optional[Table], weights: Any, beliefs: Any
     ) -> Dict[str, Table]:
         """Sets the algorithm and its options, and returns the tables of the supervision, by their paths in the spec."""
-        options = {name: getattr(self, name) for name in OPTIONS if getattr(self, name) is not None}
+        options = {name: getattr(self, name) for name in OPTIONS if getattr(self, name, None) is not None}
         if self.kernel == "precomputed":
             del options["kernel"]
         options.pop("init", None)
@@ -348,39 +352,36 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             options["init"] = self.init
         elif self.init is not None:
             self._set_start(spec, data, tables)
+        if self.n_init == 0:  # the API takes it for unset
+            raise invalid("BAD_RESTARTS", "n_init is 0; it must be at least 1", "spec.restarts")
         algorithm = self.algorithm
         if algorithm == "auto":
-            algorithm = choose_algorithm(options, pairs is not None, seeds is not None)
+            given = {**options, **{name: value for name, value in (("weights", weights), ("beliefs", beliefs)) if value is not None}}
+            algorithm = choose_algorithm(given, pairs is not None, seeds is not None)
         options["random_state"] = _seed(self.random_state)
         set_options(spec, algorithm, options)
         for path, table in (("supervision.constraints", pairs), ("supervision.seeds", seeds)):
             if table is not None:
                 tables[path] = table
         if weights is not None:
-            if algorithm != "kernel-kmeans":
-                raise invalid("OPTION_DOES_NOT_APPLY", f"weights does not apply to {algorithm or 'auto'}; it applies to kernel-kmeans")
-            tables["kernel_kmeans.weights"] = _supervision.weights_table(weights, data.rows)
+            tables[".".join(option_path("weights", algorithm))] = _supervision.weights_table(weights, data.rows)
         if beliefs is not None:
-            if algorithm != "constrained-spectral":
-                raise invalid("OPTION_DOES_NOT_APPLY", f"beliefs does not apply to {algorithm or 'auto'}; it applies to constrained-spectral")
-            tables["constrained_spectral.beliefs"] = _supervision.beliefs_table(beliefs, data.rows)
+            tables[".".join(option_path("beliefs", algorithm))] = _supervision.beliefs_table(beliefs, data.rows)
         if isinstance(data, Table):
             self._set_table(spec.table)
         return tables
 
-    def _cluster_range(self, rows: int) -> Tuple[int, int]:
+    def _cluster_range(self) -> Tuple[int, int]:
         """Returns the smallest and the largest number of clusters."""
         clusters = self.n_clusters
+        fewest = most = 0
         if isinstance(clusters, range) and len(clusters) > 1 and clusters.step == 1:
-            return clusters[0], clusters[-1]
-        if isinstance(clusters, bool) or not isinstance(clusters, (int, np.integer)):
-            raise invalid("BAD_K", f"n_clusters is {clusters!r}; it must be a whole number, or a range such as range(2, 9)", "spec.k")
-        if clusters < 1:
-            raise invalid("BAD_K", f"k is {clusters}; at least one cluster is needed", "spec.k")
-        if clusters > rows:
-            only = f"are only {rows} rows" if rows != 1 else "is only 1 row"
-            raise invalid("BAD_K", f"k is {clusters} but there {only}; k must be at most the number of rows", "spec.k")
-        return int(clusters), int(clusters)
+            fewest, most = clusters[0], clusters[-1]
+        elif isinstance(clusters, (int, np.integer)) and not isinstance(clusters, bool):
+            fewest = most = int(clusters)
+        if not 1 <= fewest <= most < 2**31:
+            raise invalid("BAD_K", f"n_clusters is {clusters!r}; it must be a whole number of at least 1, or a range such as range(2, 9)", "spec.k")
+        return fewest, most
 
     def _set_start(self, spec: v1.JobSpec, data: Upload, tables: Dict[str, Table]) -> None:
         start = np.asarray(self.init)
@@ -388,22 +389,20 @@ class Cleave(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             spec.initialization.start = v1.START_LABELS
             tables["initialization.labels"] = _supervision.labels_table(start, data.rows)
             return
-        if start.shape != (spec.k, data.columns):
-            raise invalid("BAD_START", f"init has the shape {start.shape}; centroids have the shape ({spec.k}, {data.columns})")
+        # Only the server knows how many features the columns of a frame become.
+        if start.ndim != 2 or not isinstance(data, Table) and start.shape[1] != data.columns:
+            raise invalid("BAD_START", f"init has the shape {start.shape}; it must have a row for each centroid and a column for each feature")
         spec.initialization.start = v1.START_CENTROIDS
-        spec.initialization.centroids.extend(start.astype(np.float64).ravel().tolist())
+        spec.initialization.centroids.extend(floats("init", start).ravel().tolist())
 
     def _set_table(self, table: v1.TablePoints) -> None:
-        table.id_column = self.id_column or ""
-        table.ignore.extend(self.ignore)
-        table.categorical.extend(self.categorical)
-        table.keep.extend(self.keep)
+        table.id_column = "" if self.id_column is None else column_name(self.id_column)
+        table.ignore.extend(_names(self.ignore))
+        table.categorical.extend(_names(self.categorical))
+        table.keep.extend(_names(self.keep))
         table.keep_last_row = self.keep_last_row
         if self.missing is not None:
-            number = enum_number(v1.MissingPolicy.DESCRIPTOR, self.missing)
-            if number is None:
-                raise invalid("BAD_VALUE", f"missing is {self.missing!r}; use auto, error, drop, mean or median")
-            table.missing = number  # type: ignore[assignment]
+            set_field(table, "missing", "missing", self.missing)
         if self.dates not in (None, "ignore", "numbers"):
             raise invalid("BAD_VALUE", f"dates is {self.dates!r}; use ignore or numbers")
         table.dates_as_numbers = self.dates == "numbers"
@@ -443,6 +442,12 @@ def _any_values() -> Dict[str, bool]:
     return {"ensure_all_finite" if renamed else "force_all_finite": False}
 
 
+def _names(columns: Any) -> List[str]:
+    """Returns the names of columns, which are given as a list, or one alone."""
+    alone = isinstance(columns, str) or not isinstance(columns, Iterable)
+    return [column_name(name) for name in ([columns] if alone else columns)]
+
+
 def _dense(values: Any) -> Any:
     return values.toarray() if hasattr(values, "toarray") else values
 
@@ -452,8 +457,6 @@ def _seed(random_state: Any) -> int:
     if random_state is None:
         return 0
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
-        if random_state < 0:
-            raise invalid("BAD_VALUE", f"random_state is {random_state}; it must be at least 0", "spec.seed")
         return int(random_state)
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
@@ -470,7 +473,8 @@ def _check_features(estimator: Any, X: Any, reset: bool) -> None:
     _check_n_features(estimator, X, reset=reset)
 
 
-def _method(result: v1.Result) -> Tuple[str, str]:
+def _choice(result: v1.Result) -> Tuple[str, str]:
+    """Returns the method that "auto" chose, and why."""
     if not result.HasField("choice"):
         return "", ""
     chosen = result.choice.chosen
@@ -503,15 +507,14 @@ class _Server:
     def connect(self) -> Iterator[Client]:
         """Returns a client. It is closed afterwards, so that no connection is open when the process forks.
 
-        It replaces flags of the command line in errors of the server by parameters of the estimator.
+        Errors of the server name parameters of the estimator in place of flags of the command line and fields of the API.
         """
         own = self.embedded()
         with own.client() if own is not None else Client(self.address, token=self.token, tls=self.tls, ca_file=self.ca_file) as client:
             try:
                 yield client
             except CleaveError as error:
-                error.message = with_parameters(error.message)
-                error.args = (error.message,)
+                error.reword(with_parameters(error.message, error.field))
                 raise
 
 
@@ -563,7 +566,8 @@ class _Job:
                 if last:
                     raise
                 continue  # another thread or process used the same data, and deleted it after it was found here
-            except CleaveError:
+            except CleaveError as error:
+                _supervision.name_pair(error, self._tables.get("supervision.constraints"))
                 raise
             except BaseException as interruption:  # perhaps before the id of the job arrived: the same request finds the job
                 if detachable and not isinstance(interruption, KeyboardInterrupt):

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cleave import v1
+from cleave._calls import Reader, Request, Response, Value
 from cleave.errors import CleaveError
 
 __all__ = ["Embedding", "Labels", "Mixture", "Model", "Prediction", "RowScores"]
@@ -111,7 +112,7 @@ def expand(values: npt.NDArray[Any], kept: Optional[npt.NDArray[np.int64]], rows
     return everywhere
 
 
-class LabelsReader:
+class LabelsReader(Reader[v1.GetLabelsRequest, v1.GetLabelsResponse, Labels]):
     """Collects labels. A download that broke off continues after the last label."""
 
     def __init__(self, job_id: str, k: int = 0) -> None:
@@ -137,7 +138,7 @@ class LabelsReader:
         return Labels(labels, np.asarray(self._rows, np.int64) if self._rows else None, self._ids or None)
 
 
-class _ValuesReader:
+class _ValuesReader(Reader[Request, Response, Value]):
     """Collects a head and the values that follow it."""
 
     def __init__(self) -> None:
@@ -157,7 +158,7 @@ class _ValuesReader:
         return np.concatenate(self._values) if self._values else np.empty(0)
 
 
-class RowScoresReader(_ValuesReader):
+class RowScoresReader(_ValuesReader[v1.GetRowScoresRequest, v1.GetRowScoresResponse, RowScores]):
     def __init__(self, job_id: str) -> None:
         super().__init__()
         self._job_id = job_id
@@ -187,7 +188,7 @@ class RowScoresReader(_ValuesReader):
         )
 
 
-class EmbeddingReader(_ValuesReader):
+class EmbeddingReader(_ValuesReader[v1.GetEmbeddingRequest, v1.GetEmbeddingResponse, Embedding]):
     def __init__(self, job_id: str) -> None:
         super().__init__()
         self._job_id = job_id
@@ -202,7 +203,7 @@ class EmbeddingReader(_ValuesReader):
         return Embedding(self.values().reshape(self.head.rows, self.head.columns))
 
 
-class ModelReader(_ValuesReader):
+class ModelReader(_ValuesReader[v1.GetModelRequest, v1.GetModelResponse, Model]):
     def __init__(self, job_id: str) -> None:
         super().__init__()
         self._job_id = job_id
@@ -241,7 +242,7 @@ class ModelReader(_ValuesReader):
         return Model(head, centroids, landmarks, projection, forest, mixture, metric, centers, scales)
 
 
-class GraphReader:
+class GraphReader(Reader[v1.GetNeighborGraphRequest, v1.GetNeighborGraphResponse, Any]):
     """Collects the edges of a nearest-neighbor graph into a symmetric adjacency matrix of SciPy."""
 
     def __init__(self, job_id: str) -> None:
@@ -271,7 +272,7 @@ class GraphReader:
         return (half + half.T).tocsr()
 
 
-class PredictionReader:
+class PredictionReader(Reader[v1.PredictJobRequest, v1.PredictJobResponse, Prediction]):
     """Collects a prediction. One that broke off starts over."""
 
     def __init__(self, request: v1.PredictJobRequest) -> None:
