@@ -184,8 +184,8 @@ func TestTableNamesOnlyWhatIsImported(t *testing.T) {
 	imported := map[string]bool{} // "package imports"
 	for _, f := range goFiles(t) {
 		for _, name := range f.imports() {
-			if dir, found := strings.CutPrefix(path.Dir(f.path), "internal/"); found && !f.isTest() {
-				imported[dir+" "+strings.TrimPrefix(strings.TrimPrefix(name, module), "/internal/")] = true
+			if !f.isTest() {
+				imported[ruleName(path.Dir(f.path))+" "+ruleName(strings.TrimPrefix(name, module+"/"))] = true
 			}
 		}
 	}
@@ -369,6 +369,14 @@ func globalRandomness(f goFile) []string {
 		})
 	}
 	return problems
+}
+
+// ruleName returns the name in the table of a package that is in a folder of the repository.
+func ruleName(folder string) string {
+	if name, isInternal := strings.CutPrefix(folder, "internal/"); isInternal {
+		return name
+	}
+	return "/" + folder
 }
 
 func ruleOf(name string) *packageRule {
