@@ -1,11 +1,16 @@
 package kmeans
 
 import (
+	"context"
+	"reflect"
 	"slices"
 	"testing"
 
+	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/inference"
+	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/text"
+	"github.com/cleave-project/cleave/test/clusteringtest"
 )
 
 // The warning about groups that an engine gave up on refers to a row, whose name the reader of the table knows.
@@ -17,5 +22,65 @@ func TestFallbackNamesARow(t *testing.T) {
 	const want = "lp gave up on 1 group of linked points, which bp assigned instead; the first has 40 points, around row 7 (over the work limit)"
 	if len(m.notices) != 1 || m.notices[0].Message != want || !slices.Contains(m.notices[0].Parts, text.Row(7)) {
 		t.Errorf("%+v", m.notices)
+	}
+}
+
+// interrupted is an executor whose context ends as soon as constrained points have been assigned a number of times.
+type interrupted struct {
+	*Local
+	left   int
+	cancel func()
+}
+
+func (x *interrupted) Distances(ctx context.Context, queries []vector.Query) ([][]float64, error) {
+	x.left--
+	return x.Local.Distances(ctx, queries)
+}
+
+func (x *interrupted) Scatter(ctx context.Context, queries []vector.Query) ([][]float64, error) {
+	if x.left == 0 {
+		x.cancel()
+		return nil, ctx.Err()
+	}
+	return x.Local.Scatter(ctx, queries)
+}
+
+// The lower bound is one of the objective, also of a run that only starts. A run that is canceled within an iteration
+// reports the inference of the last complete one.
+func TestLowerBoundIsThatOfTheResult(t *testing.T) {
+	rng := clusteringtest.NewRand(3)
+	data := clusteringtest.Blobs(t, rng, 60, 3, 2)
+	spec := clustering.Spec{
+		K: 3, Constraints: clusteringtest.RandomConstraints(rng, 60, 3, 30), Algorithm: &Options{Algorithm: MPCKmeans, Inference: inference.LP},
+	}
+	run := func(iterations, interruptAt int) *clustering.Result {
+		spec.MaxIterations = iterations
+		p, err := Prepare(data, spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		local, err := NewLocal(ctx, p, data, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := Run(ctx, p, &interrupted{local, interruptAt, cancel}, clustering.NopObserver{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result
+	}
+	start := run(0, -1)
+	if bound := *start.Inference.LPValue; bound > start.Objective+1e-9 || bound < start.Objective/2 {
+		t.Errorf("the lower bound of the start is %g, its objective %g", bound, start.Objective)
+	}
+	for at := 2; at <= 3; at++ {
+		got := run(100, at)
+		want := run(got.Iterations, -1)
+		if got.StopReason != clustering.StopCanceled || got.Iterations != at-1 || !reflect.DeepEqual(got.Inference, want.Inference) {
+			t.Errorf("canceled after %d iterations: %+v with bound %g, want %+v with bound %g",
+				got.Iterations, got.Inference, *got.Inference.LPValue, want.Inference, *want.Inference.LPValue)
+		}
 	}
 }
