@@ -153,8 +153,8 @@ func classShares(clusters []int32, known *discriminant.Known, k int) [][]float64
 	return shares
 }
 
-// mostFitted returns the maximum number of known rows that a classifier is fitted to.
-func (p *Problem) mostFitted() int { return max(leastFitted, min(maxFitted, maxEntries/p.n)) }
+// mostFitted returns the maximum number of known rows that a classifier is fitted to, at least one for each class.
+func (p *Problem) mostFitted() int { return max(leastFitted, p.spec.K, min(maxFitted, maxEntries/p.n)) }
 
 // newClassifier fits a classifier to the rows that are known without a fold, in the units of s.
 func (r *run) newClassifier(ctx context.Context, s *space, known *discriminant.Known, fold int, units *dataset.Units) (*classifier, error) {
