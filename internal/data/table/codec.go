@@ -120,12 +120,14 @@ func (e *encoder) text(s string) {
 	e.flush(encoderBlock)
 }
 
-// flush writes the collected bytes if there are at least as many as least.
+// flush writes the collected bytes if there are at least as many as least. After an error it drops them.
 func (e *encoder) flush(least int) {
-	if len(e.buffer) < least || e.err != nil {
+	if len(e.buffer) < least {
 		return
 	}
-	_, e.err = e.w.Write(e.buffer)
+	if e.err == nil {
+		_, e.err = e.w.Write(e.buffer)
+	}
 	e.buffer = e.buffer[:0]
 }
 
