@@ -8,6 +8,8 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/inference"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/test/clusteringtest"
@@ -81,6 +83,37 @@ func TestLowerBoundIsThatOfTheResult(t *testing.T) {
 		if got.StopReason != clustering.StopCanceled || got.Iterations != at-1 || !reflect.DeepEqual(got.Inference, want.Inference) {
 			t.Errorf("canceled after %d iterations: %+v with bound %g, want %+v with bound %g",
 				got.Iterations, got.Inference, *got.Inference.LPValue, want.Inference, *want.Inference.LPValue)
+		}
+	}
+}
+
+// The ranges of the features are those of all rows, and reading the rows does not allocate memory for each of them.
+func TestRangesOfFeatures(t *testing.T) {
+	const n, d = 5000, 3
+	rng := clusteringtest.NewRand(1)
+	data := clusteringtest.Blobs(t, rng, n, d, 2)
+	p, err := Prepare(data, clustering.Spec{K: 2, Algorithm: &Options{Algorithm: MPCKmeans, Penalty: metric.Bilenko2004}, Constraints: clusteringtest.RandomConstraints(rng, n, 2, 10)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ranged *Problem
+	allocations := testing.AllocsPerRun(1, func() { ranged, err = p.withRanges(t.Context()) })
+	if err != nil || allocations > n/10 {
+		t.Errorf("%g allocations for %d rows, %v", allocations, n, err)
+	}
+	rows := eigen.Columns(n, d) // each feature's values
+	for i := range n {
+		row := make([]float64, d)
+		if err := p.row(row, int32(i)); err != nil {
+			t.Fatal(err)
+		}
+		for f, v := range row {
+			rows[f][i] = v
+		}
+	}
+	for f, values := range rows {
+		if want := slices.Max(values) - slices.Min(values); ranged.ranges[f] != want {
+			t.Errorf("the range of feature %d is %g, want %g", f, ranged.ranges[f], want)
 		}
 	}
 }

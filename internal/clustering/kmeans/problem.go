@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/partition"
 )
@@ -288,22 +290,23 @@ func (p *Problem) withRanges(ctx context.Context) (*Problem, error) {
 	if !p.options.Algorithm.constrained() || p.options.Penalty != metric.Bilenko2004 || p.options.Distortion != metric.SquaredEuclidean {
 		return p, nil
 	}
-	least, most, row := make([]float64, p.d), make([]float64, p.d), make([]float64, p.d)
-	for i := range p.n {
-		if err := ctx.Err(); err != nil {
-			return nil, err
+	var mutex sync.Mutex
+	var least, most []float64
+	threads := runtime.GOMAXPROCS(0)
+	err := parallel.NewPool(threads).Run(ctx, threads, partition.TileCount(p.n), func(tile int) error {
+		var low, high []float64
+		err := p.source.EachRow(partition.Tile(p.n, tile), func(row []float64) { low, high = widen(low, high, row) })
+		if err != nil {
+			return err
 		}
-		if err := p.row(row, int32(i)); err != nil {
-			return nil, err
-		}
-		for f, v := range row {
-			if i == 0 || v < least[f] {
-				least[f] = v
-			}
-			if i == 0 || v > most[f] {
-				most[f] = v
-			}
-		}
+		mutex.Lock()
+		defer mutex.Unlock()
+		least, most = widen(least, most, low)
+		least, most = widen(least, most, high)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	for f := range most {
 		most[f] -= least[f]
@@ -311,6 +314,17 @@ func (p *Problem) withRanges(ctx context.Context) (*Problem, error) {
 	ranged := *p
 	ranged.ranges = most
 	return &ranged, nil
+}
+
+// widen returns the ranges low to high, which may be nil, such that they include a row.
+func widen(low, high, row []float64) (least, most []float64) {
+	if low == nil {
+		return slices.Clone(row), slices.Clone(row)
+	}
+	for f, v := range row {
+		low[f], high[f] = min(low[f], v), max(high[f], v)
+	}
+	return low, high
 }
 
 // withinTolerance reports whether the objective decreased so little that the run stops.

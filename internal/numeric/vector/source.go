@@ -117,26 +117,37 @@ func (s *Source) round(r *row) {
 	}
 }
 
-// Row writes row i to dst as tiles store it: every feature rounded to its grid, and the background added. The source
-// must have the data.
+// Row writes row i to dst; see EachRow.
 func (s *Source) Row(dst []float64, i int) error {
-	if s.data == nil || i < 0 || i >= s.spec.Rows || len(dst) < s.spec.Columns {
-		return fmt.Errorf("vector: row %d is out of range [0, %d), the source has no data, or %d values are too few", i, s.spec.Rows, len(dst))
+	if len(dst) < s.spec.Columns {
+		return fmt.Errorf("vector: a row has %d columns, and there is room for %d", s.spec.Columns, len(dst))
 	}
-	dst = dst[:s.spec.Columns]
+	return s.EachRow(partition.Range{From: i, To: i + 1}, func(row []float64) { copy(dst, row) })
+}
+
+// EachRow calls visit for rows as tiles store them: every feature rounded to its grid, and the background added. A row
+// is valid until visit returns. The source must have the data.
+func (s *Source) EachRow(rows partition.Range, visit func(row []float64)) error {
+	if s.data == nil || rows.From < 0 || rows.To > s.spec.Rows {
+		return fmt.Errorf("vector: rows %d to %d are out of range [0, %d), or the source has no data", rows.From, rows.To, s.spec.Rows)
+	}
 	if s.features != nil {
-		return s.featureRow(dst, i)
+		return s.eachFeatureRow(rows, visit)
 	}
-	prepared, err := newPreparer(s.spec, s.data, 0).prepare(i)
-	if err != nil {
-		return err
-	}
-	s.round(&prepared)
-	for f := range dst {
-		dst[f] = prepared.background
-	}
-	for at, v := range prepared.values {
-		dst[prepared.column(at)] += v
+	row, preparer := make([]float64, s.spec.Columns), newPreparer(s.spec, s.data, 0)
+	for i := rows.From; i < rows.To; i++ {
+		prepared, err := preparer.prepare(i)
+		if err != nil {
+			return err
+		}
+		s.round(&prepared)
+		for f := range row {
+			row[f] = prepared.background
+		}
+		for at, v := range prepared.values {
+			row[prepared.column(at)] += v
+		}
+		visit(row)
 	}
 	return nil
 }
