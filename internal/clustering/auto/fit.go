@@ -109,7 +109,7 @@ func (r *run) fitOnRows(ctx context.Context, s *space, batch *rowFits, answers [
 
 // shown returns the constraints of a task. With two clusters, hard constraints imply more than must-links alone do.
 func (p *Problem) shown(t task) []constraint.Constraint {
-	shown := p.supervision.Shown(t.fold)
+	shown := p.supervision.TrainingConstraints(t.fold)
 	if (t.use == clustering.UseHard || t.use == clustering.UseWhitened) && p.spec.K == 2 {
 		return constraint.TwoClusters(p.n, shown)
 	}

@@ -234,7 +234,7 @@ func (m *hmrf) warnDegenerate(outcome metric.Outcome) {
 	}
 	m.warnedDegenerate = true
 	m.notices = append(m.notices, clustering.Notice{Code: "DEGENERATE_METRIC", Message: fmt.Sprintf(
-		"the points do not determine the metric in every direction: %d of its values keep what they were, and %d were raised to 1e-9 of the largest",
+		"the points do not determine the metric in every direction: %d of its values were kept unchanged, and %d were raised to 1e-9 of the largest",
 		outcome.Kept, outcome.Floored)})
 }
 

@@ -216,6 +216,6 @@ func (r *run) agreement(ctx context.Context, spec clustering.Spec, result *clust
 		}
 		labels = append(labels, found)
 	}
-	agreement := r.folds.Agreement(r.folds.Right(labels...))
+	agreement := r.folds.Agreement(r.folds.Correct(labels...))
 	return &agreement, nil
 }

@@ -20,8 +20,8 @@ func (s *Set) EntailSmall(limit int, defaultWeight func(distinct int) float64) (
 	return entailed, err
 }
 
-// stated returns the given constraints, without those that EntailSmall added.
-func (s *Set) stated() []Pair {
+// givenPairs returns the given constraints, without those that EntailSmall added.
+func (s *Set) givenPairs() []Pair {
 	if s.given != nil {
 		return s.given
 	}

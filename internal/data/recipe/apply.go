@@ -390,7 +390,7 @@ func (s *source) notices() []string {
 			example = value
 		}
 	}
-	return []string{fmt.Sprintf("column %q: %s a value that the model does not know, such as %.40q; it counts as none of its categories",
+	return []string{fmt.Sprintf("column %q: %s a value that was not in the training data, such as %.40q; it matches no category",
 		s.Column, text.Count(rows, "row has", "rows have"), example)}
 }
 

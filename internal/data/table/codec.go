@@ -177,15 +177,15 @@ func Decode(r io.Reader, size int64) (*Table, error) {
 		return nil, corrupt("there are bytes after the end")
 	}
 	for at := range columns {
-		if columns[at].hides() {
+		if columns[at].hasHiddenValue() {
 			return nil, corrupt("an empty cell has a value")
 		}
 	}
 	return New(columns)
 }
 
-// hides reports whether an empty cell has a value.
-func (c *Column) hides() bool {
+// hasHiddenValue reports whether an empty cell has a value.
+func (c *Column) hasHiddenValue() bool {
 	for row, empty := range c.Empty {
 		switch {
 		case !empty:
