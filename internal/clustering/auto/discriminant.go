@@ -245,7 +245,7 @@ func (r *run) classifySome(ctx context.Context, c *classifier, units *dataset.Un
 	}
 	labels := make([]int32, r.n)
 	blocks := (len(wanted) + kernel.FeatureRows - 1) / kernel.FeatureRows
-	err = parallel.NewPool(r.threads).Run(ctx, r.threads, blocks, func(block int) error {
+	err = parallel.Run(ctx, r.threads, blocks, func(block int) error {
 		rows := partition.Range{From: block * kernel.FeatureRows, To: min((block+1)*kernel.FeatureRows, len(wanted))}
 		scores := make([]float64, len(c.classes)*kernel.FeatureRows)
 		if err := features.Compute(scores, rows); err != nil {
@@ -275,7 +275,7 @@ func (r *run) classifyAll(ctx context.Context, c *classifier, known *discriminan
 	a := &answer{labels: make([]int32, r.n), own: make([]float64, r.n), next: make([]float64, r.n)}
 	a.scores = r.enforceable()
 	kept := r.kept(known)
-	err = parallel.NewPool(r.threads).Run(ctx, r.threads, partition.TileCount(r.n), func(tile int) error {
+	err = parallel.Run(ctx, r.threads, partition.TileCount(r.n), func(tile int) error {
 		rows, scores, shares := partition.Tile(r.n, tile), make([]float64, k), make([]float64, k)
 		for i := rows.From; i < rows.To; i++ {
 			clustering.ClassScores(distances[i*k:(i+1)*k], scores)

@@ -3,7 +3,6 @@ package auto
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
@@ -62,7 +61,7 @@ func (r *run) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error
 	if len(onRows.places) > 0 { // workers may compute these while this process computes the others
 		alone = slices.Insert(alone, 0, func() error { return r.fitOnRows(ctx, s, onRows, answers) })
 	}
-	err := parallel.NewPool(runtime.GOMAXPROCS(0)).Run(ctx, r.searches(), len(alone), func(at int) error { return alone[at]() })
+	err := parallel.Run(ctx, r.searches(), len(alone), func(at int) error { return alone[at]() })
 	return answers, err
 }
 

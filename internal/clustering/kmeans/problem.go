@@ -293,7 +293,7 @@ func (p *Problem) withRanges(ctx context.Context) (*Problem, error) {
 	var mutex sync.Mutex
 	var least, most []float64
 	threads := runtime.GOMAXPROCS(0)
-	err := parallel.NewPool(threads).Run(ctx, threads, partition.TileCount(p.n), func(tile int) error {
+	err := parallel.Run(ctx, threads, partition.TileCount(p.n), func(tile int) error {
 		var low, high []float64
 		err := p.source.EachRow(partition.Tile(p.n, tile), func(row []float64) { low, high = widen(low, high, row) })
 		if err != nil {

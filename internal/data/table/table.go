@@ -340,7 +340,7 @@ func (t *Table) Check() error {
 	if t.rows >= manyRows {
 		threads = runtime.GOMAXPROCS(0)
 	}
-	return parallel.NewPool(threads).Run(context.Background(), threads, len(t.Columns), func(at int) error { return t.checkCells(&t.Columns[at]) })
+	return parallel.Run(context.Background(), threads, len(t.Columns), func(at int) error { return t.checkCells(&t.Columns[at]) })
 }
 
 // manyRows is the number of rows from which on several threads pay off.
