@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"sync"
 
@@ -15,7 +14,6 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
-	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/partition"
 )
@@ -290,41 +288,10 @@ func (p *Problem) withRanges(ctx context.Context) (*Problem, error) {
 	if !p.options.Algorithm.constrained() || p.options.Penalty != metric.Bilenko2004 || p.options.Distortion != metric.SquaredEuclidean {
 		return p, nil
 	}
-	var mutex sync.Mutex
-	var least, most []float64
-	threads := runtime.GOMAXPROCS(0)
-	err := parallel.Run(ctx, threads, partition.TileCount(p.n), func(tile int) error {
-		var low, high []float64
-		err := p.source.EachRow(partition.Tile(p.n, tile), func(row []float64) { low, high = widen(low, high, row) })
-		if err != nil {
-			return err
-		}
-		mutex.Lock()
-		defer mutex.Unlock()
-		least, most = widen(least, most, low)
-		least, most = widen(least, most, high)
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	for f := range most {
-		most[f] -= least[f]
-	}
 	ranged := *p
-	ranged.ranges = most
-	return &ranged, nil
-}
-
-// widen returns the ranges low to high, which may be nil, such that they include a row.
-func widen(low, high, row []float64) (least, most []float64) {
-	if low == nil {
-		return slices.Clone(row), slices.Clone(row)
-	}
-	for f, v := range row {
-		low[f], high[f] = min(low[f], v), max(high[f], v)
-	}
-	return low, high
+	var err error
+	ranged.ranges, err = p.source.Ranges(ctx)
+	return &ranged, err
 }
 
 // withinTolerance reports whether the objective decreased so little that the run stops.

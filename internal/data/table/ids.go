@@ -319,8 +319,8 @@ func (c *Classes) Check(k int) error {
 	return nil
 }
 
-// ResolveIDs returns the table with the texts that identify points replaced by the numbers of the points. If ids is nil,
-// the texts must be numbers themselves.
+// ResolveIDs returns the table with the texts that identify points replaced by the numbers of the points. If ids is
+// nil, the texts must be numbers themselves.
 func (t *Table) ResolveIDs(ids *IDs) (*Table, error) {
 	numbered := *t
 	numbered.Columns = slices.Clone(t.Columns)

@@ -5,9 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
+	"slices"
+	"sync"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
@@ -150,6 +154,42 @@ func (s *Source) EachRow(rows partition.Range, visit func(row []float64)) error 
 		visit(row)
 	}
 	return nil
+}
+
+// Ranges returns the largest minus the smallest value of each feature. It reads all rows.
+func (s *Source) Ranges(ctx context.Context) ([]float64, error) {
+	var mutex sync.Mutex
+	var least, most []float64
+	err := parallel.Run(ctx, runtime.GOMAXPROCS(0), partition.TileCount(s.spec.Rows), func(tile int) error {
+		var low, high []float64
+		err := s.EachRow(partition.Tile(s.spec.Rows, tile), func(row []float64) { low, high = widen(low, high, row) })
+		if err != nil {
+			return err
+		}
+		mutex.Lock()
+		defer mutex.Unlock()
+		least, most = widen(least, most, low)
+		least, most = widen(least, most, high)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for f := range most {
+		most[f] -= least[f]
+	}
+	return most, nil
+}
+
+// widen returns the ranges low to high, which may be nil, such that they include a row.
+func widen(low, high, row []float64) (least, most []float64) {
+	if low == nil {
+		return slices.Clone(row), slices.Clone(row)
+	}
+	for f, v := range row {
+		low[f], high[f] = min(low[f], v), max(high[f], v)
+	}
+	return low, high
 }
 
 // Rows returns n.
