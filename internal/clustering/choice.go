@@ -1,6 +1,9 @@
 package clustering
 
-import "github.com/cleave-project/cleave/internal/text"
+import (
+	"github.com/cleave-project/cleave/internal/data/evaluate"
+	"github.com/cleave-project/cleave/internal/text"
+)
 
 // Space is a representation of the data that points are clustered in.
 type Space uint8
@@ -67,20 +70,9 @@ func (t Trial) Agreement() float64 {
 	return PairAgreement(t.MustLinksRight, t.MustLinks-t.MustLinksRight, t.CannotLinks-t.CannotLinksRight, t.CannotLinksRight)
 }
 
-// PairAgreement returns the adjusted Rand index over a set of pairs. Of the pairs that belong together, together (a)
-// share a cluster and parted (b) do not; of the pairs that belong apart, joined (c) share a cluster and apart (d) do
-// not:
-//
-//	2 (a d - b c) / ((a + b) (b + d) + (a + c) (c + d))
-//
-// It returns 1 if the index is undefined.
+// PairAgreement is evaluate.AdjustedRand.
 func PairAgreement(together, parted, joined, apart int) float64 {
-	a, b, c, d := float64(together), float64(parted), float64(joined), float64(apart)
-	scale := float64((a+b)*(b+d)) + float64((a+c)*(c+d))
-	if scale == 0 { // all pairs belong together and are, or all belong apart and are
-		return 1
-	}
-	return 2 * (float64(a*d) - float64(b*c)) / scale
+	return evaluate.AdjustedRand(float64(together), float64(parted), float64(joined), float64(apart))
 }
 
 // Choice records how auto chose among several methods.

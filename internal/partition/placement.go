@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -241,50 +242,100 @@ func (l *Layout) clone() *Layout {
 }
 
 // levelOut moves tiles one by one from the most loaded host that has more than a number of tiles to the least loaded
-// one, as long as that lowers the larger of the two loads.
+// one, as long as that lowers the larger of the two loads. A host that gives tiles takes none and the reverse, because
+// after a move no host would have less than the taker, or less than the giver had, if it took one more.
 func (l *Layout) levelOut(rule StorageRule, keep int) {
+	queues := map[[2]int]*queue{} // by giver and taker
 	for {
-		from, to := Nowhere, Nowhere
-		for h, host := range l.hosts {
-			if l.load[h] > keep && (from == Nowhere || lessLoaded(relativeLoad(l.load[from], l.hosts[from]), relativeLoad(l.load[h], host), host, l.hosts[from])) {
-				from = h
-			}
-			if host.Accepting && (to == Nowhere || lessLoaded(relativeLoad(l.load[h]+1, host), relativeLoad(l.load[to]+1, l.hosts[to]), host, l.hosts[to])) {
-				to = h
-			}
-		}
-		if from == Nowhere || to == Nowhere || relativeLoad(l.load[to]+1, l.hosts[to]) >= relativeLoad(l.load[from], l.hosts[from]) {
+		from, to := l.mostAndLeast(keep)
+		if from == Nowhere {
 			return
 		}
-		tile := l.mostPreferred(from, to)
+		pair := [2]int{from, to}
+		if queues[pair] == nil {
+			queues[pair] = &queue{}
+		}
+		tile := l.mostPreferred(from, to, queues[pair])
 		if tile == Nowhere {
 			return
 		}
-		stored := l.Stored[tile]
-		l.Remove(tile)
-		l.put(tile, to, stored)
-		if rule == StoreWhatFits {
-			l.store(tile)
+		l.move(tile, to, rule)
+		for _, next := range []int{tile - 1, tile + 1} {
+			if q := queues[[2]int{l.ownerOf(next), to}]; q != nil {
+				q.start = min(q.start, next)
+			}
 		}
 	}
 }
 
+// mostAndLeast returns the most loaded host that has more than a number of tiles and the least loaded one that takes
+// tiles, or Nowhere if a move from one to the other does not lower the larger of their loads.
+func (l *Layout) mostAndLeast(keep int) (from, to int) {
+	from, to = Nowhere, Nowhere
+	for h, host := range l.hosts {
+		if l.load[h] > keep && (from == Nowhere || lessLoaded(relativeLoad(l.load[from], l.hosts[from]), relativeLoad(l.load[h], host), host, l.hosts[from])) {
+			from = h
+		}
+		if host.Accepting && (to == Nowhere || lessLoaded(relativeLoad(l.load[h]+1, host), relativeLoad(l.load[to]+1, l.hosts[to]), host, l.hosts[to])) {
+			to = h
+		}
+	}
+	if from == Nowhere || to == Nowhere || relativeLoad(l.load[to]+1, l.hosts[to]) >= relativeLoad(l.load[from], l.hosts[from]) {
+		return Nowhere, Nowhere
+	}
+	return from, to
+}
+
+// move moves a tile to another host, where it is stored under StoreWhatFits if there is room.
+func (l *Layout) move(tile, to int, rule StorageRule) {
+	stored := l.Stored[tile]
+	l.Remove(tile)
+	l.put(tile, to, stored)
+	if rule == StoreWhatFits {
+		l.store(tile)
+	}
+}
+
+// queue is what levelOut knows about the tiles that one host may give to another, so that it need not look at all
+// tiles for each move. A tile that has left the giver, or does not fit, never has to be looked at again.
+type queue struct {
+	tiles []int // of the giver, the one with the highest score for the taker first; nil if runs are kept
+	start int   // if runs are kept: no tile before this one makes a run of the taker longer
+}
+
 // mostPreferred returns the tile of host `from` with the highest score for host `to` among those that fit there. To
 // keep runs, it is a tile next to one of host `to` or, if there is none, the last one.
-func (l *Layout) mostPreferred(from, to int) int {
+func (l *Layout) mostPreferred(from, to int, q *queue) int {
 	if l.runs {
-		return l.nextInRun(from, to)
+		return l.nextInRun(from, to, q)
 	}
-	best, high := Nowhere, math.Inf(-1)
+	if q.tiles == nil {
+		q.tiles = l.byPreference(from, to)
+	}
+	for ; len(q.tiles) > 0; q.tiles = q.tiles[1:] {
+		if tile := q.tiles[0]; l.canMove(tile, from, to) {
+			return tile
+		}
+	}
+	return Nowhere
+}
+
+// canMove reports whether host `from` has a tile that fits on host `to`.
+func (l *Layout) canMove(tile, from, to int) bool {
+	return l.Owner[tile] == from && l.sizes[tile].Bytes(l.Stored[tile]) <= l.room[to]
+}
+
+// byPreference returns the tiles of host `from`, the one with the highest score for host `to` first.
+func (l *Layout) byPreference(from, to int) []int {
+	tiles, score := make([]int, 0, l.load[from]), make([]float64, len(l.Owner))
 	for tile, at := range l.Owner {
-		if at != from || l.sizes[tile].Bytes(l.Stored[tile]) > l.room[to] {
-			continue
-		}
-		if s := l.score(l.hashOf(tile), to); s > high {
-			best, high = tile, s
+		if at == from {
+			tiles = append(tiles, tile)
+			score[tile] = l.score(l.hashOf(tile), to)
 		}
 	}
-	return best
+	slices.SortStableFunc(tiles, func(a, b int) int { return cmp.Compare(score[b], score[a]) })
+	return tiles
 }
 
 // shares returns how many tiles each host should take at most: ceil(tiles * weight / sum of weights), or 0 for

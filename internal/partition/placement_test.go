@@ -290,6 +290,62 @@ func TestBalanceRespectsMemory(t *testing.T) {
 	}
 }
 
+// naivelyPreferred returns the tile that host `from` gives to host `to`, by looking at all of them.
+func naivelyPreferred(l *Layout, from, to int) int {
+	best, last, high := Nowhere, Nowhere, math.Inf(-1)
+	for tile, at := range l.Owner {
+		if at != from || l.sizes[tile].Bytes(l.Stored[tile]) > l.room[to] {
+			continue
+		}
+		if l.runs && (l.ownerOf(tile-1) == to || l.ownerOf(tile+1) == to) {
+			return tile
+		}
+		if s := l.score(l.hashOf(tile), to); s > high {
+			best, high = tile, s
+		}
+		last = tile
+	}
+	if l.runs {
+		return last
+	}
+	return best
+}
+
+// Each move is that of the tile that the taker prefers among all tiles of the giver that fit.
+func TestBalanceMovesPreferredTiles(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		hosts := drawHosts(t, 0)
+		sizes := make([]Size, rapid.IntRange(1, 100).Draw(t, "tiles"))
+		for tile := range sizes {
+			sizes[tile] = Size{Stored: rapid.Int64Range(2, 20).Draw(t, "stored"), Computed: rapid.Int64Range(0, 2).Draw(t, "computed")}
+		}
+		for h := range hosts {
+			hosts[h].FreeBytes, hosts[h].Accepting = rapid.Int64Range(0, 300).Draw(t, "room"), rapid.IntRange(0, 4).Draw(t, "open") > 0
+		}
+		l := layoutIn(rapid.Bool().Draw(t, "runs"), "job", sizes, hosts)
+		for tile := range sizes {
+			l.MarkPlaced(tile, rapid.IntRange(0, (len(hosts)-1)/2).Draw(t, "owner"), rapid.Bool().Draw(t, "is stored"))
+		}
+		rule := []StorageRule{StoreWhatFits, StoreAll, StoreNone}[rapid.IntRange(0, 2).Draw(t, "rule")]
+		keep := rapid.IntRange(0, 1).Draw(t, "keep")
+		want := l.clone()
+		for l.levelOut(rule, keep); ; {
+			from, to := want.mostAndLeast(keep)
+			if from == Nowhere {
+				break
+			}
+			tile := naivelyPreferred(want, from, to)
+			if tile == Nowhere {
+				break
+			}
+			want.move(tile, to, rule)
+		}
+		if !slices.Equal(l.Owner, want.Owner) || !slices.Equal(l.Stored, want.Stored) || !slices.Equal(l.room, want.room) {
+			t.Fatalf("%v, want %v", l.Owner, want.Owner)
+		}
+	})
+}
+
 // BenchmarkPlace places the tiles of a new job, about ten on each host.
 func BenchmarkPlace(b *testing.B) {
 	for _, count := range []int{100, 1000} {
@@ -301,6 +357,28 @@ func BenchmarkPlace(b *testing.B) {
 			sizes := unplacedTiles(10 * count)
 			for b.Loop() {
 				placed(b, "job", sizes, hosts)
+			}
+		})
+	}
+}
+
+// BenchmarkBalance gives a fifth worker its share of the tiles of 100 million rows.
+func BenchmarkBalance(b *testing.B) {
+	for _, runs := range []bool{false, true} {
+		b.Run(fmt.Sprint("runs ", runs), func(b *testing.B) {
+			hosts := make([]Host, 5)
+			for h := range hosts {
+				hosts[h] = Host{ID: fmt.Sprint("worker-", h), FreeBytes: math.MaxInt64 / 2, Accepting: true}
+			}
+			before := placedIn(b, runs, "job", unplacedTiles(TileCount(100_000_000)), hosts[:4])
+			for b.Loop() {
+				after := layoutIn(runs, "job", before.sizes, hosts)
+				for tile, h := range before.Owner {
+					after.MarkPlaced(tile, h, true)
+				}
+				if !after.Balance(StoreAll) {
+					b.Fatal("nothing moved")
+				}
 			}
 		})
 	}

@@ -2,18 +2,18 @@ package partition
 
 // nextInRun returns the tile of host `from` that makes a run of host `to` longer or, if there is none, its last tile.
 // It returns Nowhere if no tile fits.
-func (l *Layout) nextInRun(from, to int) int {
-	last := Nowhere
-	for tile, at := range l.Owner {
-		if at != from || l.sizes[tile].Bytes(l.Stored[tile]) > l.room[to] {
-			continue
+func (l *Layout) nextInRun(from, to int, q *queue) int {
+	for ; q.start < len(l.Owner); q.start++ {
+		if l.canMove(q.start, from, to) && (l.ownerOf(q.start-1) == to || l.ownerOf(q.start+1) == to) {
+			return q.start
 		}
-		if l.ownerOf(tile-1) == to || l.ownerOf(tile+1) == to {
+	}
+	for tile := len(l.Owner) - 1; tile >= 0; tile-- {
+		if l.canMove(tile, from, to) {
 			return tile
 		}
-		last = tile
 	}
-	return last
+	return Nowhere
 }
 
 // ownerOf returns the host of a tile, or Nowhere if there is no such tile.

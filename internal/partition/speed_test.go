@@ -276,8 +276,11 @@ func TestRebalanceIsSound(t *testing.T) {
 		done := map[string]Work{}
 		for h, host := range hosts {
 			hosts[h].Accepting = rapid.IntRange(0, 4).Draw(t, "open") > 0
-			done[host.ID] = Work{Amount: 1, Seconds: rapid.Float64Range(0.1, 10).Draw(t, "seconds")}
-			tempo.AddBuild(host.ID, Work{Amount: 1, Seconds: rapid.Float64Range(0.1, 10).Draw(t, "build")})
+			seconds, build := rapid.Float64Range(0.1, 10).Draw(t, "seconds"), rapid.Float64Range(0.1, 10).Draw(t, "build")
+			if first.load[h] > 0 { // others have done nothing yet
+				done[host.ID] = Work{Amount: 1, Seconds: seconds}
+				tempo.AddBuild(host.ID, Work{Amount: 1, Seconds: build})
+			}
 		}
 		for range speedSamples {
 			tempo.AddOperation(done)

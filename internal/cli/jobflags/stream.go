@@ -213,7 +213,7 @@ func (j *Job) Clustered(rows *recipe.Rows, made *recipe.Recipe) error {
 	}
 	j.Rows = rows.Points()
 	if seeds := j.Table.stream.seeds; seeds != nil {
-		numbered, err := seeds.Number(j.Table.IDs)
+		numbered, err := seeds.ResolveIDs(j.Table.IDs)
 		if err != nil {
 			return err
 		}

@@ -20,7 +20,7 @@ func (r *run) choose(ctx context.Context) (*answer, *clustering.Choice, error) {
 	r.findStrays(r.baseline)
 	must, cannot := r.supervision.CountPairs()
 	switch {
-	case len(r.supervision.Shown(heldout.None)) == 0:
+	case len(r.supervision.TrainingConstraints(heldout.None)) == 0:
 		return base.unconstrained, choice, nil
 	case must == 0 || cannot == 0: // a few seeds may leave a single one in each fold, so that there is no pair to hold out
 		r.noticeOneKind(must, cannot)

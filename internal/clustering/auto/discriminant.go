@@ -153,8 +153,8 @@ func classShares(clusters []int32, known *discriminant.Known, k int) [][]float64
 	return shares
 }
 
-// mostFitted returns the maximum number of known rows that a classifier is fitted to.
-func (p *Problem) mostFitted() int { return max(leastFitted, min(maxFitted, maxEntries/p.n)) }
+// mostFitted returns the maximum number of known rows that a classifier is fitted to, at least one for each class.
+func (p *Problem) mostFitted() int { return max(leastFitted, p.spec.K, min(maxFitted, maxEntries/p.n)) }
 
 // newClassifier fits a classifier to the rows that are known without a fold, in the units of s.
 func (r *run) newClassifier(ctx context.Context, s *space, known *discriminant.Known, fold int, units *dataset.Units) (*classifier, error) {
@@ -245,7 +245,7 @@ func (r *run) classifySome(ctx context.Context, c *classifier, units *dataset.Un
 	}
 	labels := make([]int32, r.n)
 	blocks := (len(wanted) + kernel.FeatureRows - 1) / kernel.FeatureRows
-	err = parallel.NewPool(r.threads).Run(ctx, r.threads, blocks, func(block int) error {
+	err = parallel.Run(ctx, r.threads, blocks, func(block int) error {
 		rows := partition.Range{From: block * kernel.FeatureRows, To: min((block+1)*kernel.FeatureRows, len(wanted))}
 		scores := make([]float64, len(c.classes)*kernel.FeatureRows)
 		if err := features.Compute(scores, rows); err != nil {
@@ -275,7 +275,7 @@ func (r *run) classifyAll(ctx context.Context, c *classifier, known *discriminan
 	a := &answer{labels: make([]int32, r.n), own: make([]float64, r.n), next: make([]float64, r.n)}
 	a.scores = r.enforceable()
 	kept := r.kept(known)
-	err = parallel.NewPool(r.threads).Run(ctx, r.threads, partition.TileCount(r.n), func(tile int) error {
+	err = parallel.Run(ctx, r.threads, partition.TileCount(r.n), func(tile int) error {
 		rows, scores, shares := partition.Tile(r.n, tile), make([]float64, k), make([]float64, k)
 		for i := rows.From; i < rows.To; i++ {
 			clustering.ClassScores(distances[i*k:(i+1)*k], scores)

@@ -3,6 +3,7 @@ package auto
 import (
 	"testing"
 
+	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/discriminant"
 )
 
@@ -14,6 +15,24 @@ func TestClassShares(t *testing.T) {
 			if share != want[g] {
 				t.Errorf("cluster %d: the shares are %v, want %v", c, shares[c], want)
 			}
+		}
+	}
+}
+
+// A classifier is fitted to a row of every known class, however many classes and rows there are.
+func TestEveryKnownClassIsFitted(t *testing.T) {
+	for _, size := range []struct{ n, k int }{{1_100_000, 500}, {10_000, 2500}, {10_000_000, 300}} {
+		p := &Problem{n: size.n, spec: clustering.Spec{K: size.k}}
+		classes := make([]int32, 2*size.k)
+		for i := range classes {
+			classes[i] = int32(i % size.k)
+		}
+		fitted := make(map[int32]bool)
+		for _, at := range discriminant.Sample(classes, size.k, p.mostFitted()) {
+			fitted[classes[at]] = true
+		}
+		if len(fitted) != size.k {
+			t.Errorf("%d rows, k = %d: only %d classes have a fitted row", size.n, size.k, len(fitted))
 		}
 	}
 }

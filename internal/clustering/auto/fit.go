@@ -3,7 +3,6 @@ package auto
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
@@ -62,7 +61,7 @@ func (r *run) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error
 	if len(onRows.places) > 0 { // workers may compute these while this process computes the others
 		alone = slices.Insert(alone, 0, func() error { return r.fitOnRows(ctx, s, onRows, answers) })
 	}
-	err := parallel.NewPool(runtime.GOMAXPROCS(0)).Run(ctx, r.searches(), len(alone), func(at int) error { return alone[at]() })
+	err := parallel.Run(ctx, r.searches(), len(alone), func(at int) error { return alone[at]() })
 	return answers, err
 }
 
@@ -109,7 +108,7 @@ func (r *run) fitOnRows(ctx context.Context, s *space, batch *rowFits, answers [
 
 // shown returns the constraints of a task. With two clusters, hard constraints imply more than must-links alone do.
 func (p *Problem) shown(t task) []constraint.Constraint {
-	shown := p.supervision.Shown(t.fold)
+	shown := p.supervision.TrainingConstraints(t.fold)
 	if (t.use == clustering.UseHard || t.use == clustering.UseWhitened) && p.spec.K == 2 {
 		return constraint.TwoClusters(p.n, shown)
 	}

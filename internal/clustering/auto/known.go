@@ -21,7 +21,7 @@ func (p *Problem) known(fold int) *discriminant.Known {
 	}
 	classes := make(map[int32]int32) // of must-link components
 	seeded := make(map[int32]heldout.Seed)
-	if seeds := p.supervision.ShownSeeds(fold); len(p.supervision.Seeds) > 0 {
+	if seeds := p.supervision.TrainingSeeds(fold); len(p.supervision.Seeds) > 0 {
 		for _, seed := range seeds {
 			classes[set.Components().Of(seed.Point)] = seed.Label
 			seeded[seed.Point] = seed

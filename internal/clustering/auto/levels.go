@@ -53,7 +53,7 @@ func (r *run) fitLevels(ctx context.Context, s *space, tasks []task) ([]*answer,
 	if len(s.graph.Column) > planning.SideBySideEntries { // one after another, each on all threads
 		atOnce, threads = 1, r.threads
 	}
-	err := parallel.NewPool(atOnce).Run(ctx, atOnce, len(tasks), func(at int) error {
+	err := parallel.Run(ctx, atOnce, len(tasks), func(at int) error {
 		if answers[at] = s.unconstrained; tasks[at].use == clustering.UseNone {
 			return nil
 		}

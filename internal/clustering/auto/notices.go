@@ -100,7 +100,7 @@ func (r *run) noticeConstraints(never func(pair int) bool) {
 	if len(against) > 0 {
 		message := append(text.Message{text.Plain("constraints that no good method satisfies when they are held out: ")}, text.FirstParts(against, listed)...)
 		r.notice(clustering.NewNotice("CONSTRAINTS_AGAINST_DATA", append(message, text.Plain(
-			" (%d of %d); they are wrong, or lie between clusters that touch", len(against), len(r.supervision.Pairs)))...))
+			" (%d of %d); they are wrong, or lie on the border between two clusters", len(against), len(r.supervision.Pairs)))...))
 	}
 }
 
@@ -134,7 +134,7 @@ func (r *run) noticeSeeds(never func(pair int) bool, all []outcome) {
 	if len(against) > 0 {
 		message := append(text.Message{text.Plain("seeds that no good method groups with others of their label when they are held out: ")}, text.FirstParts(against, listed)...)
 		r.notice(clustering.NewNotice("SEEDS_AGAINST_DATA", append(message, text.Plain(
-			" (%d of %d); their labels are wrong, or they lie between clusters that touch", len(against), len(r.supervision.Seeds)))...))
+			" (%d of %d); their labels are wrong, or they lie on the border between two clusters", len(against), len(r.supervision.Seeds)))...))
 	}
 }
 

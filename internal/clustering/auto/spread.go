@@ -50,7 +50,7 @@ func (r *run) reach(ctx context.Context, g *dataset.Graph, known *discriminant.K
 	}
 	graph := newNormalized(g)
 	reach := make([][]float64, k)
-	err := parallel.NewPool(r.threads).Run(ctx, r.threads, (k+lanes-1)/lanes, func(block int) error {
+	err := parallel.Run(ctx, r.threads, (k+lanes-1)/lanes, func(block int) error {
 		first := block * lanes
 		found, err := graph.spread(ctx, given[first:min(first+lanes, k)], tolerance)
 		copy(reach[first:], found)

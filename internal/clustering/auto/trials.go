@@ -178,7 +178,7 @@ func (r *run) screen(ctx context.Context, s *space, outcomes []outcome, ahead []
 // behindInFirst returns by how many standard errors a method is behind another in the first fold. It returns 0 if the
 // fold has too few pairs to tell.
 func (r *run) behindInFirst(right, ahead []bool) float64 {
-	some, places := r.supervision.First(1)
+	some, places := r.supervision.FirstFolds(1)
 	if len(some.Pairs) < enoughInFold {
 		return 0
 	}
@@ -192,7 +192,7 @@ func (r *run) tried(method clustering.Method, right, base []bool) clustering.Met
 
 // triedFirst returns the score of a method over the folds that it was fitted to.
 func (r *run) triedFirst(one outcome, base []bool) clustering.MethodScore {
-	some, places := r.supervision.First(one.folds)
+	some, places := r.supervision.FirstFolds(one.folds)
 	right := choose.At(one.right, places)
 	return clustering.MethodScore{Trial: some.Trial(one.method, right, one.folds, heldout.None), Advantage: some.Advantage(right, choose.At(base, places))}
 }
@@ -204,7 +204,7 @@ func (r *run) right(answers ...*answer) []bool {
 	for i, a := range answers {
 		labels[i] = a.labels
 	}
-	return r.supervision.Right(labels...)
+	return r.supervision.Correct(labels...)
 }
 
 // trial counts what is right in a fold, or in all folds if fold is heldout.None.

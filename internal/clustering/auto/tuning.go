@@ -117,7 +117,8 @@ const (
 // Fits that start from known classes.
 const (
 	// A classifier is fitted to at most maxFitted known rows. If that would compute more than maxEntries kernel
-	// values, which takes a few seconds, it is fitted to fewer rows, but at least to leastFitted.
+	// values, which takes a few seconds, it is fitted to fewer rows, but at least to leastFitted, and to
+	// one of each class.
 	maxFitted   = 2000
 	leastFitted = 256
 	maxEntries  = 1 << 29

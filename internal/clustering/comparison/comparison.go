@@ -96,7 +96,7 @@ func (c *Comparison) named(ctx context.Context, threads int) ([]bool, error) {
 		}
 		labels = append(labels, result.Labels)
 	}
-	return c.supervision.Right(labels...), nil
+	return c.supervision.Correct(labels...), nil
 }
 
 // beats reports whether one answer is so much better than another that the user should know.

@@ -40,7 +40,7 @@ func Fit(ctx context.Context, points *dataset.Points, classes []int32, weights [
 		generators[t] = rand.New(rand.NewPCG(rng.Uint64(), rng.Uint64()))
 	}
 	grown := make([][]node, trees)
-	err := parallel.NewPool(threads).Run(ctx, threads, trees, func(t int) error {
+	err := parallel.Run(ctx, threads, trees, func(t int) error {
 		g := newGrower(points, classes, weights, k, generators[t])
 		g.grow(g.rows)
 		grown[t] = g.nodes

@@ -11,13 +11,13 @@ import (
 type counts struct{ together, parted, joined, apart int }
 
 // add counts n pairs that belong together (must) or apart.
-func (c *counts) add(must, right bool, n int) {
+func (c *counts) add(must, correct bool, n int) {
 	switch {
-	case must && right:
+	case must && correct:
 		c.together += n
 	case must:
 		c.parted += n
-	case right:
+	case correct:
 		c.apart += n
 	default:
 		c.joined += n
@@ -29,14 +29,14 @@ func (c counts) agreement() float64 {
 }
 
 // Agreement returns how well an answer agrees with the held-out pairs; see clustering.PairAgreement.
-func (s *Supervision) Agreement(right []bool) float64 { return s.AgreementWithout(None, right) }
+func (s *Supervision) Agreement(correct []bool) float64 { return s.AgreementWithout(None, correct) }
 
 // AgreementWithout returns the agreement with the pairs outside a fold.
-func (s *Supervision) AgreementWithout(fold int, right []bool) float64 {
+func (s *Supervision) AgreementWithout(fold int, correct []bool) float64 {
 	var all counts
 	for i, pair := range s.Pairs {
 		if pair.Fold != fold {
-			all.add(pair.Must, right[i], 1)
+			all.add(pair.Must, correct[i], 1)
 		}
 	}
 	return all.agreement()
@@ -50,16 +50,16 @@ func (s *Supervision) AgreementWithout(fold int, right []bool) float64 {
 // Pairs of the same kind that both answers treat the same have the same d_i, so there are at most eight values. If all
 // d_i are equal, as when one answer has everything right and the other is a single cluster, s is 1/n. With seeds, all
 // pairs of a held-out seed are left out together, because they are not independent.
-func (s *Supervision) Advantage(right, other []bool) float64 {
+func (s *Supervision) Advantage(correct, other []bool) float64 {
 	if len(s.Seeds) > 0 {
-		return s.seedAdvantage(right, other)
+		return s.seedAdvantage(correct, other)
 	}
 	var own, others counts
 	cells := map[[3]bool]int{}
 	for i, pair := range s.Pairs {
-		own.add(pair.Must, right[i], 1)
+		own.add(pair.Must, correct[i], 1)
 		others.add(pair.Must, other[i], 1)
-		cells[[3]bool{pair.Must, right[i], other[i]}]++
+		cells[[3]bool{pair.Must, correct[i], other[i]}]++
 	}
 	var differences, sizes []float64
 	for cell := range 8 { // in a fixed order
@@ -93,12 +93,12 @@ func standardErrors(difference, n float64, differences, sizes []float64) float64
 }
 
 // seedAdvantage implements Advantage with a jackknife that leaves out one seed or one constraint at a time.
-func (s *Supervision) seedAdvantage(right, other []bool) float64 {
+func (s *Supervision) seedAdvantage(correct, other []bool) float64 {
 	var own, others counts
 	var units [][2]counts
 	number := map[int32]int{} // index of the unit of each held-out seed
 	for i, pair := range s.Pairs {
-		own.add(pair.Must, right[i], 1)
+		own.add(pair.Must, correct[i], 1)
 		others.add(pair.Must, other[i], 1)
 		unit := len(units)
 		if i >= len(s.Constraints) {
@@ -111,7 +111,7 @@ func (s *Supervision) seedAdvantage(right, other []bool) float64 {
 		if unit == len(units) {
 			units = append(units, [2]counts{})
 		}
-		units[unit][0].add(pair.Must, right[i], 1)
+		units[unit][0].add(pair.Must, correct[i], 1)
 		units[unit][1].add(pair.Must, other[i], 1)
 	}
 	differences := make([]float64, len(units))

@@ -71,7 +71,7 @@ func New(set *constraint.Set, seeds []constraint.Seed, k, folds int, rng *rand.R
 	}
 	// Seeds are consistent by construction, so they do not count as checks.
 	s.Checked, _ = constraint.Checks(set.Points(), k, s.Constraints)
-	_, s.Contradictions = constraint.Checks(set.Points(), k, s.Shown(None))
+	_, s.Contradictions = constraint.Checks(set.Points(), k, s.TrainingConstraints(None))
 	return s
 }
 
@@ -94,14 +94,14 @@ func (s *Supervision) holdOutSeeds(fold int) {
 	}
 }
 
-// ShownSeeds returns the seeds outside a fold.
-func (s *Supervision) ShownSeeds(without int) []Seed {
+// TrainingSeeds returns the seeds outside a fold.
+func (s *Supervision) TrainingSeeds(without int) []Seed {
 	return slices.DeleteFunc(slices.Clone(s.Seeds), func(given Seed) bool { return given.fold == without })
 }
 
-// Shown returns the constraints outside a fold. Each seed becomes a must-link with the previous seed of the same label
-// and a cannot-link with the last seed of every other label, which imply all other pairs.
-func (s *Supervision) Shown(without int) []constraint.Constraint {
+// TrainingConstraints returns the constraints outside a fold. Each seed becomes a must-link with the previous seed of
+// the same label and a cannot-link with the last seed of every other label, which imply all other pairs.
+func (s *Supervision) TrainingConstraints(without int) []constraint.Constraint {
 	var shown []constraint.Constraint
 	for i, c := range s.Constraints {
 		if s.fold[i] != without {
@@ -151,8 +151,8 @@ func (s *Supervision) Spec(spec clustering.Spec, without int) clustering.Spec {
 	return spec
 }
 
-// First returns the supervision restricted to the pairs of the first folds, and their indices among all pairs.
-func (s *Supervision) First(folds int) (*Supervision, []int) {
+// FirstFolds returns the supervision restricted to the pairs of the first folds, and their indices among all pairs.
+func (s *Supervision) FirstFolds(folds int) (*Supervision, []int) {
 	some := *s
 	some.Pairs = nil
 	var places []int
@@ -183,18 +183,19 @@ func (s *Supervision) CountPairs() (must, cannot int) {
 	return must, cannot
 }
 
-// Right reports for every held-out pair whether labels have it right. There is one labeling per fold, or one for all.
-func (s *Supervision) Right(labels ...[]int32) []bool {
-	right := make([]bool, len(s.Pairs))
+// Correct reports for every held-out pair whether labels have it right. There is one labeling per fold, or one for
+// all.
+func (s *Supervision) Correct(labels ...[]int32) []bool {
+	correct := make([]bool, len(s.Pairs))
 	for i, pair := range s.Pairs {
 		l := labels[pair.Fold%len(labels)]
-		right[i] = (l[pair.I] == l[pair.J]) == pair.Must
+		correct[i] = (l[pair.I] == l[pair.J]) == pair.Must
 	}
-	return right
+	return correct
 }
 
 // Trial counts the pairs of a fold, or of all folds if fold is None, that a method has right.
-func (s *Supervision) Trial(m clustering.Method, right []bool, folds, fold int) clustering.Trial {
+func (s *Supervision) Trial(m clustering.Method, correct []bool, folds, fold int) clustering.Trial {
 	t := clustering.Trial{Method: m, Folds: folds}
 	for i, pair := range s.Pairs {
 		count, good := &t.CannotLinks, &t.CannotLinksRight
@@ -203,7 +204,7 @@ func (s *Supervision) Trial(m clustering.Method, right []bool, folds, fold int) 
 		}
 		if fold == None || pair.Fold == fold {
 			*count++
-			if right[i] {
+			if correct[i] {
 				*good++
 			}
 		}

@@ -30,11 +30,11 @@ func TestFoldsOfConstraints(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if all := s.Shown(None); len(all) != set.Len() || len(s.Pairs) != set.Len() {
+	if all := s.TrainingConstraints(None); len(all) != set.Len() || len(s.Pairs) != set.Len() {
 		t.Fatalf("%d are shown and %d held out of %d", len(all), len(s.Pairs), set.Len())
 	}
 	for fold := range folds {
-		shown, sizes := s.Shown(fold), 0
+		shown, sizes := s.TrainingConstraints(fold), 0
 		for _, pair := range s.Pairs {
 			is := func(c constraint.Constraint) bool {
 				return c.I == pair.I && c.J == pair.J && (c.Kind == constraint.MustLink) == pair.Must
@@ -50,7 +50,7 @@ func TestFoldsOfConstraints(t *testing.T) {
 			t.Errorf("fold %d of %d has %d", fold, set.Len(), sizes)
 		}
 	}
-	for _, c := range s.Shown(None) {
+	for _, c := range s.TrainingConstraints(None) {
 		if !c.Weighted || c.Weight < 1 {
 			t.Errorf("%+v has no weight", c)
 		}
@@ -111,7 +111,7 @@ func TestFoldsOfSeeds(t *testing.T) {
 			t.Errorf("seed %d: %d pairs, want those of every seed with all others, %d", seed, len(s.Pairs), want)
 		}
 		for without := None; without < 3; without++ {
-			set, err := constraint.NewSet(n, s.Shown(without), constraint.UnitWeight)
+			set, err := constraint.NewSet(n, s.TrainingConstraints(without), constraint.UnitWeight)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -146,7 +146,7 @@ func TestUncertainSeeds(t *testing.T) {
 		{I: 1, J: 7, Kind: constraint.CannotLink, Weight: 1, Weighted: true},
 		{I: 4, J: 7, Kind: constraint.MustLink, Weight: 1, Weighted: true},
 	}
-	got := s.Shown(None)
+	got := s.TrainingConstraints(None)
 	for at := range got {
 		got[at].Weight = float64(int(got[at].Weight*1e6+0.5)) / 1e6
 	}
@@ -178,7 +178,7 @@ func TestFirstFolds(t *testing.T) {
 	seeds, _ := someSeeds(clusteringtest.NewRand(3), n, k, 20)
 	s := supervise(t, n, k, folds, clusteringtest.RandomConstraints(clusteringtest.NewRand(1), n, k, 80), seeds)
 	for first := range folds + 1 {
-		some, places := s.First(first)
+		some, places := s.FirstFolds(first)
 		var pairs []Pair
 		for at, pair := range s.Pairs {
 			if pair.Fold < first {
@@ -196,7 +196,7 @@ func TestFirstFolds(t *testing.T) {
 			}
 		}
 	}
-	if all, _ := s.First(folds); len(all.Constraints) != len(s.Constraints) {
+	if all, _ := s.FirstFolds(folds); len(all.Constraints) != len(s.Constraints) {
 		t.Errorf("%d of %d constraints", len(all.Constraints), len(s.Constraints))
 	}
 }

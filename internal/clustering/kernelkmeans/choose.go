@@ -51,7 +51,7 @@ func (p *Problem) withUnconstrained(ctx context.Context, x Executor) (*Problem, 
 		cost = 1
 	}
 	chosen.Constraints = p.Constraints.Reweighted(func(pair constraint.Pair) float64 {
-		return pair.Weight * min(cost*((f.weights[pair.I]+f.weights[pair.J])/2), p.maxUnit)
+		return pair.Weight * min(cost*((f.weights[pair.I]+f.weights[pair.J])/2), p.maxConstraintUnit)
 	})
 	return &chosen, nil
 }

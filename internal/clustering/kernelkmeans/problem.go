@@ -22,15 +22,15 @@ type Problem struct {
 	Warnings    []clustering.Notice
 	Units       *dataset.Units // units of the points; nil if they are those of the data
 
-	spec       clustering.Spec
-	options    Options
-	n          int
-	weights    []float64 // a_i on the weight grid; nil means degrees (normalized cut) or all 1
-	weightGrid kernel.Grid
-	maxUnit    float64        // upper bound of the unit of constraint weights, with Spec.Choose
-	free       []int32        // labels of the unconstrained answer; nil if not known
-	graph      *dataset.Graph // nil if the data is not a graph
-	unit       int            // exponent: the matrix is 2^unit times the weights of the graph
+	spec              clustering.Spec
+	options           Options
+	n                 int
+	weights           []float64 // a_i on the weight grid; nil means degrees (normalized cut) or all 1
+	weightGrid        kernel.Grid
+	maxConstraintUnit float64        // upper bound of the unit of constraint weights, with Spec.Choose
+	free              []int32        // labels of the unconstrained answer; nil if not known
+	graph             *dataset.Graph // nil if the data is not a graph
+	unit              int            // exponent: the matrix is 2^unit times the weights of the graph
 }
 
 // Rows returns n.
@@ -87,7 +87,7 @@ func (p *Problem) prepareConstraints() error {
 		return err
 	}
 	if p.spec.Choose {
-		set = set.Evened()
+		set = set.WithBalancedWeights()
 	}
 	p.Constraints = set
 	if notice, conflicting := clustering.ConflictNotice(set); conflicting {
@@ -153,8 +153,8 @@ func (p *Problem) prepareMatrix(data dataset.Dataset) error {
 	// Constraints share the grid but coarsen it only when they outweigh the data.
 	heaviest := heaviestRow(p.n, p.Constraints)
 	if p.spec.Choose && heaviest > 0 { // their unit is not known yet
-		p.maxUnit = min(2*sum, clustering.MaxWeight/heaviest)
-		heaviest *= p.maxUnit
+		p.maxConstraintUnit = min(2*sum, clustering.MaxWeight/heaviest)
+		heaviest *= p.maxConstraintUnit
 	}
 	m.Grid = kernel.GridFor(max(sum, heaviest))
 	if p.spec.HalfPrecision {

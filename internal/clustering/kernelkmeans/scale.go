@@ -16,9 +16,9 @@ import (
 const (
 	// maxExponent bounds the exponent of a graph's largest weight.
 	maxExponent = 20
-	// maxUnit bounds the exponent of the unit, so that the factors of two rows have a finite product. Only graphs of
-	// subnormal weights would have a larger one.
-	maxUnit = 1022
+	// maxUnitExponent bounds the exponent of the unit, so that the factors of two rows have a finite product. Only
+	// graphs of subnormal weights would have a larger one.
+	maxUnitExponent = 1022
 )
 
 // setUnit sets the exponent e of the unit: the matrix is 2^e times the weights of the graph.
@@ -51,7 +51,7 @@ func (p *Problem) setUnit() {
 		}
 	}
 	if largest > math.MinInt && max(largest, -largest) > maxExponent {
-		p.unit = min(-(largest + largest&1), maxUnit) // even, because each of the two rows contributes half of it
+		p.unit = min(-(largest + largest&1), maxUnitExponent) // even, because each of the two rows contributes half of it
 	}
 }
 

@@ -105,14 +105,20 @@ func (m *hmrf) Init(ctx context.Context) (clustering.Report, error) {
 	_, distortion, err := m.assign(ctx) // the start is the result
 	if err == nil {
 		m.parts = m.terms(distortion)
+		m.completeLowerBound(m.parts)
 		m.parts.Spread, err = m.metric.Spread(ctx)
 	}
 	return clustering.Report{}, err
 }
 
-// Step runs one iteration. If it fails, the labels are those of the last one.
+// Step runs one iteration. If it fails, the labels and the inference are those of the last one.
 func (m *hmrf) Step(ctx context.Context) (clustering.Report, error) {
-	return m.try(func() (clustering.Report, error) { return m.step(ctx) })
+	last := m.lastInference
+	report, err := m.try(func() (clustering.Report, error) { return m.step(ctx) })
+	if err != nil {
+		m.lastInference = last
+	}
+	return report, err
 }
 
 // step is one iteration: assignment by inference, means, and the metric. Its report has the objective after each
@@ -228,7 +234,7 @@ func (m *hmrf) warnDegenerate(outcome metric.Outcome) {
 	}
 	m.warnedDegenerate = true
 	m.notices = append(m.notices, clustering.Notice{Code: "DEGENERATE_METRIC", Message: fmt.Sprintf(
-		"the points do not determine the metric in every direction: %d of its values keep what they were, and %d were raised to 1e-9 of the largest",
+		"the points do not determine the metric in every direction: %d of its values were kept unchanged, and %d were raised to 1e-9 of the largest",
 		outcome.Kept, outcome.Floored)})
 }
 

@@ -288,29 +288,10 @@ func (p *Problem) withRanges(ctx context.Context) (*Problem, error) {
 	if !p.options.Algorithm.constrained() || p.options.Penalty != metric.Bilenko2004 || p.options.Distortion != metric.SquaredEuclidean {
 		return p, nil
 	}
-	least, most, row := make([]float64, p.d), make([]float64, p.d), make([]float64, p.d)
-	for i := range p.n {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if err := p.row(row, int32(i)); err != nil {
-			return nil, err
-		}
-		for f, v := range row {
-			if i == 0 || v < least[f] {
-				least[f] = v
-			}
-			if i == 0 || v > most[f] {
-				most[f] = v
-			}
-		}
-	}
-	for f := range most {
-		most[f] -= least[f]
-	}
 	ranged := *p
-	ranged.ranges = most
-	return &ranged, nil
+	var err error
+	ranged.ranges, err = p.source.Ranges(ctx)
+	return &ranged, err
 }
 
 // withinTolerance reports whether the objective decreased so little that the run stops.

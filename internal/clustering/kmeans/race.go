@@ -7,6 +7,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
@@ -106,11 +107,7 @@ func (p *Problem) denseRows() ([]float64, error) {
 	if !dense || p.options.Distortion != metric.SquaredEuclidean {
 		return nil, nil
 	}
-	values := make([]float64, p.n*p.d)
-	for i := range p.n {
-		if err := p.row(values[i*p.d:(i+1)*p.d], int32(i)); err != nil {
-			return nil, err
-		}
-	}
-	return values, nil
+	values := make([]float64, 0, p.n*p.d)
+	err := p.source.EachRow(partition.Range{To: p.n}, func(row []float64) { values = append(values, row...) })
+	return values, err
 }

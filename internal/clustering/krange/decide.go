@@ -10,24 +10,26 @@ import (
 )
 
 const (
-	// A number of clusters is stable from this stability on. A larger number than the proposed one is plausible from
-	// plausible on, or if it is less stable by less than rivalry.
-	stable    = 0.8
-	plausible = 0.7
-	rivalry   = 0.3
-	// verySure is the stability of a proposal from which more stable smaller numbers raise no doubt.
-	verySure = 0.9
+	// stable is the stability from which a number of clusters is stable.
+	stable = 0.8
+	// A larger number than the proposed one is plausible from this stability on, or if it is less stable by less than
+	// rivalMargin.
+	plausible   = 0.7
+	rivalMargin = 0.3
+	// certainStability is the stability of a proposal from which more stable smaller numbers raise no doubt.
+	certainStability = 0.9
 	// silhouetteShare is the share of the best silhouette among stable numbers that a number needs to be proposed, and
-	// the share of the proposed one's silhouette that a larger number needs to be its rival. A smaller number needs
-	// doubtful times the silhouette to be plausible. A larger one needs asFar times it, whatever its stability, or
-	// farModularity times the modularity, which changes less with k.
+	// the share of the proposed one's silhouette that a larger number needs to be its rival.
 	silhouetteShare = 0.8
 	// peakShare replaces silhouetteShare for a larger number if the best silhouette is a peak, larger than those of all
 	// smaller numbers. A maximum at the smallest number means little: a single cluster far from all others causes it.
-	peakShare     = 0.9
-	doubtful      = 1.1
-	asFar         = 0.95
-	farModularity = 1.1
+	peakShare = 0.9
+	// smallerRatio is how many times the proposed one's silhouette a smaller number needs to be plausible.
+	smallerRatio = 1.1
+	// largerRatio is the same for a larger number, whatever its stability.
+	largerRatio = 0.95
+	// modularityRatio is largerRatio for the modularity, which changes less with k.
+	modularityRatio = 1.1
 	// A proposal is clear if it has this stability, all larger numbers are less stable by clearFall, and none reaches
 	// clearSilhouette of its silhouette.
 	clearStability  = 0.95
@@ -113,7 +115,7 @@ func decideByStability(h *clustering.KSelection, part string) {
 	}
 	taken := candidates[0]
 	for _, s := range candidates {
-		best := farthest(candidates, s)
+		best := bestSeparated(candidates, s)
 		share := silhouetteShare
 		if s.K > best.K && isPeak(h, best) {
 			share = peakShare
@@ -128,8 +130,8 @@ func decideByStability(h *clustering.KSelection, part string) {
 			h.Plausible = append(h.Plausible, s.K)
 		}
 	}
-	if far, ok := farther(h.Scores, taken); ok && !slices.Contains(h.Plausible, far) {
-		h.Plausible = append(h.Plausible, far)
+	if larger, ok := largerAndSeparated(h.Scores, taken); ok && !slices.Contains(h.Plausible, larger) {
+		h.Plausible = append(h.Plausible, larger)
 		slices.Sort(h.Plausible)
 	}
 	explainStability(h, taken, part)
@@ -137,28 +139,28 @@ func decideByStability(h *clustering.KSelection, part string) {
 
 // smallerPlausible reports whether a number smaller than the proposed one is plausible.
 func smallerPlausible(s, taken clustering.KScore) bool {
-	farMore := alike(s, taken) && separation(s) > float64(doubtful*separation(taken))
-	return stabilityOf(s) >= stable && (farMore || stabilityOf(taken) < verySure && stabilityOf(s) > stabilityOf(taken))
+	separatedMore := sameSpace(s, taken) && separation(s) > float64(smallerRatio*separation(taken))
+	return stabilityOf(s) >= stable && (separatedMore || stabilityOf(taken) < certainStability && stabilityOf(s) > stabilityOf(taken))
 }
 
 // largerPlausible reports whether a larger number is plausible: it is stable, or it is nearly stable or nearly as
 // stable as the proposed one and its clusters are not much less separated.
 func largerPlausible(s, taken clustering.KScore) bool {
-	almost := stabilityOf(s) >= plausible || stabilityOf(s) > stabilityOf(taken)-rivalry
-	farLess := alike(s, taken) && separation(s) < float64(silhouetteShare*separation(taken))
-	return stabilityOf(s) >= stable || almost && !farLess
+	almost := stabilityOf(s) >= plausible || stabilityOf(s) > stabilityOf(taken)-rivalMargin
+	separatedLess := sameSpace(s, taken) && separation(s) < float64(silhouetteShare*separation(taken))
+	return stabilityOf(s) >= stable || almost && !separatedLess
 }
 
-// farther returns the larger number with the best separated clusters if they are about as well separated as those of
-// the proposed one. Then separation suggests more clusters than stability does.
-func farther(all []clustering.KScore, taken clustering.KScore) (k int, ok bool) {
-	share := asFar
+// largerAndSeparated returns the larger number with the best separated clusters if they are about as well separated as
+// those of the proposed one. Then separation suggests more clusters than stability does.
+func largerAndSeparated(all []clustering.KScore, taken clustering.KScore) (k int, ok bool) {
+	share := largerRatio
 	if taken.Silhouette == nil {
-		share = farModularity
+		share = modularityRatio
 	}
 	most := float64(share * separation(taken))
 	for _, s := range all {
-		if s.K > taken.K && alike(s, taken) && separation(s) > most {
+		if s.K > taken.K && sameSpace(s, taken) && separation(s) > most {
 			k, ok, most = s.K, true, separation(s)
 		}
 	}
@@ -167,32 +169,32 @@ func farther(all []clustering.KScore, taken clustering.KScore) (k int, ok bool) 
 
 // explainStability sets the reason and the confidence of a proposal.
 func explainStability(h *clustering.KSelection, taken clustering.KScore, part string) {
-	says := reappears(taken, part)
+	reason := reappears(taken, part)
 	if len(h.Plausible) > 1 {
 		h.Confidence = clustering.Unsure
 		others := slices.DeleteFunc(slices.Clone(h.Plausible), func(k int) bool { return k == taken.K })
-		h.Reason = fmt.Sprintf("%s, but %s would fit too: compare them", says, text.Or(others))
+		h.Reason = fmt.Sprintf("%s, but %s may fit too; compare the results", reason, text.Or(others))
 		return
 	}
 	h.Confidence = clustering.Clear
-	beyond := -1.0
+	largerStability := -1.0
 	for _, s := range h.Scores {
 		if s.K > taken.K {
-			beyond = max(beyond, stabilityOf(s))
-			if taken.Silhouette != nil && alike(s, taken) && separation(s) > float64(clearSilhouette*separation(taken)) {
+			largerStability = max(largerStability, stabilityOf(s))
+			if taken.Silhouette != nil && sameSpace(s, taken) && separation(s) > float64(clearSilhouette*separation(taken)) {
 				h.Confidence = clustering.Likely
 			}
 		}
 	}
-	if stabilityOf(taken) < clearStability || beyond > stabilityOf(taken)-clearFall {
+	if stabilityOf(taken) < clearStability || largerStability > stabilityOf(taken)-clearFall {
 		h.Confidence = clustering.Likely
 	}
-	h.Reason = says
+	h.Reason = reason
 	switch {
-	case beyond >= plausible:
-		h.Reason += fmt.Sprintf("; larger numbers are less stable (%.2f at most) and less separated", beyond)
-	case beyond >= 0:
-		h.Reason += fmt.Sprintf("; larger numbers do not (%.2f at most)", beyond)
+	case largerStability >= plausible:
+		h.Reason += fmt.Sprintf("; larger numbers are less stable (%.2f at most) and less separated", largerStability)
+	case largerStability >= 0:
+		h.Reason += fmt.Sprintf("; larger numbers do not (%.2f at most)", largerStability)
 	}
 }
 
@@ -220,14 +222,16 @@ func separation(s clustering.KScore) float64 {
 	return 0
 }
 
-// alike reports whether two numbers were clustered in the same kind of space, so that their silhouettes are comparable.
-func alike(a, b clustering.KScore) bool { return a.Space == b.Space }
+// sameSpace reports whether two numbers were clustered in the same kind of space, so that their silhouettes are
+// comparable.
+func sameSpace(a, b clustering.KScore) bool { return a.Space == b.Space }
 
-// farthest returns the number with the best separated clusters among those comparable with s, the smallest of equals.
-func farthest(all []clustering.KScore, s clustering.KScore) clustering.KScore {
+// bestSeparated returns the number with the best separated clusters among those comparable with s, the smallest of
+// equals.
+func bestSeparated(all []clustering.KScore, s clustering.KScore) clustering.KScore {
 	best := s
 	for _, other := range all {
-		if alike(other, s) && (separation(other) > separation(best) || other.K < best.K && separation(other) >= separation(best)) {
+		if sameSpace(other, s) && (separation(other) > separation(best) || other.K < best.K && separation(other) >= separation(best)) {
 			best = other
 		}
 	}
@@ -238,6 +242,6 @@ func farthest(all []clustering.KScore, s clustering.KScore) clustering.KScore {
 // first.
 func isPeak(h *clustering.KSelection, best clustering.KScore) bool {
 	return best.Silhouette != nil && best.K != h.Min && !slices.ContainsFunc(h.Scores, func(s clustering.KScore) bool {
-		return s.K < best.K && alike(s, best) && separation(s) >= separation(best)
+		return s.K < best.K && sameSpace(s, best) && separation(s) >= separation(best)
 	})
 }

@@ -71,7 +71,7 @@ func (m normalized) Rows() int { return m.g.N }
 // Multiply implements eigen.Operator. It sums every row in the order of its entries, whatever the number of threads.
 func (m normalized) Multiply(ctx context.Context, columns [][]float64) ([][]float64, error) {
 	products := eigen.Columns(m.g.N, len(columns))
-	err := parallel.NewPool(m.threads).Run(ctx, m.threads, partition.TileCount(m.g.N), func(tile int) error {
+	err := parallel.Run(ctx, m.threads, partition.TileCount(m.g.N), func(tile int) error {
 		rows := partition.Tile(m.g.N, tile)
 		for i := rows.From; i < rows.To; i++ {
 			neighbors, weights := m.g.Row(i)

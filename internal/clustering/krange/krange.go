@@ -177,7 +177,7 @@ func newFolds(n int, spec clustering.Spec) (*heldout.Supervision, error) {
 	if len(spec.Constraints)+len(spec.Seeds) == 0 {
 		return nil, nil //nolint:nilnil // there is nothing to divide
 	}
-	spec.Entail = false
+	spec.Entail, spec.EntailSmall = false, false // implied pairs follow from those that are not held out
 	set, err := clustering.NewConstraintSet(n, spec, constraint.UnitWeight)
 	if err != nil {
 		return nil, err
@@ -216,6 +216,6 @@ func (r *run) agreement(ctx context.Context, spec clustering.Spec, result *clust
 		}
 		labels = append(labels, found)
 	}
-	agreement := r.folds.Agreement(r.folds.Right(labels...))
+	agreement := r.folds.Agreement(r.folds.Correct(labels...))
 	return &agreement, nil
 }

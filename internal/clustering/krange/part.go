@@ -185,7 +185,7 @@ func meanStability(strengths []float64) *float64 {
 // strengths returns the prediction strength of the labels in each part, -1 if it cannot be clustered.
 func (r *run) strengths(ctx context.Context, spec clustering.Spec, labels []int32) ([]float64, error) {
 	values := make([]float64, len(r.parts))
-	err := parallel.NewPool(r.threads).Run(ctx, r.threads, len(r.parts), func(at int) error {
+	err := parallel.Run(ctx, r.threads, len(r.parts), func(at int) error {
 		p := r.parts[at]
 		if values[at] = -1; p.data.Rows() < spec.K {
 			return nil

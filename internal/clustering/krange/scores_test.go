@@ -10,6 +10,8 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
@@ -224,6 +226,28 @@ func TestErrorsOfParts(t *testing.T) {
 		values, err := r.strengths(t.Context(), clustering.Spec{K: 2, Algorithm: &kernelkmeans.Options{}}, make([]int32, 4))
 		if !errors.Is(err, c.want) || err == nil && meanStability(values) != nil {
 			t.Errorf("%v: %v, %v", c.err, values, err)
+		}
+	}
+}
+
+// Only given pairs are held out. Implied ones follow from those that remain, so an algorithm would always satisfy them.
+func TestImpliedPairsAreNotHeldOut(t *testing.T) {
+	for _, c := range []struct{ links, want int }{{12, 0}, {60, 61}} {
+		spec := clustering.Spec{K: 2, MaxK: 6, Choose: true, EntailSmall: true, Algorithm: &kmeans.Options{Algorithm: kmeans.PCKmeans}}
+		for i := range int32(c.links) {
+			spec.Constraints = append(spec.Constraints, constraint.Constraint{I: i, J: i + 1, Kind: constraint.MustLink})
+		}
+		spec.Constraints = append(spec.Constraints, constraint.Constraint{I: 0, J: 99, Kind: constraint.CannotLink})
+		folds, err := newFolds(100, spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		held := 0
+		if folds != nil {
+			held = len(folds.Pairs)
+		}
+		if held != c.want {
+			t.Errorf("%d pairs are held out of %d constraints, want %d", held, len(spec.Constraints), c.want)
 		}
 	}
 }

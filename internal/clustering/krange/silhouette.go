@@ -49,7 +49,7 @@ func silhouetteOf(ctx context.Context, rows, labels []int32, k int, distances Di
 	values := make([]float64, len(kept))
 	const block = 64 // rows at a time
 	blocks := (len(kept) + block - 1) / block
-	err := parallel.NewPool(threads).Run(ctx, threads, blocks, func(b int) error {
+	err := parallel.Run(ctx, threads, blocks, func(b int) error {
 		out, sums := make([]float64, len(kept)), make([]float64, k)
 		for at := b * block; at < min(len(kept), (b+1)*block); at++ {
 			distances(kept[at], kept, out)

@@ -175,7 +175,7 @@ func (m *Mixture) Score(ctx context.Context, points *dataset.Points, labels []in
 		s.Labels = make([]int32, n)
 	}
 	pieces := (n + rowsAtOnce - 1) / rowsAtOnce
-	return s, parallel.NewPool(threads).Run(ctx, threads, pieces, func(piece int) error {
+	return s, parallel.Run(ctx, threads, pieces, func(piece int) error {
 		z, distances, shares := make([]float64, len(m.smooth)), make([]float64, k), make([]float64, k)
 		for i := piece * rowsAtOnce; i < min(n, (piece+1)*rowsAtOnce); i++ {
 			m.measure(points.Row(i), z, distances)

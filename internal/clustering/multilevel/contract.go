@@ -19,13 +19,11 @@ func contract(ctx context.Context, g *Graph, into []int32, count int, pool *para
 		Apart: g.Apart.merged(into), Penalties: g.Penalties.merged(into, count),
 	}
 	parts := make([]rows, (count+contractRows-1)/contractRows)
-	scratch := make(chan []int32, threads)
+	var scratch parallel.Workspaces[[]int32]
 	err := pool.Run(ctx, threads, len(parts), func(at int) error {
-		var place []int32
-		select {
-		case place = <-scratch:
-		default:
-			place = make([]int32, count)
+		place := scratch.Borrow()
+		if *place == nil {
+			*place = make([]int32, count)
 		}
 		from, to := at*contractRows, min(count, (at+1)*contractRows)
 		entries := int64(0)
@@ -36,10 +34,10 @@ func contract(ctx context.Context, g *Graph, into []int32, count int, pool *para
 		p.column, p.weight = make([]int32, 0, entries), make([]float64, 0, entries)
 		for v := from; v < to; v++ {
 			before := len(p.column)
-			p.add(c, g, int32(v), members[start[v]:start[v+1]], into, place)
+			p.add(c, g, int32(v), members[start[v]:start[v+1]], into, *place)
 			c.Start[v+1] = int64(len(p.column) - before)
 		}
-		scratch <- place
+		scratch.GiveBack(place)
 		return nil
 	})
 	if err != nil {

@@ -98,7 +98,7 @@ func (m *method) warnCutsByChance(result *clustering.Result) {
 		return
 	}
 	beta := *result.Eigen.Beta
-	smaller := -float64(m.beliefs.count()) // a negative beta is a weight: the lower, the more the data counts
+	smaller := -float64(m.beliefs.count()) // a negative beta is a weight: the lower it is, the more the data counts
 	if beta <= smaller {
 		smaller = 10 * beta
 	}

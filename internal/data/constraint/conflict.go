@@ -41,7 +41,7 @@ func (c Conflict) Message() text.Message {
 // CountConflicts returns the number of given cannot-links inside a must-link component.
 func (s *Set) CountConflicts() int {
 	count := 0
-	for _, p := range s.stated() {
+	for _, p := range s.givenPairs() {
 		if s.isConflict(p) {
 			count++
 		}
@@ -53,7 +53,7 @@ func (s *Set) CountConflicts() int {
 func (s *Set) Conflicts(limit int) []Conflict {
 	var conflicts []Conflict
 	var links adjacency
-	for _, p := range s.stated() {
+	for _, p := range s.givenPairs() {
 		if !s.isConflict(p) {
 			continue
 		}
@@ -77,7 +77,7 @@ type adjacency map[int32][]int32
 
 func (s *Set) mustLinkAdjacency() adjacency {
 	links := adjacency{}
-	for _, p := range s.stated() {
+	for _, p := range s.givenPairs() {
 		if p.Kind == MustLink {
 			links[p.I] = append(links[p.I], p.J)
 			links[p.J] = append(links[p.J], p.I)
@@ -129,8 +129,8 @@ func (p Pair) Violates(labels []int32) bool {
 
 // Satisfaction checks labels against every given constraint. Pairs that EntailSmall added do not count.
 func (s *Set) Satisfaction(labels []int32) Satisfaction {
-	report := Satisfaction{Total: len(s.stated())}
-	for _, p := range s.stated() {
+	report := Satisfaction{Total: len(s.givenPairs())}
+	for _, p := range s.givenPairs() {
 		if p.Kind == MustLink {
 			report.MustLinks++
 		}

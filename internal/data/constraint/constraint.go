@@ -183,7 +183,8 @@ func (s *Set) Apart(a, b int32) bool {
 	return apart
 }
 
-// Without returns the set without the constraints of the points for which excluded is true.
+// Without returns the set without the constraints of the points for which excluded is true. All others count as given,
+// also those that EntailSmall added.
 func (s *Set) Without(excluded []bool) *Set {
 	rest := &Set{n: s.n}
 	for _, p := range s.pairs {
@@ -213,10 +214,10 @@ func (s *Set) computeClosure() {
 	}
 }
 
-// Evened returns the set with weights that do not depend on how many of the implied pairs are listed: all must-links
-// within a component together weigh as much as one for each of its points, and all cannot-links between two components
-// at most as much as one for each point of the smaller component.
-func (s *Set) Evened() *Set {
+// WithBalancedWeights returns the set with weights that do not depend on how many of the implied pairs are listed: all
+// must-links within a component together weigh as much as one for each of its points, and all cannot-links between two
+// components at most as much as one for each point of the smaller component.
+func (s *Set) WithBalancedWeights() *Set {
 	listed := map[[2]int32]int{} // the number of pairs within a component, or between two of them
 	for _, p := range s.pairs {
 		if key, implied := s.impliedBy(p); implied {

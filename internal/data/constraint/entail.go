@@ -10,7 +10,7 @@ const MaxEntailed = 20_000_000
 // conflict shows that some constraints are wrong, and entailing would multiply the error. Satisfaction and Conflicts
 // of the result still consider only the given constraints.
 func (s *Set) EntailSmall(limit int, defaultWeight func(distinct int) float64) (*Set, error) {
-	if len(s.pairs) == 0 || s.CountConflicts() > 0 || s.countEntailed(limit) >= limit {
+	if len(s.pairs) == 0 || s.CountConflicts() > 0 || s.EntailedCount() >= int64(limit) {
 		return s, nil
 	}
 	entailed, err := s.Entail(defaultWeight)
@@ -20,28 +20,19 @@ func (s *Set) EntailSmall(limit int, defaultWeight func(distinct int) float64) (
 	return entailed, err
 }
 
-// stated returns the given constraints, without those that EntailSmall added.
-func (s *Set) stated() []Pair {
+// givenPairs returns the given constraints, without those that EntailSmall added.
+func (s *Set) givenPairs() []Pair {
 	if s.given != nil {
 		return s.given
 	}
 	return s.pairs
 }
 
-// countEntailed counts the entailed pairs, but stops at the limit.
-func (s *Set) countEntailed(limit int) (count int) {
-	s.eachEntailedPair(func(int32, int32, Kind) bool {
-		count++
-		return count < limit
-	})
-	return count
-}
-
 // Entail returns the set with every entailed pair as a constraint of its own. Given pairs keep their
 // weights; the others get defaultWeight of the number of all pairs. It returns an error if there are
 // more than MaxEntailed pairs.
 func (s *Set) Entail(defaultWeight func(distinct int) float64) (*Set, error) {
-	count := s.countEntailed(MaxEntailed + 1)
+	count := s.EntailedCount()
 	if count > MaxEntailed {
 		return nil, fault.Invalid("TOO_MANY_ENTAILED",
 			"the constraints imply more than %d pairs; leave entail off (the closure is used implicitly anyway)", MaxEntailed)
@@ -51,11 +42,10 @@ func (s *Set) Entail(defaultWeight func(distinct int) float64) (*Set, error) {
 		given[Pair{I: p.I, J: p.J, Kind: p.Kind}] = p.Weight
 	}
 	all := make([]Constraint, 0, count)
-	s.eachEntailedPair(func(i, j int32, kind Kind) bool {
+	s.eachEntailedPair(func(i, j int32, kind Kind) {
 		weight, weighted := given[Pair{I: i, J: j, Kind: kind}]
 		delete(given, Pair{I: i, J: j, Kind: kind})
 		all = append(all, Constraint{I: i, J: j, Kind: kind, Weight: weight, Weighted: weighted})
-		return true
 	})
 	// The pairs still in given are conflicts: cannot-links inside a component, which the closure does not imply.
 	for _, p := range s.pairs {
@@ -67,16 +57,13 @@ func (s *Set) Entail(defaultWeight func(distinct int) float64) (*Set, error) {
 }
 
 // eachEntailedPair visits every pair that the closure implies, the given ones too: all pairs within a
-// must-link component, and all pairs across two cannot-linked components. It stops when yield returns
-// false.
-func (s *Set) eachEntailedPair(yield func(i, j int32, kind Kind) bool) {
+// must-link component, and all pairs across two cannot-linked components.
+func (s *Set) eachEntailedPair(visit func(i, j int32, kind Kind)) {
 	for component := range int32(s.components.Count()) {
 		members := s.components.Members(component)
 		for at, i := range members {
 			for _, j := range members[at+1:] {
-				if !yield(i, j, MustLink) {
-					return
-				}
+				visit(i, j, MustLink)
 			}
 		}
 	}
@@ -84,9 +71,7 @@ func (s *Set) eachEntailedPair(yield func(i, j int32, kind Kind) bool) {
 		a, b := s.components.Of(p.I), s.components.Of(p.J)
 		for _, i := range s.components.Members(a) {
 			for _, j := range s.components.Members(b) {
-				if !yield(min(i, j), max(i, j), CannotLink) {
-					return
-				}
+				visit(min(i, j), max(i, j), CannotLink)
 			}
 		}
 	}

@@ -38,7 +38,7 @@ func TestEvenedDoesNotDependOnWhatIsListed(t *testing.T) {
 		components := set.Components()
 		total := func(s *Set) []float64 { // of the must-links of each component
 			sums := make([]float64, components.Count())
-			for _, p := range s.Evened().Pairs() {
+			for _, p := range s.WithBalancedWeights().Pairs() {
 				if p.Kind == MustLink {
 					sums[components.Of(p.I)] += p.Weight
 				}
@@ -52,7 +52,7 @@ func TestEvenedDoesNotDependOnWhatIsListed(t *testing.T) {
 			}
 		}
 		row := make([]float64, n)
-		for _, p := range all.Evened().Pairs() {
+		for _, p := range all.WithBalancedWeights().Pairs() {
 			if p.Kind == MustLink {
 				row[p.I] += p.Weight
 				row[p.J] += p.Weight

@@ -82,7 +82,7 @@ func Encode(w io.Writer, d Dataset) error {
 // actual number of bytes, whatever the header claims.
 func Decode(r io.Reader, size int64) (Dataset, error) {
 	header := make([]byte, headerSize)
-	if _, err := io.ReadFull(r, header); err != nil || string(header[:4]) != magic {
+	if _, err := io.ReadFull(r, header); err != nil || string(header[:4]) != magic || [3]byte(header[5:8]) != [3]byte{} {
 		return nil, corrupt("no Cleave header")
 	}
 	a, b := binary.LittleEndian.Uint64(header[8:]), binary.LittleEndian.Uint64(header[16:])
@@ -103,7 +103,7 @@ func Decode(r io.Reader, size int64) (Dataset, error) {
 		if kind == KindPoints {
 			return NewPoints(n, m, values)
 		}
-		return NewKernel(n, m, values)
+		return newKernel(n, m, values, 0)
 	case KindGraph, KindSparsePoints:
 		entries := b
 		if kind == KindSparsePoints {

@@ -111,6 +111,10 @@ const symmetryTolerance = 1e-9
 // NewKernel checks rows x columns values, given row by row, and keeps the slice. Where K_ij and K_ji
 // differ by a rounding error, it replaces both by their mean in place.
 func NewKernel(rows, columns int, values []float64) (*Kernel, error) {
+	return newKernel(rows, columns, values, symmetryTolerance)
+}
+
+func newKernel(rows, columns int, values []float64, tolerance float64) (*Kernel, error) {
 	if rows != columns {
 		return nil, fault.Invalid("NOT_SQUARE", "the kernel matrix has %d rows and %d columns; it must be square", rows, columns)
 	}
@@ -128,7 +132,7 @@ func NewKernel(rows, columns int, values []float64) (*Kernel, error) {
 			if a == b {
 				continue
 			}
-			if math.Abs(a-b) > symmetryTolerance*largest {
+			if math.Abs(a-b) > tolerance*largest {
 				return nil, fault.Invalid("ASYMMETRIC_KERNEL",
 					"the kernel matrix is not symmetric: entry (%d,%d) is %g but entry (%d,%d) is %g", i, j, a, j, i, b)
 			}

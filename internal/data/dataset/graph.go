@@ -139,7 +139,7 @@ func checkEdges(n int, lists []Edges) (int, error) {
 		first[at] = first[at-1] + lists[at-1].Len()
 	}
 	threads := threadsFor(count)
-	err := parallel.NewPool(threads).Run(context.Background(), threads, len(lists), func(at int) (err error) {
+	err := parallel.Run(context.Background(), threads, len(lists), func(at int) (err error) {
 		largest[at], err = lists[at].check(n, first[at])
 		return err
 	})

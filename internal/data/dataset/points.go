@@ -44,7 +44,7 @@ func MakePoints(n, d int, fill func(from, to int, values []float64) error) (*Poi
 		}
 		hashed <- hex.EncodeToString(hash.Sum(nil))
 	}()
-	err := parallel.NewPool(threads).Run(context.Background(), threads, parts, func(at int) error {
+	err := parallel.Run(context.Background(), threads, parts, func(at int) error {
 		from, to := rowsOf(at)
 		values := p.Values[from*d : to*d]
 		if err := fill(from, to, values); err != nil {

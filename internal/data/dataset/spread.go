@@ -105,7 +105,7 @@ func (p *Points) EachColumns(do func(from, to int)) {
 	const least = 1 << 16 // values per thread
 	threads := min(runtime.GOMAXPROCS(0), 1+len(p.Values)/least)
 	groups := (p.D + columnsAtOnce - 1) / columnsAtOnce
-	err := parallel.NewPool(threads).Run(context.Background(), threads, groups, func(group int) error {
+	err := parallel.Run(context.Background(), threads, groups, func(group int) error {
 		do(group*columnsAtOnce, min((group+1)*columnsAtOnce, p.D))
 		return nil
 	})

@@ -127,18 +127,26 @@ func (t *contingency) pairs() (inBoth, inPredicted, inTruth int64) {
 	return inBoth, inPredicted, inTruth
 }
 
-// adjustedRand returns the share of pairs on which the labelings agree, corrected for chance (Hubert and
-// Arabie 1985), in terms of the four counts of pairs. It is 1 if they agree on all pairs.
+// adjustedRand returns the share of pairs on which the labelings agree, corrected for chance.
 func (t *contingency) adjustedRand() float64 {
 	inBoth, inPredicted, inTruth := t.pairs()
-	predictedOnly, truthOnly := float64(inPredicted-inBoth), float64(inTruth-inBoth)
-	if predictedOnly == 0 && truthOnly == 0 {
+	together, parted, joined := float64(inBoth), float64(inTruth-inBoth), float64(inPredicted-inBoth)
+	return AdjustedRand(together, parted, joined, float64(pairsAmong(int64(t.total)))-together-joined-parted)
+}
+
+// AdjustedRand returns the adjusted Rand index (Hubert and Arabie 1985) from four counts of pairs. Of the pairs that
+// belong together, together (a) share a cluster and parted (b) do not; of the pairs that belong apart, joined (c) share
+// a cluster and apart (d) do not:
+//
+//	2 (a d - b c) / ((a + b) (b + d) + (a + c) (c + d))
+//
+// It returns 1 if the index is undefined.
+func AdjustedRand(together, parted, joined, apart float64) float64 {
+	scale := float64((together+parted)*(parted+apart)) + float64((together+joined)*(joined+apart))
+	if scale == 0 { // all pairs belong together and are, or all belong apart and are
 		return 1
 	}
-	together := float64(inBoth)
-	apart := float64(pairsAmong(int64(t.total))) - together - predictedOnly - truthOnly
-	return 2 * (float64(together*apart) - float64(predictedOnly*truthOnly)) /
-		(float64((together+truthOnly)*(truthOnly+apart)) + float64((together+predictedOnly)*(predictedOnly+apart)))
+	return 2 * (float64(together*apart) - float64(parted*joined)) / scale
 }
 
 func pairsAmong(count int64) int64 { return count * (count - 1) / 2 }

@@ -390,7 +390,7 @@ func (s *source) notices() []string {
 			example = value
 		}
 	}
-	return []string{fmt.Sprintf("column %q: %s a value that the model does not know, such as %.40q; it counts as none of its categories",
+	return []string{fmt.Sprintf("column %q: %s a value that was not in the training data, such as %.40q; it matches no category",
 		s.Column, text.Count(rows, "row has", "rows have"), example)}
 }
 
@@ -412,19 +412,54 @@ func (p *Prepared) classes(c *table.Column) []string {
 	return labels
 }
 
-// ids returns the ids of all rows, which must be complete and distinct.
+// ids returns the ids of all rows, which must be complete and distinct. Rows without values get new ones.
 func (r *Recipe) ids(t *table.Table) ([]string, error) {
 	c := t.Column(r.ID)
 	if c == nil {
 		return nil, nil
 	}
-	if empty, row := countEmpty(c); empty > 0 {
+	unnamed := r.needNoID(t)
+	if row := emptyOutside(c, unnamed); row >= 0 {
 		return nil, t.Fault(c, row, "EMPTY_CELL", "the row has no id; give it one, or use another --id-column")
 	}
 	if first, second, repeats := repetition(c); repeats {
 		return nil, t.Fault(c, second, "DUPLICATE_ID", "the id %.40q is used a second time; the first is %s", c.CellText(second), t.Place(first))
 	}
-	return texts(c), nil
+	if len(unnamed) == 0 {
+		return texts(c), nil
+	}
+	ids, used := slices.Clone(texts(c)), make(map[string]bool, c.Len())
+	for _, id := range ids {
+		used[id] = true
+	}
+	for at, row := range unnamed {
+		ids[row] = fmt.Sprint("blank ", at+1)
+		for used[ids[row]] {
+			ids[row] += "'"
+		}
+	}
+	return ids, nil
+}
+
+// needNoID returns the rows without any value, which get no cluster unless empty cells are filled.
+func (r *Recipe) needNoID(t *table.Table) []int32 {
+	if r.Missing != Auto && r.Missing != Drop {
+		return nil
+	}
+	return blankRows(t)
+}
+
+// emptyOutside returns the first row outside some rows, given in ascending order, in which a column is empty, or -1.
+func emptyOutside(c *table.Column, rows []int32) int {
+	if empty, first := countEmpty(c); empty == 0 || len(rows) == 0 {
+		return first
+	}
+	for row := range c.Len() {
+		if _, found := slices.BinarySearch(rows, int32(row)); !found && c.IsEmpty(row) {
+			return row
+		}
+	}
+	return -1
 }
 
 // texts returns the cells of a column as texts.

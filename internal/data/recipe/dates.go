@@ -250,24 +250,24 @@ func civilDay(year, month, day int) int {
 // moment is a notation of dates or times.
 type moment struct {
 	parse    func(s string) (number float64, ok bool)
-	says     string // to the user, after the name of the column
+	notice   string // to the user, after the name of the column
 	integers bool   // integers may be in this notation, such as 20240501
 }
 
 // momentOf returns the notation that Feature.Dates names.
 func momentOf(name string) moment {
 	if name == hours {
-		return moment{parse: hoursOf, says: "holds times, read as hours"}
+		return moment{parse: hoursOf, notice: "holds times, read as hours"}
 	}
 	parse := func(s string) (float64, bool) { return days(s, name) }
-	says := "holds dates, read as days since 1970"
+	notice := "holds dates, read as days since 1970"
 	switch name {
 	case dayFirst:
-		says += ", with the day first: 3/4/2024 is April 3"
+		notice += ", with the day first: 3/4/2024 is April 3"
 	case monthFirst:
-		says += ", with the month first: 3/4/2024 is March 4"
+		notice += ", with the month first: 3/4/2024 is March 4"
 	}
-	return moment{parse: parse, says: says, integers: true}
+	return moment{parse: parse, notice: notice, integers: true}
 }
 
 // convert converts a column of dates or times to numbers. It returns c itself if a cell is not in the notation.

@@ -17,7 +17,7 @@ import (
 // eachColumn calls do for the columns 0 to columns-1 in parallel.
 func eachColumn(columns int, do func(at int) error) error {
 	threads := runtime.GOMAXPROCS(0)
-	return parallel.NewPool(threads).Run(context.Background(), threads, columns, do)
+	return parallel.Run(context.Background(), threads, columns, do)
 }
 
 // findDonors stores rows in the recipe from which similar rows are filled, if the table has empty cells.

@@ -53,6 +53,7 @@ type fitting struct {
 // findID finds the column of row ids: the one the user named, or else one with a typical name and distinct values, or
 // else one of distinct texts.
 func (f *fitting) findID() {
+	unnamed := f.recipe.needNoID(f.Table)
 	for at, r := range f.roles {
 		if r == identifies {
 			f.recipe.ID = f.Columns[at].Name // Apply checks its values
@@ -60,7 +61,7 @@ func (f *fitting) findID() {
 	}
 	for at := range f.Columns {
 		if f.roles[at] == undecided && f.Columns[at].Type != table.Number && looksLikeID(f.Table, at) && !hasDecimals(&f.Columns[at]) {
-			f.considerID(at)
+			f.considerID(at, unnamed)
 		}
 	}
 	for at := range f.Columns {
@@ -68,7 +69,7 @@ func (f *fitting) findID() {
 		if f.roles[at] != undecided || c.Type != table.Text || looksLikeLabel(f.Table, at) {
 			continue
 		}
-		if empty, _ := countEmpty(c); empty > 0 || f.Rows() < 2 {
+		if emptyOutside(c, unnamed) >= 0 || f.Rows() < 2 {
 			continue
 		}
 		if _, _, repeats := repetition(c); repeats || mixedAt(c) >= 0 || f.options.Dates && holdsDates(c) || holdsTimes(c) || hasDecimals(c) {
@@ -102,14 +103,14 @@ func hasDecimals(c *table.Column) bool {
 	return found
 }
 
-// considerID decides about a column with the name of an id.
-func (f *fitting) considerID(at int) {
+// considerID decides about a column with the name of an id, which some rows need not have.
+func (f *fitting) considerID(at int, unnamed []int32) {
 	c := &f.Columns[at]
 	f.roles[at] = unused
-	empty, row := countEmpty(c)
+	row := emptyOutside(c, unnamed)
 	first, second, repeats := repetition(c)
 	switch {
-	case empty > 0:
+	case row >= 0:
 		f.leaveOut(listed, at, "it is named like an id, but is empty %s; --columns or --categorical uses it", f.Place(row))
 	case repeats:
 		f.leaveOut(listed, at, "it is named like an id, but has %.40q %s and %s; --columns or --categorical uses it", c.CellText(first), f.Place(first), f.Place(second))

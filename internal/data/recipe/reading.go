@@ -291,12 +291,12 @@ func (f *fitting) noticeCategories(candidate *candidateColumn) {
 	c, made := candidate.column, &candidate.made
 	switch {
 	case made.Dates != "":
-		f.notice(listed, "column %q %s", c.Name, momentOf(made.Dates).says)
+		f.notice(listed, "column %q %s", c.Name, momentOf(made.Dates).notice)
 	case made.Categories == nil || candidate.role == category && !candidate.coded || made.Other != "":
 	case candidate.coded:
 		f.notice(codes, "column %q is named like a code: its %s; --keep %s reads them as quantities", c.Name, text.Count(len(made.Categories), "number is a category", "numbers are categories"), f.typed(candidate.at))
 	case made.isSwitch():
-		f.notice(switches, "column %q %s: read as 1 or 0", c.Name, made.saysSwitch())
+		f.notice(switches, "column %q %s: read as 1 or 0", c.Name, made.switchText())
 	case len(made.Categories) == 1: // the user named it, or no other column is left
 		f.notice(listed, "column %q is always %s, so it does not affect the clusters", c.Name, quoted(made.Categories))
 	default:

@@ -257,7 +257,7 @@ func TestNewRows(t *testing.T) {
 	if want := []float64{8, 0, 0, 3.5, 8, 0, 1, 4, 8, 1, 0, 5}; !slices.Equal(p.Points.Values, want) {
 		t.Errorf("got %v", p.Points.Values)
 	}
-	if p.IDs != nil || p.Labels != nil || len(p.Notices) != 1 || !strings.Contains(p.Notices[0], `1 row has a value that the model does not know, such as "green"`) {
+	if p.IDs != nil || p.Labels != nil || len(p.Notices) != 1 || !strings.Contains(p.Notices[0], `1 row has a value that was not in the training data, such as "green"`) {
 		t.Errorf("got %+v", p)
 	}
 	// Names may differ in case and spaces, and a few cells need not be numbers.

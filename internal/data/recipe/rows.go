@@ -41,7 +41,7 @@ func (r *Rows) Number(t *table.Table) (*table.Table, error) {
 	if r.names == nil {
 		return t, nil
 	}
-	numbered, err := t.Number(r.names())
+	numbered, err := t.ResolveIDs(r.names())
 	if err != nil || r.Kept == nil {
 		return numbered, err
 	}

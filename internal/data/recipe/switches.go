@@ -40,8 +40,8 @@ func (f *Feature) isSwitch() bool {
 	return len(f.Categories) == 2 && strings.ToLower(f.Categories[1]) == opposites[strings.ToLower(f.Categories[0])] || f.isCheck()
 }
 
-// saysSwitch describes the cells of a switch to the user, after the name of the column.
-func (f *Feature) saysSwitch() string {
+// switchText describes the cells of a switch to the user, after the name of the column.
+func (f *Feature) switchText() string {
 	if f.isCheck() {
 		return fmt.Sprintf("has %.40q or is empty", f.Categories[1])
 	}

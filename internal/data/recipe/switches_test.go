@@ -154,6 +154,27 @@ func TestRowsWithoutValues(t *testing.T) {
 	}
 }
 
+// A row without any value has no cluster and needs no id, unless it is filled; a row with a value needs one.
+func TestRowsWithoutValuesNeedNoID(t *testing.T) {
+	id, x, y := words("id", "a", "", "c", "", "blank 1"), gaps(numbers("x", 1, 0, 3, 0, 2), 1, 3), gaps(numbers("y", 5, 0, 9, 0, 8), 1, 3)
+	for _, o := range []Options{{}, {ID: "id"}, {Missing: Drop}} {
+		r, notices, err := Fit(made(t, id, x, y), o)
+		if err != nil || r.ID != "id" {
+			t.Fatalf("%+v: %v, %v", o, notices, err)
+		}
+		p, err := r.Apply(made(t, id, x, y))
+		if err != nil || !slices.Equal(p.IDs, []string{"a", "blank 1'", "c", "blank 2", "blank 1"}) || !slices.Equal(p.Kept, []int32{0, 2, 4}) {
+			t.Errorf("%+v: got %+v, %v", o, p, err)
+		}
+		if _, err := r.Apply(made(t, id, gaps(x, 3), gaps(y, 1, 3))); err == nil || !strings.Contains(err.Error(), "row 1") {
+			t.Errorf("%+v: a row with values has no id: %v", o, err)
+		}
+	}
+	if r, _, err := Fit(made(t, id, x, y), Options{Missing: Median}); err != nil || r.ID != "" {
+		t.Errorf("a row that is filled needs no id: %+v, %v", r, err)
+	}
+}
+
 // Classes that are said to be unknown are none.
 func TestUnknownClasses(t *testing.T) {
 	of := made(t, words("kind", "a", "Unknown", "", "(unlabeled)"), numbers("x", 1, 2, 3, 5))

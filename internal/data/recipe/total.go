@@ -26,7 +26,7 @@ func (f *fitting) findTotal() {
 	}
 	r, last := f.recipe, f.Rows()-1
 	for at := range f.Columns {
-		if c := &f.Columns[at]; f.roles[at] != unused && saysTotal(c) && (slices.Contains(totals, lastName(c)) || f.hasMeans()) {
+		if c := &f.Columns[at]; f.roles[at] != unused && endsInTotal(c) && (slices.Contains(totals, lastName(c)) || f.hasMeans()) {
 			r.TotalColumn = c.Name
 			f.notice(listed, "the last row is left out: column %q calls it %.40q; --keep-last-row uses it", c.Name, c.Texts[last])
 			break
@@ -97,7 +97,7 @@ func (r *Recipe) endsInTotals(t *table.Table) bool {
 	}
 	if r.TotalColumn != "" {
 		c := t.Column(r.TotalColumn)
-		return c != nil && saysTotal(c)
+		return c != nil && endsInTotal(c)
 	}
 	if !r.TotalSums {
 		return false
@@ -127,8 +127,8 @@ func totalID(c *table.Column, ids []string) string {
 	return name
 }
 
-// saysTotal reports whether the last cell of a column calls its row a total, and no other does.
-func saysTotal(c *table.Column) bool {
+// endsInTotal reports whether the last cell of a column calls its row a total, and no other does.
+func endsInTotal(c *table.Column) bool {
 	if c.Type != table.Text {
 		return false
 	}

@@ -193,7 +193,7 @@ func Constraints(truth []int32, count int, rng *rand.Rand) ([]constraint.Constra
 			number = last
 		}
 		drawn[number] = true
-		j, i := pairOf(number)
+		i, j := pairOf(number)
 		kind := constraint.CannotLink
 		if truth[i] == truth[j] {
 			kind = constraint.MustLink
@@ -206,7 +206,7 @@ func Constraints(truth []int32, count int, rng *rand.Rand) ([]constraint.Constra
 // pairCount returns the number of pairs of m points.
 func pairCount(m int64) int64 { return m * (m - 1) / 2 }
 
-// pairOf returns the pair j < i with pairCount(i) + j = number.
+// pairOf returns the pair i < j with pairCount(j) + i = number.
 func pairOf(number int64) (i, j int) {
 	row := int64((1 + math.Sqrt(1+8*float64(number))) / 2) // exact, fused or not
 	for pairCount(row) > number {                          // the square root is rounded
@@ -215,5 +215,5 @@ func pairOf(number int64) (i, j int) {
 	for pairCount(row+1) <= number {
 		row++
 	}
-	return int(row), int(number - pairCount(row))
+	return int(number - pairCount(row)), int(row)
 }

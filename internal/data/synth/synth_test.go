@@ -285,17 +285,17 @@ func TestEveryPairIsEquallyLikely(t *testing.T) {
 
 func TestPairOfInvertsTheNumbering(t *testing.T) {
 	number := int64(0)
-	for i := 1; i < 60; i++ {
-		for j := range i {
+	for j := 1; j < 60; j++ {
+		for i := range j {
 			if gotI, gotJ := pairOf(number); gotI != i || gotJ != j {
 				t.Fatalf("pair %d is (%d,%d), want (%d,%d)", number, gotI, gotJ, i, j)
 			}
 			number++
 		}
 	}
-	for _, i := range []int64{1 << 20, 94906267, math.MaxInt32} {
-		for _, j := range []int64{0, 1, i / 2, i - 1} {
-			if gotI, gotJ := pairOf(pairCount(i) + j); int64(gotI) != i || int64(gotJ) != j {
+	for _, j := range []int64{1 << 20, 94906267, math.MaxInt32} {
+		for _, i := range []int64{0, 1, j / 2, j - 1} {
+			if gotI, gotJ := pairOf(pairCount(j) + i); int64(gotI) != i || int64(gotJ) != j {
 				t.Errorf("pair (%d,%d) came back as (%d,%d)", i, j, gotI, gotJ)
 			}
 		}

@@ -183,7 +183,7 @@ func Join(parts []*Table) (*Table, error) {
 		}
 	}
 	threads := runtime.GOMAXPROCS(0)
-	err := parallel.NewPool(threads).Run(context.Background(), threads, len(joined.Columns), func(at int) error {
+	err := parallel.Run(context.Background(), threads, len(joined.Columns), func(at int) error {
 		c, like := &joined.Columns[at], &first.Columns[at]
 		c.Name, c.Type = like.Name, like.Type
 		c.Make(joined.rows)

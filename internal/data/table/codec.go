@@ -120,12 +120,14 @@ func (e *encoder) text(s string) {
 	e.flush(encoderBlock)
 }
 
-// flush writes the collected bytes if there are at least as many as least.
+// flush writes the collected bytes if there are at least as many as least. After an error it drops them.
 func (e *encoder) flush(least int) {
-	if len(e.buffer) < least || e.err != nil {
+	if len(e.buffer) < least {
 		return
 	}
-	_, e.err = e.w.Write(e.buffer)
+	if e.err == nil {
+		_, e.err = e.w.Write(e.buffer)
+	}
 	e.buffer = e.buffer[:0]
 }
 
@@ -175,15 +177,15 @@ func Decode(r io.Reader, size int64) (*Table, error) {
 		return nil, corrupt("there are bytes after the end")
 	}
 	for at := range columns {
-		if columns[at].hides() {
+		if columns[at].hasHiddenValue() {
 			return nil, corrupt("an empty cell has a value")
 		}
 	}
 	return New(columns)
 }
 
-// hides reports whether an empty cell has a value.
-func (c *Column) hides() bool {
+// hasHiddenValue reports whether an empty cell has a value.
+func (c *Column) hasHiddenValue() bool {
 	for row, empty := range c.Empty {
 		switch {
 		case !empty:

@@ -130,7 +130,7 @@ func (n Naming) IsRow(cells []string, columns Columns) bool {
 func (n Naming) Resolve(t *Table) error {
 	if n.IDs != nil && t.numbersRows(n.IDs) {
 		t.guessed = append(t.guessed, "its numbers are read as row numbers from 0, because none of them is an id")
-		numbered, err := t.Number(nil)
+		numbered, err := t.ResolveIDs(nil)
 		if err != nil {
 			return err
 		}
@@ -319,9 +319,9 @@ func (c *Classes) Check(k int) error {
 	return nil
 }
 
-// Number returns the table with the texts that identify points replaced by the numbers of the points. If ids is nil,
-// the texts must be numbers themselves.
-func (t *Table) Number(ids *IDs) (*Table, error) {
+// ResolveIDs returns the table with the texts that identify points replaced by the numbers of the points. If ids is
+// nil, the texts must be numbers themselves.
+func (t *Table) ResolveIDs(ids *IDs) (*Table, error) {
 	numbered := *t
 	numbered.Columns = slices.Clone(t.Columns)
 	for at := range numbered.Columns {

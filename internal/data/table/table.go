@@ -143,15 +143,15 @@ func (c *Column) MarkNaN() {
 	}
 }
 
-// MarkUnfit marks as empty what no table can hold. It is meant for columns that are not used.
-func (c *Column) MarkUnfit() {
+// MarkUnrepresentable marks as empty what no table can hold. It is meant for columns that are not used.
+func (c *Column) MarkUnrepresentable() {
 	for row, v := range c.Numbers {
 		if v-v != 0 {
 			c.MarkEmpty(row)
 		}
 	}
 	for row, s := range c.Texts {
-		if !fits(s) {
+		if !isCell(s) {
 			c.MarkEmpty(row)
 		}
 	}
@@ -165,8 +165,8 @@ func (c *Column) MarkEmpty(row int) {
 	c.Empty[row] = true
 }
 
-// fits reports whether a text can be a cell.
-func fits(s string) bool { return len(s) <= MaxTextBytes && utf8.ValidString(s) }
+// isCell reports whether a text can be a cell.
+func isCell(s string) bool { return len(s) <= MaxTextBytes && utf8.ValidString(s) }
 
 // Table holds columns of equal length.
 type Table struct {
@@ -224,7 +224,7 @@ func New(columns []Column) (*Table, error) {
 // caller appends the cells of each further line to the columns, and finally calls Check.
 func FromHeader(file string, names []string, known Columns) (*Table, error) {
 	t := &Table{Columns: make([]Column, len(names)), file: file}
-	called, guessed := known.called(names)
+	called, guessed := known.resolveNames(names)
 	for at, name := range called {
 		c := &t.Columns[at]
 		if c.Name, c.Type = name, Text; name != strings.ToLower(names[at]) {
@@ -251,10 +251,10 @@ func FromHeader(file string, names []string, known Columns) (*Table, error) {
 // Guessed returns how columns were read whose names are not those of the table, "" if all names are.
 func (t *Table) Guessed() string { return strings.Join(t.guessed, ", ") }
 
-// called returns the names of the columns here: those in the file in lower case, with a column "id" renamed to "index"
-// and "class" to "label" where columns have these and the file does not. Unknown names become those of the missing
-// columns if there are equally many; guessed marks them.
-func (columns Columns) called(names []string) (called []string, guessed []bool) {
+// resolveNames returns the names of the columns here: those in the file in lower case, with a column "id" renamed to
+// "index" and "class" to "label" where columns have these and the file does not. Unknown names become those of the
+// missing columns if there are equally many; guessed marks them.
+func (columns Columns) resolveNames(names []string) (called []string, guessed []bool) {
 	called, guessed = make([]string, len(names)), make([]bool, len(names))
 	for at, name := range names {
 		called[at] = strings.ToLower(name)
@@ -340,7 +340,7 @@ func (t *Table) Check() error {
 	if t.rows >= manyRows {
 		threads = runtime.GOMAXPROCS(0)
 	}
-	return parallel.NewPool(threads).Run(context.Background(), threads, len(t.Columns), func(at int) error { return t.checkCells(&t.Columns[at]) })
+	return parallel.Run(context.Background(), threads, len(t.Columns), func(at int) error { return t.checkCells(&t.Columns[at]) })
 }
 
 // manyRows is the number of rows from which on several threads pay off.
@@ -390,7 +390,7 @@ func (t *Table) checkCells(c *Column) error {
 	}
 	if c.Type == Text {
 		for row, s := range c.Texts {
-			if !fits(s) {
+			if !isCell(s) {
 				return t.Fault(c, row, "BAD_TEXT", "%.60q is not a text; it must have at most %d bytes of UTF-8", s, MaxTextBytes)
 			}
 		}

@@ -2,6 +2,7 @@ package table
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"runtime"
 	"slices"
@@ -176,6 +177,24 @@ func TestKeep(t *testing.T) {
 	}
 	if _, err := made(t, intColumn("label", 5)).Keep(place); !fault.Is(err, "SIZE_MISMATCH") {
 		t.Errorf("too few labels: %v", err)
+	}
+}
+
+// fullDisk is a writer that fails.
+type fullDisk struct{ err error }
+
+func (w fullDisk) Write([]byte) (int, error) { return 0, w.err }
+
+// A table that cannot be written is not collected in memory.
+func TestEncodingStopsAtAnError(t *testing.T) {
+	texts := slices.Repeat([]string{strings.Repeat("x", 1000)}, 20_000)
+	table, full := made(t, textColumn("a", texts...)), errors.New("no space left on device")
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	err := table.Encode(fullDisk{full})
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; !errors.Is(err, full) || used > 1<<20 {
+		t.Errorf("%v, and %d bytes are allocated", err, used)
 	}
 }
 

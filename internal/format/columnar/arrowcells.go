@@ -89,7 +89,7 @@ func (a *Arrow) column(f *field, values arrow.Array) (c table.Column, err error)
 	}
 	c.MarkNaN()
 	if f.unneeded {
-		c.MarkUnfit()
+		c.MarkUnrepresentable()
 	}
 	return c, f.checkUnsigned(values, &c)
 }

@@ -232,7 +232,7 @@ func (c *chunk) bytes(out *table.Column, row int, b []byte) error {
 func (c *chunk) checkCells(out *table.Column) error {
 	out.MarkNaN()
 	if c.unneeded {
-		out.MarkUnfit()
+		out.MarkUnrepresentable()
 	}
 	if !c.column.values.unsigned {
 		return nil

@@ -121,7 +121,7 @@ func forEach[W any](ctx context.Context, threads, count int, workspace func() W,
 	for range threads {
 		free <- workspace()
 	}
-	return parallel.NewPool(threads).Run(ctx, threads, count, func(at int) error {
+	return parallel.Run(ctx, threads, count, func(at int) error {
 		w := <-free
 		defer func() { free <- w }()
 		return do(w, at)

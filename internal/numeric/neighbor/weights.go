@@ -6,6 +6,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/elementary"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/text"
 )
 
@@ -33,7 +34,7 @@ const leastWeight = 1e-6
 func Weigh(ctx context.Context, g *dataset.Graph, data dataset.Dataset, count int, neighbors []int32, threads int) error {
 	const rowsAtOnce = 1024
 	weights := newGaussians(data, count, neighbors)
-	return forEach(ctx, threads, (g.N+rowsAtOnce-1)/rowsAtOnce, func() struct{} { return struct{}{} }, func(_ struct{}, piece int) error {
+	return parallel.Run(ctx, max(1, threads), (g.N+rowsAtOnce-1)/rowsAtOnce, func(piece int) error {
 		for i := piece * rowsAtOnce; i < min((piece+1)*rowsAtOnce, g.N); i++ {
 			columns, values := g.Row(i)
 			for at, j := range columns { // same argument order from both ends: symmetric to the last bit

@@ -55,6 +55,11 @@ func (p *Pool) Run(ctx context.Context, threads, count int, do func(at int) erro
 	return p.failure
 }
 
+// Run is Pool.Run with a pool that is used once.
+func Run(ctx context.Context, threads, count int, do func(at int) error) error {
+	return NewPool(threads).Run(ctx, threads, count, do)
+}
+
 // Ranges calls do for consecutive ranges of 0..n-1, each of the given size, on all processors. A panic in do becomes a
 // panic of the caller, which can recover from it.
 func Ranges(n, size int, do func(from, to int)) {
@@ -66,7 +71,7 @@ func Ranges(n, size int, do func(from, to int)) {
 // RangesContext is Ranges until ctx is done. It then returns the context's error.
 func RangesContext(ctx context.Context, n, size int, do func(from, to int)) error {
 	threads := runtime.GOMAXPROCS(0)
-	err := NewPool(threads).Run(ctx, threads, (n+size-1)/size, func(at int) error {
+	err := Run(ctx, threads, (n+size-1)/size, func(at int) error {
 		do(at*size, min((at+1)*size, n))
 		return nil
 	})

@@ -57,14 +57,20 @@ func (s *Source) fillFeatures(t *tile, features *kernel.Features, shift int) err
 	return nil
 }
 
-// featureRow writes the features of one row.
-func (s *Source) featureRow(dst []float64, i int) error {
-	some := make([]float64, len(dst)*kernel.FeatureRows)
-	if err := s.features.Compute(some, partition.Range{From: i, To: i + 1}); err != nil {
-		return err
-	}
-	for f, c := range s.rounders {
-		dst[f] = (some[f*kernel.FeatureRows] + c) - c
+// eachFeatureRow is EachRow if rows are features.
+func (s *Source) eachFeatureRow(rows partition.Range, visit func(row []float64)) error {
+	row, some := make([]float64, s.spec.Columns), make([]float64, s.spec.Columns*kernel.FeatureRows)
+	for from := rows.From; from < rows.To; from += kernel.FeatureRows {
+		to := min(from+kernel.FeatureRows, rows.To)
+		if err := s.features.Compute(some, partition.Range{From: from, To: to}); err != nil {
+			return err
+		}
+		for i := from; i < to; i++ {
+			for f, c := range s.rounders {
+				row[f] = (some[f*kernel.FeatureRows+i-from] + c) - c
+			}
+			visit(row)
+		}
 	}
 	return nil
 }

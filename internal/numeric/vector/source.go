@@ -5,9 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
+	"slices"
+	"sync"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
@@ -117,28 +121,75 @@ func (s *Source) round(r *row) {
 	}
 }
 
-// Row writes row i to dst as tiles store it: every feature rounded to its grid, and the background added. The source
-// must have the data.
+// Row writes row i to dst; see EachRow.
 func (s *Source) Row(dst []float64, i int) error {
-	if s.data == nil || i < 0 || i >= s.spec.Rows || len(dst) < s.spec.Columns {
-		return fmt.Errorf("vector: row %d is out of range [0, %d), the source has no data, or %d values are too few", i, s.spec.Rows, len(dst))
+	if len(dst) < s.spec.Columns {
+		return fmt.Errorf("vector: a row has %d columns, and there is room for %d", s.spec.Columns, len(dst))
 	}
-	dst = dst[:s.spec.Columns]
+	return s.EachRow(partition.Range{From: i, To: i + 1}, func(row []float64) { copy(dst, row) })
+}
+
+// EachRow calls visit for rows as tiles store them: every feature rounded to its grid, and the background added. A row
+// is valid until visit returns. The source must have the data.
+func (s *Source) EachRow(rows partition.Range, visit func(row []float64)) error {
+	if s.data == nil || rows.From < 0 || rows.To > s.spec.Rows {
+		return fmt.Errorf("vector: rows %d to %d are out of range [0, %d), or the source has no data", rows.From, rows.To, s.spec.Rows)
+	}
 	if s.features != nil {
-		return s.featureRow(dst, i)
+		return s.eachFeatureRow(rows, visit)
 	}
-	prepared, err := newPreparer(s.spec, s.data, 0).prepare(i)
-	if err != nil {
-		return err
-	}
-	s.round(&prepared)
-	for f := range dst {
-		dst[f] = prepared.background
-	}
-	for at, v := range prepared.values {
-		dst[prepared.column(at)] += v
+	row, preparer := make([]float64, s.spec.Columns), newPreparer(s.spec, s.data, 0)
+	for i := rows.From; i < rows.To; i++ {
+		prepared, err := preparer.prepare(i)
+		if err != nil {
+			return err
+		}
+		s.round(&prepared)
+		for f := range row {
+			row[f] = prepared.background
+		}
+		for at, v := range prepared.values {
+			row[prepared.column(at)] += v
+		}
+		visit(row)
 	}
 	return nil
+}
+
+// Ranges returns the largest minus the smallest value of each feature. It reads all rows.
+func (s *Source) Ranges(ctx context.Context) ([]float64, error) {
+	var mutex sync.Mutex
+	var least, most []float64
+	err := parallel.Run(ctx, runtime.GOMAXPROCS(0), partition.TileCount(s.spec.Rows), func(tile int) error {
+		var low, high []float64
+		err := s.EachRow(partition.Tile(s.spec.Rows, tile), func(row []float64) { low, high = widen(low, high, row) })
+		if err != nil {
+			return err
+		}
+		mutex.Lock()
+		defer mutex.Unlock()
+		least, most = widen(least, most, low)
+		least, most = widen(least, most, high)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for f := range most {
+		most[f] -= least[f]
+	}
+	return most, nil
+}
+
+// widen returns the ranges low to high, which may be nil, such that they include a row.
+func widen(low, high, row []float64) (least, most []float64) {
+	if low == nil {
+		return slices.Clone(row), slices.Clone(row)
+	}
+	for f, v := range row {
+		low[f], high[f] = min(low[f], v), max(high[f], v)
+	}
+	return low, high
 }
 
 // Rows returns n.

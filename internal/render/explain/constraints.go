@@ -215,11 +215,11 @@ func NameIn(names []string, number uint32) string {
 
 // Contradicted says in a sentence what it means that the data contradicts the suspects of a result.
 func Contradicted(r *cleavev1.Result) string {
-	held, reason := "they are", "either these are wrong, or their points lie between clusters that touch"
+	held, reason := "they are", "either these are wrong, or their points lie on the border between two clusters"
 	if len(r.GetSuspects()) == 1 {
-		held, reason = "it is", "either it is wrong, or its points lie between clusters that touch"
+		held, reason = "it is", "either it is wrong, or its points lie on the border between two clusters"
 		if r.GetSuspects()[0].Other == nil {
-			reason = "either it is wrong, or its point lies between clusters that touch"
+			reason = "either it is wrong, or its point lies on the border between two clusters"
 		}
 	}
 	return fmt.Sprintf("The best methods get %s wrong when %s held out: %s.", SuspectCount(r), held, reason)
