@@ -248,7 +248,7 @@ func (f *readingFlags) apply(o *format.TableOptions) error {
 	switch d := cmp.Or(names[f.delimiter], f.delimiter); {
 	case d == "":
 	case len(d) != 1 || strings.ContainsAny(d, "\"\r\n.-+0123456789"):
-		return shell.Usage("--delimiter %q cannot separate cells; use comma, semicolon, tab, space, pipe or one character", d)
+		return shell.Usage("--delimiter %q cannot separate cells; use comma, semicolon, tab, space, pipe or one ASCII character that is not a digit, quote, sign or point", d)
 	default:
 		o.Delimiter = d[0]
 	}

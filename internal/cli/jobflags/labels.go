@@ -20,9 +20,9 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// naming returns how tables about the job's data may name points, and classes of seeds. While only the coordinator knows the ids
-// of the rows, any id is accepted. Every call then starts a new list of ids, so use the naming that a table was read
-// with to name its points.
+// naming returns how tables about the job's data may name points, and classes of seeds. While only the coordinator
+// knows the ids of the rows, any id is accepted. Every call then starts a new list of ids, so use the naming that a
+// table was read with to name its points.
 func (j *Job) naming() table.Naming {
 	ids := j.IDs()
 	if j.Stream() != nil && j.Rows == 0 {

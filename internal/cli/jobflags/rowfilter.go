@@ -156,7 +156,7 @@ func (f *RowFilter) Apply(spec *cleavev1.JobSpec) error {
 	for _, used := range wire.UsedTables(spec) {
 		name := used.Name()
 		if used.Input.GetInline() == nil {
-			return shell.Usage("--missing drop renumbers the rows, but the %s are a table of the coordinator; give them as a file", name)
+			return shell.Usage("Cleave %s and numbered the others anew, but the %s are a table of the coordinator; give them as a file", f, name)
 		}
 		all, err := wire.TableRows(used.Input.GetInline())
 		if err != nil {
