@@ -289,7 +289,7 @@ func (a *app) awaitWorkers(ctx context.Context, f *upFlags, machines []machine) 
 			return nil
 		case err == nil:
 			missing = found
-		case waiting.Err() == nil && shell.ExitCode(err) != shell.ExitRetry:
+		case shell.ExitCode(err) == shell.ExitBadInput || fault.Is(err, fault.HandshakeFailed): // it refuses the caller
 			return err
 		}
 		select {
