@@ -16,7 +16,6 @@ import (
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -51,7 +50,10 @@ func (a *app) resultCommand() *cobra.Command {
 
 // result fetches the result of a job and delivers it as run does, except that it has no progress to show.
 func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *resultFlags) error {
-	if err := cmp.Or(f.truth.check(), f.output.check(f.data)); err != nil {
+	if err := cmp.Or(f.truth.check(), f.data.CheckStandardInput()); err != nil {
+		return err
+	}
+	if err := f.output.check(f.data); err != nil {
 		return err
 	}
 	r, s, err := a.fetchReport(ctx, c, jobID, f.data, f.truth, extentFor(f.output.out))
@@ -125,10 +127,7 @@ func (a *app) fetchReport(
 			}
 		}
 	}
-	truth, err := jobflags.LoadTruth(format.Input{Path: scored.file}, scored.scoreOn, filter.FileRows(len(outcome.Labels)), table.Naming{IDs: ids})
-	if err == nil {
-		truth, err = filter.Truth(truth)
-	}
+	truth, err := a.loadTruth(scored, filter, len(outcome.Labels), table.Naming{IDs: ids})
 	if err != nil {
 		return nil, none, err
 	}

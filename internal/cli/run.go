@@ -66,7 +66,10 @@ func (a *app) runCommand() (cmd *cobra.Command, f *runFlags) {
 // run runs a job and prints its result. An error that concerns a part of the result, such as a time limit or a truth
 // of another length, is returned after the rest was written and printed.
 func (a *app) run(ctx context.Context, f *runFlags) error {
-	if err := cmp.Or(f.truth.check(), f.output.check(&f.job.DataFlags), f.checkRequestID()); err != nil {
+	if err := cmp.Or(f.truth.check(), f.job.CheckStandardInput(), f.checkRequestID()); err != nil {
+		return err
+	}
+	if err := f.output.check(&f.job.DataFlags); err != nil { // it may read the beginning of standard input
 		return err
 	}
 	d, err := a.runJob(ctx, f, f.output.summarizes())
@@ -89,7 +92,7 @@ func (a *app) runJob(ctx context.Context, f *runFlags, summarized bool) (d *deli
 	} else if f.requestID != "" {
 		return nil, shell.Usage("--request-id identifies a job on a coordinator; give --server HOST:PORT")
 	}
-	f.job.TruthFile, f.job.Stream, f.job.Import = f.truth.file, c != nil, true
+	f.job.Stream, f.job.Import = c != nil, true
 	err = a.intoFolder(f.output.out, report.RunTables, f.job.NamedFiles(a.command.directory), func(out *report.OutputDir) error {
 		d, err = a.runInto(ctx, out, f, c, summarized)
 		return err

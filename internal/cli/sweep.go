@@ -165,7 +165,6 @@ func (s *sweep) run(ctx context.Context, combinations []jobflags.Combination) er
 // result yet, and score, which adds the result and its scores against the truth.
 func (s *sweep) prepare(ctx context.Context, c jobflags.Combination, first bool) (row report.SweepRow, request *cleavev1.CreateJobRequest, score func(*client.Outcome, *report.SweepRow) error, err error) {
 	f := s.flags
-	f.job.TruthFile = f.truth.file
 	if err := f.job.Choose(c); err != nil {
 		return row, nil, nil, err
 	}

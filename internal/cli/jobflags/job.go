@@ -47,7 +47,7 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, 
 	if err != nil {
 		return nil, err
 	}
-	if err := cmp.Or(f.checkStandardInput(), f.checkGraph(source), f.checkLabels()); err != nil {
+	if err := cmp.Or(f.CheckStandardInput(), f.checkGraph(source), f.checkLabels()); err != nil {
 		return nil, err
 	}
 	file, err := readJobFile(f.jobFile)

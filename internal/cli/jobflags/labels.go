@@ -186,9 +186,9 @@ func (j *Job) useAsConstraints(seeds *table.Table, ids *table.IDs, algorithm str
 // drawConstraints samples pairs of points whose classes are known.
 func (f *Flags) drawConstraints(j *Job) error {
 	truth := j.columnTruth
-	if f.TruthFile != "" {
+	if path := f.truthFile(); path != "" {
 		var err error
-		if truth, err = LoadTruth(format.Input{Path: f.TruthFile}, "", j.Filter.FileRows(j.Rows), table.Naming{IDs: j.IDs()}); err != nil {
+		if truth, err = LoadTruth(format.Input{Path: path}, "", j.Filter.FileRows(j.Rows), table.Naming{IDs: j.IDs()}); err != nil {
 			return err
 		}
 	}

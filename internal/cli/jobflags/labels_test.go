@@ -55,10 +55,10 @@ func TestConstraintsOfLargeClasses(t *testing.T) {
 	clitest.Folder(t, map[string]string{"p.csv": "x,y\n0,0\n0,1\n5,5\n5,6\n", "truth.csv": "index,label\n0,0\n1,0\n2,4294967296\n3,4294967296\n"})
 	set := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	f := Add(set)
-	if err := set.Parse(strings.Fields("--data p.csv --k 2 --sample-constraints 6")); err != nil {
+	set.String("truth", "", "")
+	if err := set.Parse(strings.Fields("--data p.csv --k 2 --sample-constraints 6 --truth truth.csv")); err != nil {
 		t.Fatal(err)
 	}
-	f.TruthFile = "truth.csv"
 	j, err := f.Prepare(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
