@@ -122,7 +122,7 @@ func (p *Progress) Item(item *cleavev1.WatchJobResponse) {
 		}
 	}
 	if revoked := item.GetEvent().GetRevoked(); revoked != nil {
-		p.Warn("warning: the job starts over; its events from %d on are void: %s", revoked.GetFirstSequence(), revoked.GetMessage())
+		p.Warn("warning: the job starts over; discard its events from %d on: %s", revoked.GetFirstSequence(), revoked.GetMessage())
 		p.restarts, p.violated, p.timeLeft = restartLog{}, 0, 0
 	}
 	if p.quiet {

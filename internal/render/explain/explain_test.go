@@ -103,7 +103,7 @@ func TestWhatIsSaid(t *testing.T) {
 		}, []string{"Of 2 to 6 clusters, 3 is the best guess: 3 come out again", "labels-k2.csv, labels-k4.csv"}, []string{"Warnings"}},
 		{"unsure points", func(f *Facts) {
 			f.Confidence, f.IDs = []float64{1, 0.5, 0.4, 1}, []string{"a", "b", "c", "d"}
-		}, []string{"disagree about 2 points, most about c (0.40), b (0.50).", "points of low confidence"}, nil},
+		}, []string{"disagree about 2 points, above all about c (0.40), b (0.50).", "points of low confidence"}, nil},
 		{"a mixture", func(f *Facts) {
 			f.Confidence, f.Result.RowScores = []float64{1, 0.5, 0.9, 1}, &cleavev1.RowScoresHead{Posterior: true}
 		}, []string{"By the mixture of Gaussians, 1 point is in a cluster with a probability below 0.7, the lowest 1 (0.50)."}, []string{"disagree"}},
