@@ -91,7 +91,7 @@ func (f *reportFlags) scene(folder string, r *report.Report) (s report.Scene, er
 	if err != nil || data.Data == nil {
 		return s, err
 	}
-	s.Data, s.Header, s.Title, s.Table = data.Data, data.Header, f.data.Name(), data.Read()
+	s.Data, s.Header, s.Title, s.Table = data.Data, data.Header, f.data.Name(), data.SourceTable()
 	if err := checkRows("the data", s.Data.Rows(), "the run in "+folder, int(result.GetRows())); err != nil {
 		return s, err
 	}

@@ -121,7 +121,7 @@ func (a *app) fetchReport(
 		if err != nil {
 			return nil, none, err
 		}
-		if t := job.Read(); t != nil && job.Table.Recipe != nil && job.Table.Recipe.Label != "" {
+		if t := job.SourceTable(); t != nil && job.Table.Recipe != nil && job.Table.Recipe.Label != "" {
 			if at, err := recipe.Find(t, job.Table.Recipe.Label); err == nil {
 				job.NameSeeds(seeds, filter, t.Columns[at].CellText)
 			}
@@ -164,7 +164,7 @@ func localizeOutcome(o *client.Outcome, header []string, filter *jobflags.RowFil
 	if steps := wire.Recipe(o.Result.GetRecipe()); header == nil && steps != nil {
 		header = steps.Names()
 	}
-	local := &jobflags.Job{Loaded: jobflags.Loaded{Header: header, Filter: filter, Table: &jobflags.Rows{IDs: ids}}}
+	local := &jobflags.Job{Loaded: jobflags.Loaded{Header: header, Filter: filter, Table: &jobflags.TableInfo{IDs: ids}}}
 	local.LocalizeResult(o.Result)
 }
 
@@ -174,7 +174,7 @@ func fileRows(j *jobflags.Job, o *client.Outcome) (*jobflags.RowFilter, *table.I
 	if o.Kept == nil {
 		return nil, cmp.Or(table.NewIDs(o.IDs), j.IDs())
 	}
-	if o.IDs != nil && j.Read() == nil {
+	if o.IDs != nil && j.SourceTable() == nil {
 		return nil, table.NewIDs(o.IDs)
 	}
 	return jobflags.FilterOf(o.Kept, o.TableRows()), j.IDs()
@@ -210,7 +210,7 @@ func checkSameData(j *jobflags.Job, o *client.Outcome) error {
 		return nil
 	}
 	if j.Spec.GetTable() != nil {
-		if t := j.Read(); t != nil {
+		if t := j.SourceTable(); t != nil {
 			if err := checkRows("this is not the job's data: the file", t.Rows(), "that of the job", o.TableRows()); err != nil {
 				return err
 			}

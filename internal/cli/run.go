@@ -192,7 +192,7 @@ func (a *app) finishRun(ctx context.Context, r *endedRun, origin func(name strin
 	result.Run.Origin = origin(job.Name, r.spec)
 	r.progress.End()
 	r.late = errors.Join(r.late, a.saveNeighborGraph(ctx, r.client, r.id, flags.output.saveGraph))
-	scene, labels := sceneOf(job, r.truth), flags.output.labels(job.Read())
+	scene, labels := sceneOf(job, r.truth), flags.output.labels(job.SourceTable())
 	scene.Spec = r.spec
 	if sent != nil && flags.output.join {
 		labels.Join = sent.join(ctx)
@@ -261,7 +261,7 @@ func explainReuse(err error) error {
 
 // sceneOf returns what the picture of a job's clusters shows.
 func sceneOf(j *jobflags.Job, t *jobflags.Truth) report.Scene {
-	s := report.Scene{Data: j.Data, Header: j.Header, Truth: t, Title: j.Name, Constraints: j.Constraints, Spec: j.Spec, Table: j.Read()}
+	s := report.Scene{Data: j.Data, Header: j.Header, Truth: t, Title: j.Name, Constraints: j.Constraints, Spec: j.Spec, Table: j.SourceTable()}
 	if j.Table != nil && j.Table.Recipe != nil {
 		s.LabelColumn = j.Table.Recipe.Label
 	}

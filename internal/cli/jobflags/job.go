@@ -163,7 +163,7 @@ func (j *Job) RemoteSpec() (*cleavev1.JobSpec, *table.Table) {
 			used.Input.Source = j.Table.inputs[at].Input.GetSource()
 		}
 	}
-	return spec, j.Table.Data
+	return spec, j.Table.Source
 }
 
 // Locate adds the line of a file to an error of the coordinator about a row: a row of the data, or of a table that
@@ -203,10 +203,10 @@ func (j *Job) streamedPlaceOf(row int, field string) string {
 // placeOf names a row of the table that was read, and a column if it is not negative. It returns "" if there is no
 // such row.
 func (j *Job) placeOf(point, column int) string {
-	if j.Table == nil || j.Table.Data == nil || point < 0 || point >= j.Rows {
+	if j.Table == nil || j.Table.Source == nil || point < 0 || point >= j.Rows {
 		return ""
 	}
-	place := "the row " + j.Table.Data.Place(j.Filter.FileRow(point))
+	place := "the row " + j.Table.Source.Place(j.Filter.FileRow(point))
 	switch {
 	case column >= len(j.Header):
 		place += fmt.Sprintf(", column %d", column)

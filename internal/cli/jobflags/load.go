@@ -22,12 +22,12 @@ type Loaded struct {
 	Data   dataset.Dataset // nil if no file was named
 	Header []string        // the names of the columns; nil if they have none
 	Filter *RowFilter      // nil if no row was dropped
-	Table  *Rows           // what a table or a graph has besides its points; nil for other data
+	Table  *TableInfo      // what a table or a graph has besides its points; nil for other data
 }
 
-// Rows is what a table or a graph has besides its points.
-type Rows struct {
-	Data    *table.Table // the table as it was read; nil for graphs and for tables that are streamed
+// TableInfo is what a table or a graph has besides its points.
+type TableInfo struct {
+	Source  *table.Table // the table as it was read; nil for graphs and for tables that are streamed
 	Recipe  *recipe.Recipe
 	IDs     *table.IDs // the ids of all rows; nil if rows are identified by number
 	Notices []string   // what to tell the user about how the file was read
@@ -39,12 +39,12 @@ type Rows struct {
 	inputs  []wire.UsedTable // the tables of the spec, about rows of the table rather than about points
 }
 
-// Read returns the table as it was read, or nil if the data is not a table.
-func (l *Loaded) Read() *table.Table {
+// SourceTable returns the table as it was read, or nil if the data is not a table.
+func (l *Loaded) SourceTable() *table.Table {
 	if l.Table == nil {
 		return nil
 	}
-	return l.Table.Data
+	return l.Table.Source
 }
 
 // IDs returns the ids of the rows of the data file, or nil if rows are identified by number.
@@ -119,7 +119,7 @@ func (f *DataFlags) loadGraph() (*Loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Loaded{Data: g.Graph, Table: &Rows{IDs: table.NewIDs(g.Names), Notices: g.Notices}}, nil
+	return &Loaded{Data: g.Graph, Table: &TableInfo{IDs: table.NewIDs(g.Names), Notices: g.Notices}}, nil
 }
 
 // loadTable reads the table of a job, fits a recipe to it, and turns the rows that are not dropped into points.
@@ -142,7 +142,7 @@ func (f *DataFlags) loadTable(directions bool) (*Loaded, error) {
 	if err != nil {
 		return nil, within(f.name(), err)
 	}
-	rows := &Rows{Data: t, Recipe: made, IDs: table.NewIDs(p.IDs), Notices: from.Notices(), Fitted: append(fitted, p.Notices...), options: options}
+	rows := &TableInfo{Source: t, Recipe: made, IDs: table.NewIDs(p.IDs), Notices: from.Notices(), Fitted: append(fitted, p.Notices...), options: options}
 	if rows.classes, err = classesOf(made.Label, p.Labels); err != nil {
 		return nil, within(f.name(), err)
 	}
@@ -260,7 +260,7 @@ func loadRows(in *inputFlags, reading *readingFlags, r *recipe.Recipe, direction
 	if err != nil {
 		return nil, within(in.name(), err)
 	}
-	rows := &Rows{Data: t, Recipe: r, IDs: table.NewIDs(p.IDs), Notices: append(from.Notices(), p.Notices...)}
+	rows := &TableInfo{Source: t, Recipe: r, IDs: table.NewIDs(p.IDs), Notices: append(from.Notices(), p.Notices...)}
 	l := &Loaded{Data: p.Points, Header: p.Names, Table: rows}
 	if p.Kept != nil {
 		l.Filter = newTableFilter(t.Rows(), p, false)

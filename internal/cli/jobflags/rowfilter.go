@@ -118,11 +118,11 @@ func (f *RowFilter) String() string {
 	if len(why) == 1 {
 		_, why[0], _ = strings.Cut(why[0], " ") // all rows
 	}
-	says := fmt.Sprintf("left out %d of %s (%s)", f.Dropped(), text.Plural(len(f.position), "row"), strings.Join(why, ", "))
+	line := fmt.Sprintf("left out %d of %s (%s)", f.Dropped(), text.Plural(len(f.position), "row"), strings.Join(why, ", "))
 	if len(with) > 0 {
-		says += ", and with them " + text.Join(with, "and")
+		line += ", and with them " + text.Join(with, "and")
 	}
-	return says
+	return line
 }
 
 // FileRows returns the number of rows of the file, given the number of kept ones.

@@ -153,7 +153,7 @@ func (f *Flags) openLater(j *Job) error {
 		f.forgetFarthest(j)
 		return f.useLabels(j)
 	}
-	j.Table = &Rows{options: f.recipeOptions(), stream: s}
+	j.Table = &TableInfo{options: f.recipeOptions(), stream: s}
 	return f.loadFiles(j)
 }
 

@@ -91,14 +91,14 @@ func (b *builder) suspectsHeld() string {
 			held++
 		}
 	}
-	says := fmt.Sprintf("The answer agrees with %s of these %s.", text.Grouped(held), text.Grouped(len(all)))
+	line := fmt.Sprintf("The answer agrees with %s of these %s.", text.Grouped(held), text.Grouped(len(all)))
 	if len(all) == 1 {
-		says = map[int]string{0: "The answer overrules it.", 1: "The answer agrees with it nevertheless."}[held]
+		line = map[int]string{0: "The answer overrules it.", 1: "The answer agrees with it nevertheless."}[held]
 	}
 	if c := b.Result.GetConstraints(); c.GetTotal() > 0 {
-		says += " " + explain.Satisfied(c)
+		line += " " + explain.Satisfied(c)
 	}
-	return says
+	return line
 }
 
 // enforcement says which option lets the data decide.
