@@ -128,15 +128,13 @@ func (a *app) recordedScene(ctx context.Context, folder string, r *report.Report
 	if err != nil {
 		return s, err
 	}
-	origin := before.run.GetOrigin()
-	cmd, run := (&app{stdin: a.stdin, stdout: a.stdout, stderr: a.stderr, env: a.env}).runCommand()
-	if origin.GetCommand()[0] != "run" || cmd.ParseFlags(origin.GetCommand()[1:]) != nil {
+	if before.run.GetOrigin().GetCommand()[0] != "run" {
 		return s, nil
 	}
-	if err := before.checkInputs(run.job.NamedFiles(origin.GetDirectory())); err != nil {
+	_, _, run, err := a.recordedRun(before)
+	if err != nil {
 		return s, err
 	}
-	run.job.ResolveFiles(origin.GetDirectory())
 	j, err := run.job.Prepare(ctx, nil) // the run has printed the notices
 	if err != nil {
 		return s, err
