@@ -204,7 +204,7 @@ func TestMissingRowsAreRefused(t *testing.T) {
 		{"--data gap.csv --missing error", `gap.csv, line 2, column "column 2": there is no value; fill it in, or use --missing auto, drop, mean or median`},
 		{"--data gap.mtx", "--missing drop leaves rows with missing values out"},
 		{"--data none.csv --missing drop", "none.csv: no row is left: all 2 rows have missing values"},
-		{"--data zero.csv --missing drop --kernel cosine", "zero.csv: no row is left: left out 2 of 2 rows (1 with missing values, 1 of zeros"},
+		{"--data zero.csv --missing drop --kernel cosine", "zero.csv: no row is left: all rows without missing values are zeros"},
 		{"--data gap.csv --missing drop --init labels:l.csv", "l.csv: point 2 has label 5"},
 		{"--data gap.csv --missing drop --truth truth.csv --score-on on.csv", "all points that --score-on names were left out"},
 		{"--data gap.csv --missing drop -f far.yaml", "point 3 is outside 0..2"},

@@ -138,7 +138,7 @@ func (f *DataFlags) loadTable(directions bool) (*Loaded, error) {
 	if err != nil {
 		return nil, within(f.name(), err)
 	}
-	p, err := made.Apply(t)
+	p, filter, err := applyRecipe(made, t, directions)
 	if err != nil {
 		return nil, within(f.name(), err)
 	}
@@ -149,14 +149,25 @@ func (f *DataFlags) loadTable(directions bool) (*Loaded, error) {
 	if hint := edgeListHint(t); hint != "" {
 		rows.Notices = append(rows.Notices, hint)
 	}
-	l := &Loaded{Data: p.Points, Table: rows}
+	l := &Loaded{Data: p.Points, Filter: filter, Table: rows}
 	if !unnamed(t, p.Names) {
 		l.Header = p.Names
 	}
-	if p.Kept != nil || made.Missing == recipe.Drop {
-		l.Filter, l.Data, err = newTableFilter(t.Rows(), p, directions && made.Missing == recipe.Drop).usable(f.name(), p.Points)
+	return l, nil
+}
+
+// applyRecipe turns the rows of a table into points. If directions are compared, it drops rows of zeros whenever the
+// recipe drops rows with missing values. The filter is nil if no row is dropped.
+func applyRecipe(r *recipe.Recipe, t *table.Table, directions bool) (*recipe.Prepared, *RowFilter, error) {
+	p, err := r.Apply(t)
+	zeros := 0
+	if err == nil && directions && r.Missing == recipe.Drop {
+		zeros, err = p.DropZeros()
 	}
-	return l, err
+	if err != nil || p.Kept == nil {
+		return p, nil, err
+	}
+	return p, newTableFilter(t.Rows(), p, zeros), nil
 }
 
 // readTable reads all of the table. The reader that it returns is closed, but still has its notices.
@@ -229,9 +240,8 @@ func edgeListHint(t *table.Table) string {
 	return ""
 }
 
-// loadRows reads a table and applies the recipe of a job to it. If directions are compared, it drops rows of zeros
-// whenever the recipe drops rows with missing values. If whole is set, it also reads columns that the recipe does not
-// use.
+// loadRows reads a table and applies the recipe of a job to it. If whole is set, it also reads columns that the recipe
+// does not use.
 func loadRows(in *inputFlags, reading *readingFlags, r *recipe.Recipe, directions, whole bool) (*Loaded, error) {
 	o := format.TableOptions{Texts: []string{r.ID, r.Label}, Only: []string{r.ID, r.Label, r.TotalColumn}, Decimals: r.Decimals}
 	for _, feature := range r.Features {
@@ -253,19 +263,12 @@ func loadRows(in *inputFlags, reading *readingFlags, r *recipe.Recipe, direction
 	if err := nameByOrder(t, r); err != nil {
 		return nil, within(in.name(), err)
 	}
-	p, err := r.Apply(t)
-	if err == nil && directions && r.Missing == recipe.Drop {
-		_, err = p.DropZeros()
-	}
+	p, filter, err := applyRecipe(r, t, directions)
 	if err != nil {
 		return nil, within(in.name(), err)
 	}
 	rows := &TableInfo{Source: t, Recipe: r, IDs: table.NewIDs(p.IDs), Notices: append(from.Notices(), p.Notices...)}
-	l := &Loaded{Data: p.Points, Header: p.Names, Table: rows}
-	if p.Kept != nil {
-		l.Filter = newTableFilter(t.Rows(), p, false)
-	}
-	return l, nil
+	return &Loaded{Data: p.Points, Header: p.Names, Filter: filter, Table: rows}, nil
 }
 
 // nameByOrder names the columns of a table without a header after the features of a recipe, if the recipe has other

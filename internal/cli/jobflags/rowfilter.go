@@ -53,23 +53,14 @@ func newRowFilter(data dataset.Dataset, incomplete []int32, directions bool) *Ro
 	return f
 }
 
-// newTableFilter drops the rows of a table that did not become points.
-func newTableFilter(rows int, p *recipe.Prepared, directions bool) *RowFilter {
-	var dropped []int32
-	for row, at := int32(0), 0; p.Kept != nil && int(row) < rows; row++ {
-		if at < len(p.Kept) && p.Kept[at] == row {
-			at++
-		} else {
-			dropped = append(dropped, row)
-		}
-	}
-	f := newRowFilter(p.Points, dropped, directions)
-	f.blank = p.Blank
-	f.incomplete -= p.Blank
+// newTableFilter drops the rows of a table that did not become points, of which some are zeros.
+func newTableFilter(rows int, p *recipe.Prepared, zeros int) *RowFilter {
+	f := FilterOf(p.Kept, rows)
+	f.blank, f.zero, f.either = p.Blank, zeros, 0
 	if p.Total {
-		f.incomplete--
-		f.total++
+		f.total = 1
 	}
+	f.incomplete = f.Dropped() - f.blank - f.zero - f.total
 	return f
 }
 
