@@ -385,6 +385,9 @@ func TestCancelAndWaitingForWorkers(t *testing.T) {
 	if r := invoke(t, "watch "+id+" --server "+address); r.code != 130 || !strings.Contains(r.stderr, "was canceled") {
 		t.Errorf("watch of a canceled job: exit code %d, %s", r.code, r.stderr)
 	}
+	if cells := strings.Fields(succeed(t, "list --server "+address)); len(cells) < 11 || cells[9] != "0" || cells[10] == "0" {
+		t.Errorf("a job without an iteration is listed with an objective: %q", cells)
+	}
 	if out := succeed(t, "cancel "+id+" --server "+address); out != id+": has already ended: CANCELLED\n" {
 		t.Errorf("canceled twice: %s", out)
 	}

@@ -217,7 +217,11 @@ func (a *app) evaluate(f *evaluateFlags) error {
 	if len(labels) == 0 {
 		return fault.Invalid("EMPTY_DATA", "%s: the file has no labels", f.labels)
 	}
-	truth, err := jobflags.LoadTruth(format.Input{Path: f.truth}, f.scoreOn, len(labels), naming)
+	filter := jobflags.FilterOfLabels(labels)
+	if len(filter.Kept) == 0 {
+		return fault.Invalid("EMPTY_DATA", "%s: no row has a cluster: all labels are -1", f.labels)
+	}
+	truth, err := a.loadTruth(truthFlags{f.truth, f.scoreOn}, filter, len(labels), naming)
 	if err != nil {
 		return err
 	}
@@ -227,14 +231,8 @@ func (a *app) evaluate(f *evaluateFlags) error {
 			return err
 		}
 	}
-	if filter := jobflags.FilterOfLabels(labels); filter.Dropped() > 0 { // as in the run that wrote them
-		if len(filter.Kept) == 0 {
-			return fault.Invalid("EMPTY_DATA", "%s: no row has a cluster: all labels are -1", f.labels)
-		}
+	if filter.Dropped() > 0 { // as in the run that wrote them
 		a.warn("%s", text.Count(filter.Dropped(), "row has no cluster (label -1) and is not scored", "rows have no cluster (label -1) and are not scored"))
-		if truth, err = filter.Truth(truth); err != nil {
-			return err
-		}
 		labels, constraints = choose.At(labels, filter.Kept), filter.Constraints(constraints)
 	}
 	compared, err := evaluate.Compare(labels, truth.Labels, truth.ScoreOn)

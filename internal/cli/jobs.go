@@ -148,8 +148,12 @@ func (a *app) listCommand() *cobra.Command {
 		jobs, err := c.ListJobs(ctx, request, limit.Whole())
 		return printList(a, asJSON, &cleavev1.ListJobsResponse{Jobs: jobs}, jobs, err,
 			"JOB\tNAME\tSTATE\tITERATIONS\tOBJECTIVE\tCREATED", func(j *cleavev1.Job) []any {
+				objective := ""
+				if j.GetObjectiveName() != "" {
+					objective = report.Brief(j.GetObjective())
+				}
 				return []any{j.GetJobId(), j.GetDisplayName(), report.ShortName(j.GetState()),
-					j.GetIterations(), report.Brief(j.GetObjective()), report.FormatTime(j.GetCreateTime())}
+					j.GetIterations(), objective, report.FormatTime(j.GetCreateTime())}
 			})
 	})
 	cmd.Flags().Var(state, "state", "only jobs in this state")

@@ -197,18 +197,20 @@ func TestMissingRowsAreRefused(t *testing.T) {
 		"far.yaml": "k: 2\nkernelKmeans: {}\nsupervision: {constraints: {inline: {columns: [{name: i, integers: {values: [0]}}, " +
 			"{name: j, integers: {values: [3]}}, {name: kind, texts: {values: [must]}}]}}}\n",
 		"few.yaml": "k: 2\nkernelKmeans: {}\ninitialization: {start: START_LABELS, labels: {inline: {columns: [{name: label, integers: {values: [1, 1]}}]}}}\n",
+		"sum.csv":  "name,x,y\na,1,2\nb,3,4\nc,5,6\nTotal,9,12\n",
 		"id.yaml":  "k: 2\nkernelKmeans: {weights: {tableId: abc}}\n",
 	})
 	for _, c := range []struct{ args, want string }{
 		{"--data gap.csv --missing error", `gap.csv, line 2, column "column 2": there is no value; fill it in, or use --missing auto, drop, mean or median`},
 		{"--data gap.mtx", "--missing drop leaves rows with missing values out"},
 		{"--data none.csv --missing drop", "none.csv: no row is left: all 2 rows have missing values"},
-		{"--data zero.csv --missing drop --kernel cosine", "zero.csv: no row is left: left out 2 of 2 rows (1 with missing values, 1 of zeros"},
+		{"--data zero.csv --missing drop --kernel cosine", "zero.csv: no row is left: all rows without missing values are zeros"},
 		{"--data gap.csv --missing drop --init labels:l.csv", "l.csv: point 2 has label 5"},
 		{"--data gap.csv --missing drop --truth truth.csv --score-on on.csv", "all points that --score-on names were left out"},
 		{"--data gap.csv --missing drop -f far.yaml", "point 3 is outside 0..2"},
 		{"--data gap.csv --missing drop -f few.yaml", "labels: the table has 2 rows for 3 points"},
 		{"--data gap.csv --missing drop -f id.yaml", "the weights are a table of the coordinator; give them as a file"},
+		{"--data sum.csv -f id.yaml", "Cleave left out 1 of 4 rows (of totals) and numbered the others anew, but the weights are a table of the coordinator; give them as a file"},
 	} {
 		r := invoke(t, "run --quiet --k 2 --out o "+c.args)
 		if r.code != 2 || !strings.Contains(r.stderr, c.want) || r.stdout != "" {

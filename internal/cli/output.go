@@ -37,6 +37,16 @@ func (f *truthFlags) check() error {
 	return nil
 }
 
+// loadTruth reads the truth about the points of a result, or returns nil if no file is named. The filter tells which
+// rows of the data file are points.
+func (a *app) loadTruth(f truthFlags, filter *jobflags.RowFilter, points int, naming table.Naming) (*jobflags.Truth, error) {
+	t, err := jobflags.LoadTruth(format.Input{Path: f.file, Stdin: a.stdin}, f.scoreOn, filter.FileRows(points), naming)
+	if err != nil {
+		return nil, err
+	}
+	return filter.Truth(t)
+}
+
 // outputFlags are the flags of run and result about what they write and print.
 type outputFlags struct {
 	out         string // a folder, onStdout, or "" for none
@@ -129,7 +139,7 @@ func (a *app) intoFolder(path string, tables *regexp.Regexp, inputs []jobflags.N
 	if err != nil {
 		return err
 	}
-	if err = out.Spare(inputs, a.command.directory, tables); err == nil {
+	if err = out.RefuseOverwrite(inputs, a.command.directory, tables); err == nil {
 		err = do(out)
 	}
 	if err != nil {

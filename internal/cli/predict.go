@@ -109,10 +109,10 @@ func (a *app) predict(ctx context.Context, flags *predictFlags) error {
 	}
 	labels := report.Labels{Format: flags.format.String()}
 	if flags.join {
-		if fresh.Read() == nil {
+		if fresh.SourceTable() == nil {
 			return shell.Usage("--join requires a table as --data, and a model that was made of one")
 		}
-		labels.Join = joinTable(fresh.Read())
+		labels.Join = joinTable(fresh.SourceTable())
 	}
 	if fresh.Table != nil {
 		a.notify(fresh.Table.Notices...)

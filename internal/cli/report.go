@@ -41,7 +41,7 @@ func (a *app) reportCommand() *cobra.Command {
 	f.truth.add(set)
 	set.StringVar(&f.out, "out", "", "write the page to this `FILE`, - for standard output; default: report.html in DIR, or here")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := f.truth.check(); err != nil {
+		if err := cmp.Or(f.truth.check(), f.data.CheckStandardInput()); err != nil {
 			return err
 		}
 		return a.onFolderOrJob(cmd.Context(), *f.server, args, func(folder string) error {
@@ -74,7 +74,7 @@ func (a *app) reportFolder(ctx context.Context, folder string, f *reportFlags) e
 			scene = recorded
 		}
 	}
-	if err := f.addTables(&scene, r); err != nil {
+	if err := a.addTables(f, &scene, r); err != nil {
 		return err
 	}
 	if err := r.Score(scene.Truth); err != nil {
@@ -91,7 +91,7 @@ func (f *reportFlags) scene(folder string, r *report.Report) (s report.Scene, er
 	if err != nil || data.Data == nil {
 		return s, err
 	}
-	s.Data, s.Header, s.Title, s.Table = data.Data, data.Header, f.data.Name(), data.Read()
+	s.Data, s.Header, s.Title, s.Table = data.Data, data.Header, f.data.Name(), data.SourceTable()
 	if err := checkRows("the data", s.Data.Rows(), "the run in "+folder, int(result.GetRows())); err != nil {
 		return s, err
 	}
@@ -110,18 +110,14 @@ func (f *reportFlags) loadData(result *cleavev1.Result, run *cleavev1.RunRecord)
 }
 
 // addTables reads the constraints and the truth that flags name.
-func (f *reportFlags) addTables(s *report.Scene, r *report.Report) (err error) {
-	filter, naming := r.Filter, r.Naming()
-	rows := filter.FileRows(len(r.Labels))
+func (a *app) addTables(f *reportFlags, s *report.Scene, r *report.Report) (err error) {
 	if f.constraints != "" {
 		if s.Constraints, err = constraintsOf(r, f.constraints); err != nil {
 			return err
 		}
 	}
 	if f.truth.file != "" {
-		if s.Truth, err = jobflags.LoadTruth(format.Input{Path: f.truth.file}, f.truth.scoreOn, rows, naming); err == nil {
-			s.Truth, err = filter.Truth(s.Truth)
-		}
+		s.Truth, err = a.loadTruth(f.truth, r.Filter, len(r.Labels), r.Naming())
 	}
 	return err
 }
@@ -132,16 +128,13 @@ func (a *app) recordedScene(ctx context.Context, folder string, r *report.Report
 	if err != nil {
 		return s, err
 	}
-	origin := before.run.GetOrigin()
-	cmd, run := (&app{stdin: a.stdin, stdout: a.stdout, stderr: a.stderr, env: a.env}).runCommand()
-	if origin.GetCommand()[0] != "run" || cmd.ParseFlags(origin.GetCommand()[1:]) != nil {
+	if before.run.GetOrigin().GetCommand()[0] != "run" {
 		return s, nil
 	}
-	if err := before.checkInputs(run.job.NamedFiles(origin.GetDirectory())); err != nil {
+	_, _, run, err := a.recordedRun(before)
+	if err != nil {
 		return s, err
 	}
-	run.job.ResolveFiles(origin.GetDirectory())
-	run.job.TruthFile = run.truth.file
 	j, err := run.job.Prepare(ctx, nil) // the run has printed the notices
 	if err != nil {
 		return s, err

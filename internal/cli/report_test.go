@@ -63,6 +63,7 @@ func TestReportOfAFolder(t *testing.T) {
 		"table":    "--data people.csv --k 2 --label-column kind",
 		"dropped":  "--data people.csv --k 2 --label-column kind --missing drop",
 		"sparse":   "--data words.svm --k 2 --algorithm kmeans",
+		"server":   "--data g/data.csv --k 3 --algorithm kmeans --insecure --server " + startServe(t, ""),
 	} {
 		succeed(t, "run "+run+" --quiet --out o")
 		before := clitest.Read(t, "o/report.html")

@@ -111,14 +111,9 @@ func loadRecorded(dir string) (*recorded, error) {
 // rerunCommandLine runs the recorded command line again, if its files have not changed. The access flags of rerun
 // replace the recorded ones, and a coordinator that it names replaces where the job ran.
 func (a *app) rerunCommandLine(ctx context.Context, before *recorded, f *rerunFlags) (*report.Report, error) {
-	then := *a // with access flags of its own
-	then.access = accessFlags{}
-	cmd, run := then.runCommand()
-	parent := &cobra.Command{}
-	parent.AddCommand(cmd)
-	then.addAccessFlags(parent)
-	if err := cmd.ParseFlags(a.command.arguments[1:]); err != nil {
-		return nil, fault.Invalid("BAD_COMMAND", "%s: this version cannot parse the recorded command line: %v", before.dir, err)
+	then, cmd, run, err := a.recordedRun(before)
+	if err != nil {
+		return nil, err
 	}
 	elsewhere := *f.server != "" || a.access.context != ""
 	if elsewhere {
@@ -127,10 +122,6 @@ func (a *app) rerunCommandLine(ctx context.Context, before *recorded, f *rerunFl
 	if elsewhere || a.access != (accessFlags{}) {
 		then.access = a.access
 	}
-	if err := before.checkInputs(run.job.NamedFiles(a.command.directory)); err != nil {
-		return nil, err
-	}
-	run.job.ResolveFiles(a.command.directory)
 	run.output.out, run.output.saveGraph, run.output.quiet = f.out, "", f.quiet
 	run.output.join = run.output.join && f.out != "" // there must be a folder to write the rows to
 	run.requestID = ""                               // with it, the coordinator would return the recorded job
@@ -139,6 +130,25 @@ func (a *app) rerunCommandLine(ctx context.Context, before *recorded, f *rerunFl
 		return nil, err
 	}
 	return d.report, nil
+}
+
+// recordedRun parses the recorded command line of a run, whose files must not have changed. The app that it returns
+// has the access flags of that command line.
+func (a *app) recordedRun(r *recorded) (*app, *cobra.Command, *runFlags, error) {
+	then, origin := *a, r.run.GetOrigin()
+	then.access = accessFlags{}
+	cmd, run := then.runCommand()
+	parent := &cobra.Command{}
+	parent.AddCommand(cmd)
+	then.addAccessFlags(parent)
+	if err := cmd.ParseFlags(origin.GetCommand()[1:]); err != nil {
+		return nil, nil, nil, fault.Invalid("BAD_COMMAND", "%s: this version cannot parse the recorded command line: %v", r.dir, err)
+	}
+	if err := r.checkInputs(run.job.NamedFiles(origin.GetDirectory())); err != nil {
+		return nil, nil, nil, err
+	}
+	run.job.ResolveFiles(origin.GetDirectory())
+	return &then, cmd, run, nil
 }
 
 // rerunSpec runs the recorded spec of a submitted job again. The coordinator has the data and the tables.

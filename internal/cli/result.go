@@ -16,7 +16,6 @@ import (
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -51,7 +50,10 @@ func (a *app) resultCommand() *cobra.Command {
 
 // result fetches the result of a job and delivers it as run does, except that it has no progress to show.
 func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *resultFlags) error {
-	if err := cmp.Or(f.truth.check(), f.output.check(f.data)); err != nil {
+	if err := cmp.Or(f.truth.check(), f.data.CheckStandardInput()); err != nil {
+		return err
+	}
+	if err := f.output.check(f.data); err != nil {
 		return err
 	}
 	r, s, err := a.fetchReport(ctx, c, jobID, f.data, f.truth, extentFor(f.output.out))
@@ -119,16 +121,13 @@ func (a *app) fetchReport(
 		if err != nil {
 			return nil, none, err
 		}
-		if t := job.Read(); t != nil && job.Table.Recipe != nil && job.Table.Recipe.Label != "" {
+		if t := job.SourceTable(); t != nil && job.Table.Recipe != nil && job.Table.Recipe.Label != "" {
 			if at, err := recipe.Find(t, job.Table.Recipe.Label); err == nil {
 				job.NameSeeds(seeds, filter, t.Columns[at].CellText)
 			}
 		}
 	}
-	truth, err := jobflags.LoadTruth(format.Input{Path: scored.file}, scored.scoreOn, filter.FileRows(len(outcome.Labels)), table.Naming{IDs: ids})
-	if err == nil {
-		truth, err = filter.Truth(truth)
-	}
+	truth, err := a.loadTruth(scored, filter, len(outcome.Labels), table.Naming{IDs: ids})
 	if err != nil {
 		return nil, none, err
 	}
@@ -165,7 +164,7 @@ func localizeOutcome(o *client.Outcome, header []string, filter *jobflags.RowFil
 	if steps := wire.Recipe(o.Result.GetRecipe()); header == nil && steps != nil {
 		header = steps.Names()
 	}
-	local := &jobflags.Job{Loaded: jobflags.Loaded{Header: header, Filter: filter, Table: &jobflags.Rows{IDs: ids}}}
+	local := &jobflags.Job{Loaded: jobflags.Loaded{Header: header, Filter: filter, Table: &jobflags.TableInfo{IDs: ids}}}
 	local.LocalizeResult(o.Result)
 }
 
@@ -175,7 +174,7 @@ func fileRows(j *jobflags.Job, o *client.Outcome) (*jobflags.RowFilter, *table.I
 	if o.Kept == nil {
 		return nil, cmp.Or(table.NewIDs(o.IDs), j.IDs())
 	}
-	if o.IDs != nil && j.Read() == nil {
+	if o.IDs != nil && j.SourceTable() == nil {
 		return nil, table.NewIDs(o.IDs)
 	}
 	return jobflags.FilterOf(o.Kept, o.TableRows()), j.IDs()
@@ -211,7 +210,7 @@ func checkSameData(j *jobflags.Job, o *client.Outcome) error {
 		return nil
 	}
 	if j.Spec.GetTable() != nil {
-		if t := j.Read(); t != nil {
+		if t := j.SourceTable(); t != nil {
 			if err := checkRows("this is not the job's data: the file", t.Rows(), "that of the job", o.TableRows()); err != nil {
 				return err
 			}

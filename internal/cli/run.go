@@ -66,7 +66,10 @@ func (a *app) runCommand() (cmd *cobra.Command, f *runFlags) {
 // run runs a job and prints its result. An error that concerns a part of the result, such as a time limit or a truth
 // of another length, is returned after the rest was written and printed.
 func (a *app) run(ctx context.Context, f *runFlags) error {
-	if err := cmp.Or(f.truth.check(), f.output.check(&f.job.DataFlags), f.checkRequestID()); err != nil {
+	if err := cmp.Or(f.truth.check(), f.job.CheckStandardInput(), f.checkRequestID()); err != nil {
+		return err
+	}
+	if err := f.output.check(&f.job.DataFlags); err != nil { // it may read the beginning of standard input
 		return err
 	}
 	d, err := a.runJob(ctx, f, f.output.summarizes())
@@ -89,7 +92,7 @@ func (a *app) runJob(ctx context.Context, f *runFlags, summarized bool) (d *deli
 	} else if f.requestID != "" {
 		return nil, shell.Usage("--request-id identifies a job on a coordinator; give --server HOST:PORT")
 	}
-	f.job.TruthFile, f.job.Stream, f.job.Import = f.truth.file, c != nil, true
+	f.job.Stream, f.job.Import = c != nil, true
 	err = a.intoFolder(f.output.out, report.RunTables, f.job.NamedFiles(a.command.directory), func(out *report.OutputDir) error {
 		d, err = a.runInto(ctx, out, f, c, summarized)
 		return err
@@ -189,7 +192,7 @@ func (a *app) finishRun(ctx context.Context, r *endedRun, origin func(name strin
 	result.Run.Origin = origin(job.Name, r.spec)
 	r.progress.End()
 	r.late = errors.Join(r.late, a.saveNeighborGraph(ctx, r.client, r.id, flags.output.saveGraph))
-	scene, labels := sceneOf(job, r.truth), flags.output.labels(job.Read())
+	scene, labels := sceneOf(job, r.truth), flags.output.labels(job.SourceTable())
 	scene.Spec = r.spec
 	if sent != nil && flags.output.join {
 		labels.Join = sent.join(ctx)
@@ -258,7 +261,7 @@ func explainReuse(err error) error {
 
 // sceneOf returns what the picture of a job's clusters shows.
 func sceneOf(j *jobflags.Job, t *jobflags.Truth) report.Scene {
-	s := report.Scene{Data: j.Data, Header: j.Header, Truth: t, Title: j.Name, Constraints: j.Constraints, Spec: j.Spec, Table: j.Read()}
+	s := report.Scene{Data: j.Data, Header: j.Header, Truth: t, Title: j.Name, Constraints: j.Constraints, Spec: j.Spec, Table: j.SourceTable()}
 	if j.Table != nil && j.Table.Recipe != nil {
 		s.LabelColumn = j.Table.Recipe.Label
 	}

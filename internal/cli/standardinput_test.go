@@ -50,6 +50,13 @@ func TestStandardInput(t *testing.T) {
 	if got, want := pipe(t, people, "predict --model model --data -").stdout, succeed(t, "predict --model model --data people.csv"); got != want || !strings.Contains(got, "ann,") {
 		t.Errorf("got %s, want %s", got, want)
 	}
+	for _, command := range []string{"evaluate --labels model/labels.csv --truth ", "report model --data people.csv --out page.html --truth "} {
+		want := succeed(t, command+"truth.csv")
+		if r := pipe(t, files["truth.csv"], command+"-"); r.code != 0 || r.stdout != want {
+			t.Errorf("%s-: exit code %d, %s%s; want %s", command, r.code, r.stdout, r.stderr, want)
+		}
+	}
+	refused(t, "report model --data - --truth -", "standard input is one file, but --data - and --truth - both name it")
 	for _, c := range []struct{ args, want string }{
 		{"--data - --constraints -", "standard input is one file, but --constraints - and --data - both name it"},
 		{"--data people.csv --score-on - --truth truth.csv", "--score-on is not read from standard input; --data, --graph, "},

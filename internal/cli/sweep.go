@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/proto"
@@ -52,8 +53,8 @@ func (a *app) sweepCommand() (cmd *cobra.Command) {
 	return cmd
 }
 
-// sweep runs the jobs that have no result in the output folder yet. Each result is written there as soon as it is
-// known, so that a sweep that is interrupted goes on with the others.
+// sweep runs the jobs that have no result in the output folder yet. Results are written there every second and when
+// the sweep ends, so that one that is interrupted goes on with the others.
 func (a *app) sweep(ctx context.Context, f *sweepFlags) error {
 	combinations, err := a.checkSweep(f)
 	if err != nil {
@@ -78,6 +79,9 @@ func (a *app) sweep(ctx context.Context, f *sweepFlags) error {
 		ctx, done := s.client.Context(ctx)
 		defer done()
 		err = s.run(ctx, combinations)
+		if err != nil && out != nil {
+			err = errors.Join(err, out.Write(context.WithoutCancel(ctx), s.results.Files()))
+		}
 		if ctx.Err() != nil {
 			next := "The same command continues with the others"
 			if out == nil && !s.client.Remote() {
@@ -114,7 +118,7 @@ func (a *app) checkSweep(f *sweepFlags) ([]jobflags.Combination, error) {
 	return combinations, nil
 }
 
-// sweep is a running sweep. Its jobs run concurrently; mu guards results, except for Known. The options of a
+// sweep is a running sweep. Its jobs run concurrently; mu guards results, except for Known, and next. The options of a
 // job have the values of one combination at a time, so that only the goroutine that prepares jobs reads them.
 type sweep struct {
 	app    *app
@@ -124,6 +128,7 @@ type sweep struct {
 
 	mu      sync.Mutex
 	results *report.Sweep
+	next    time.Time // when results are written again
 }
 
 // run runs all jobs, a few at a time. Files are read by one goroutine, in order. The first error cancels the jobs that
@@ -165,7 +170,6 @@ func (s *sweep) run(ctx context.Context, combinations []jobflags.Combination) er
 // result yet, and score, which adds the result and its scores against the truth.
 func (s *sweep) prepare(ctx context.Context, c jobflags.Combination, first bool) (row report.SweepRow, request *cleavev1.CreateJobRequest, score func(*client.Outcome, *report.SweepRow) error, err error) {
 	f := s.flags
-	f.job.TruthFile = f.truth.file
 	if err := f.job.Choose(c); err != nil {
 		return row, nil, nil, err
 	}
@@ -243,7 +247,7 @@ func (s *sweep) runJob(ctx context.Context, row report.SweepRow, request *cleave
 	return row, score(o, &row)
 }
 
-// add adds a result, and writes all that there are.
+// add adds a result, and writes all that there are unless it has just done so: the files grow with every job.
 func (s *sweep) add(ctx context.Context, at int, row report.SweepRow, total int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -251,9 +255,10 @@ func (s *sweep) add(ctx context.Context, at int, row report.SweepRow, total int)
 	if !s.flags.quiet {
 		fmt.Fprintf(s.app.stderr, "%d of %d: %s\n", len(s.results.Rows), total, row.Line())
 	}
-	if s.out == nil {
+	if s.out == nil || time.Now().Before(s.next) {
 		return nil
 	}
+	defer func() { s.next = time.Now().Add(time.Second) }()
 	return s.out.Write(ctx, s.results.Files())
 }
 

@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/test/clitest"
 )
 
@@ -179,4 +181,23 @@ func TestSweepSparesItsData(t *testing.T) {
 		t.Error("the data was overwritten")
 	}
 	succeed(t, "run --data results.csv --k 2 --out .") // a run writes no such file
+}
+
+// The files, which have all results, are not written again for each of thousands of jobs.
+func TestSweepWritesNowAndThen(t *testing.T) {
+	t.Chdir(t.TempDir())
+	out, err := report.OpenOutput("s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &sweep{app: &app{}, flags: &sweepFlags{quiet: true}, out: out, results: &report.Sweep{}}
+	for at, soon := range []time.Duration{0, time.Hour, -time.Second} {
+		s.next = time.Now().Add(soon)
+		if err := s.add(t.Context(), at, report.SweepRow{RequestID: "x"}, 3); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := len(sweepRows(t, "s")), []int{1, 1, 3}[at]; got != want {
+			t.Errorf("after job %d the file has %d results, want %d", at, got, want)
+		}
+	}
 }

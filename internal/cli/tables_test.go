@@ -198,6 +198,7 @@ func TestBadTables(t *testing.T) {
 		{"--data people.csv --columns teem", `people.csv: the table has no column "teem"; did you mean "team"?`},
 		{"--data empty.csv --label-column team", `empty.csv: column "team" has no class in any row`},
 		{"--data people.csv --delimiter ab", "--delimiter"},
+		{"--data people.csv --delimiter €", "one ASCII character"},
 		{"--data people.csv --label-as truth", "--label-as requires --label-column"},
 		{"--data people.csv --sample-constraints 3", "give them with --truth or --label-column"},
 		{"--data latin.npy --id-column x", "--id-column requires a table as --data"},

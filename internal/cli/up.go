@@ -283,10 +283,14 @@ func (a *app) awaitWorkers(ctx context.Context, f *upFlags, machines []machine) 
 	defer cancel()
 	missing := machines[:1] // the coordinator, until it has answered once
 	for {
-		if found, err := missingWorkers(waiting, c, machines); err == nil {
-			if missing = found; len(missing) == 0 {
-				return nil
-			}
+		found, err := missingWorkers(waiting, c, machines)
+		switch err = c.Explain(err); {
+		case err == nil && len(found) == 0:
+			return nil
+		case err == nil:
+			missing = found
+		case shell.ExitCode(err) == shell.ExitBadInput || fault.Is(err, fault.HandshakeFailed): // it refuses the caller
+			return err
 		}
 		select {
 		case <-time.After(upEvery):
@@ -319,7 +323,11 @@ func missingWorkers(ctx context.Context, c *client.Client, machines []machine) (
 
 // whyMissing returns an error with the end of the logs of machines.
 func (f *upFlags) whyMissing(ctx context.Context, machines []machine) error {
-	var why strings.Builder
+	what := "the coordinator does not answer at " + f.address
+	if machines[0].role == workerRole {
+		what = text.Plural(len(machines), "worker") + " did not attach to " + f.address
+	}
+	why := []error{fault.New(fault.Unavailable, "NOT_UP", "%s within %v; run the same command again to keep waiting", what, &f.wait)}
 	for at := range machines {
 		m := &machines[at]
 		command := "journalctl --unit cleave-" + m.role + " --lines 5 --output cat --no-pager"
@@ -327,11 +335,10 @@ func (f *upFlags) whyMissing(ctx context.Context, machines []machine) error {
 		if err != nil {
 			log = err.Error()
 		}
-		fmt.Fprintf(&why, "\n%s, the end of its log:\n%s", m.host, strings.TrimRight(log, "\n"))
+		why = append(why, fmt.Errorf("%s, the end of its log:", m.host))
+		for line := range strings.Lines(log) {
+			why = append(why, errors.New(line))
+		}
 	}
-	what := "the coordinator does not answer at " + f.address
-	if machines[0].role == workerRole {
-		what = text.Plural(len(machines), "worker") + " did not attach to " + f.address
-	}
-	return fault.New(fault.Unavailable, "NOT_UP", "%s within %v; run the same command again to keep waiting%s", what, &f.wait, why.String())
+	return errors.Join(why...)
 }

@@ -49,8 +49,12 @@ env=/etc/cleave/$role.env
 touch "$env"
 cp "$env" "$from/env"
 while IFS= read -r line; do
-    grep -v "^${line%%=*}=" "$from/env" >"$from/rest" || true
-    { cat "$from/rest"; printf '%s\n' "$line"; } >"$from/env"
+    line=$line awk '
+        BEGIN { name = ENVIRON["line"]; sub(/=.*/, "=", name) }
+        index($0, name) == 1 { if (!done++) print ENVIRON["line"]; next }
+        { print }
+        END { if (!done) print ENVIRON["line"] }' "$from/env" >"$from/rest"
+    mv "$from/rest" "$from/env"
 done <"$from/settings"
 if put "$from/env" "$env"; then changed=yes; fi
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -14,8 +15,11 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/test/clitest"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -111,6 +115,32 @@ func TestParcelOfUp(t *testing.T) {
 	}
 }
 
+// Settings replace lines in their places, so that a second call changes nothing.
+func TestUpKeepsTheOrderOfSettings(t *testing.T) {
+	dir := t.TempDir()
+	_, script, _ := strings.Cut(string(upScript), "touch \"$env\"\n")
+	script, _, _ = strings.Cut(script, "if put")
+	for _, c := range []struct{ before, after string }{
+		{"A=1\nCLEAVE_X=old\n# a note\nB=2\n", "A=1\nCLEAVE_X=c:7400\n# a note\nB=2\n"},
+		{"A=1\nCLEAVE_X=c:7400\nB=2\n", "A=1\nCLEAVE_X=c:7400\nB=2\n"},
+		{"CLEAVE_XY=1\n", "CLEAVE_XY=1\nCLEAVE_X=c:7400\n"},
+		{"CLEAVE_X=1\nCLEAVE_X=2\n", "CLEAVE_X=c:7400\n"},
+		{"", "CLEAVE_X=c:7400\n"},
+	} {
+		for name, text := range map[string]string{"old": c.before, "settings": "CLEAVE_X=c:7400\n"} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if out, err := exec.Command("sh", "-euc", "from="+dir+"; env=$from/old\n"+script).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		if got := clitest.Read(t, filepath.Join(dir, "env")); got != c.after {
+			t.Errorf("%q becomes %q, want %q", c.before, got, c.after)
+		}
+	}
+}
+
 // slowCluster answers once that it has no workers, and then only when the caller gives up.
 type slowCluster struct {
 	cleavev1.UnimplementedClusterServiceServer
@@ -126,18 +156,40 @@ func (s *slowCluster) ListWorkers(ctx context.Context, _ *cleavev1.ListWorkersRe
 
 // A coordinator that has answered is not blamed for a worker that is missing, even if its last answer comes too late.
 func TestUpNamesTheMissingWorker(t *testing.T) {
+	err := awaitWorkersOf(t, &slowCluster{}, 4*time.Second)
+	if err == nil || !strings.Contains(err.Error(), "1 worker did not attach") || !strings.Contains(err.Error(), "log of w") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// awaitWorkersOf waits for a worker of a cluster.
+func awaitWorkersOf(t *testing.T, cluster cleavev1.ClusterServiceServer, wait time.Duration) error {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	server := grpc.NewServer()
-	cleavev1.RegisterClusterServiceServer(server, &slowCluster{})
+	cleavev1.RegisterClusterServiceServer(server, cluster)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(server.Stop)
-	f := &upFlags{ssh: fakeSSH(t, "echo log of $host"), address: listener.Addr().String(), wait: shell.Duration(4 * time.Second)}
+	f := &upFlags{ssh: fakeSSH(t, "echo log of $host"), address: listener.Addr().String(), wait: shell.Duration(wait)}
 	a := &app{stderr: io.Discard, env: func(string) string { return "" }}
-	err = a.awaitWorkers(t.Context(), f, []machine{{target: "c", host: "c", role: coordinatorRole}, {target: "w", host: "w", role: workerRole, name: "w"}})
-	if err == nil || !strings.Contains(err.Error(), "1 worker did not attach") || !strings.Contains(err.Error(), "log of w") {
+	return a.awaitWorkers(t.Context(), f, []machine{{target: "c", host: "c", role: coordinatorRole}, {target: "w", host: "w", role: workerRole, name: "w"}})
+}
+
+// strictCluster knows nobody.
+type strictCluster struct {
+	cleavev1.UnimplementedClusterServiceServer
+}
+
+func (strictCluster) ListWorkers(context.Context, *cleavev1.ListWorkersRequest) (*cleavev1.ListWorkersResponse, error) {
+	return nil, status.Error(codes.PermissionDenied, "you may not list workers")
+}
+
+// A coordinator that refuses the caller will not answer later either.
+func TestUpReportsARefusal(t *testing.T) {
+	if err := awaitWorkersOf(t, strictCluster{}, 4*time.Second); err == nil || !strings.HasPrefix(err.Error(), "you may not list workers") {
 		t.Errorf("got %v", err)
 	}
 }

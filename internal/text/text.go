@@ -69,6 +69,14 @@ func Bytes[N int64 | uint64](bytes N) string {
 	return fmt.Sprintf("%.3g %s", value, units[0])
 }
 
+// Percent formats a share with two digits, or all before the point: "0.12%", "50%", "100%".
+func Percent(share float64) string {
+	if 100*share >= 99.5 { // %.2g would write 1e+02
+		return fmt.Sprintf("%.0f%%", 100*share)
+	}
+	return fmt.Sprintf("%.2g%%", 100*share)
+}
+
 // Roughly formats an estimated time in seconds; the longer, the coarser.
 func Roughly(seconds float64) string {
 	switch tens := 10 * int64(math.Round(seconds/10)); {

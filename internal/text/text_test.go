@@ -11,6 +11,11 @@ func TestTextForPeople(t *testing.T) {
 			t.Errorf("%d bytes are %q, want %q", bytes, got, want)
 		}
 	}
+	for share, want := range map[float64]string{0: "0%", 0.00123: "0.12%", 0.0999: "10%", 0.5: "50%", 0.996: "100%", 12.34: "1234%"} {
+		if got := Percent(share); got != want {
+			t.Errorf("%v is %q, want %q", share, got, want)
+		}
+	}
 	for n, want := range map[int]string{0: "0 rows", 1: "1 row", 2: "2 rows"} {
 		if got := Plural(n, "row"); got != want {
 			t.Errorf("%d is %q, want %q", n, got, want)

@@ -61,7 +61,7 @@ var packages = []packageRule{
 	{"clustering/multilevel", pure, "data/dataset numeric/choose numeric/parallel snapshot"},
 	{"numeric/eigen", pure, "fault numeric/choose numeric/parallel partition snapshot"},
 	{"clustering/catalog", pure, "text"},
-	{"render/profile", pure, "data/dataset data/evaluate numeric/metric"},
+	{"render/profile", pure, "data/dataset data/evaluate numeric/choose numeric/metric"},
 	{"clustering/mixture", pure, "data/constraint data/dataset fault numeric/choose numeric/eigen numeric/elementary numeric/parallel"},
 	{"clustering/forest", pure, "data/dataset numeric/parallel"},
 	{"clustering", pure, "clustering/catalog clustering/forest clustering/mixture data/constraint data/dataset data/evaluate data/labeling fault inference kernel numeric/choose numeric/metric numeric/neighbor numeric/parallel partition snapshot text"},

@@ -248,7 +248,7 @@ func (f *readingFlags) apply(o *format.TableOptions) error {
 	switch d := cmp.Or(names[f.delimiter], f.delimiter); {
 	case d == "":
 	case len(d) != 1 || strings.ContainsAny(d, "\"\r\n.-+0123456789"):
-		return shell.Usage("--delimiter %q cannot separate cells; use comma, semicolon, tab, space, pipe or one character", d)
+		return shell.Usage("--delimiter %q cannot separate cells; use comma, semicolon, tab, space, pipe or one ASCII character that is not a digit, quote, sign or point", d)
 	default:
 		o.Delimiter = d[0]
 	}
@@ -283,8 +283,8 @@ func (f *tableFlags) add(set *pflag.FlagSet) {
 	set.StringSliceVar(&f.keep, "keep", nil, "`COLUMNS` to use as they are, even if they look like ids, codes, constants or copies, are mostly empty, or contain numbers such as -999")
 	f.dates = NewChoice(datesIgnored, datesIgnored, datesAsNumbers).Declare(set, "dates", "dates in a table: ignore them, or use them as numbers of days since 1970")
 	set.BoolVar(&f.keepLastRow, "keep-last-row", false, "use the last row of a table even if it looks like a row of totals")
-	f.missing = NewChoice(string(recipe.Auto), recipe.MissingMethods()...).Declare(set, "missing", "missing values: fill them from similar rows (auto, which also leaves out columns that are mostly empty), "+
-		"with the mean, or with the median or most frequent category; report an error (the default for .npy, .mtx and sparse files); or drop the rows (label -1), and rows of zeros if directions are compared")
+	f.missing = NewChoice(string(recipe.Auto), recipe.MissingMethods()...).Declare(set, "missing", "missing values: auto (fill from similar rows; leave out mostly empty columns), mean, median (or the most frequent category), "+
+		"error (the default for .npy, .mtx and sparse files), or drop (rows get the label -1; rows of zeros too if directions are compared)")
 }
 
 // reading returns the options of the table reader.

@@ -86,9 +86,9 @@ func visitPaths(set *pflag.FlagSet, replace func(flag, path string) string) {
 // fromStdin lists the flags whose file may be standard input.
 var fromStdin = []string{"data", "graph", "kernel-matrix", "constraints", "seeds", "weights", "truth"}
 
-// checkStandardInput refuses empty paths, and standard input for flags that do not support it or for more than one
+// CheckStandardInput refuses empty paths, and standard input for flags that do not support it or for more than one
 // flag.
-func (f *Flags) checkStandardInput() error {
+func (f *DataFlags) CheckStandardInput() error {
 	var users []string
 	var err error
 	visitPaths(f.set, func(flag, path string) string {
@@ -109,7 +109,7 @@ func (f *Flags) checkStandardInput() error {
 		return err
 	case len(users) > 1:
 		return shell.Usage("standard input is one file, but %s both name it; give one of them as a file", strings.Join(users[:2], " and "))
-	case f.Given("sample-constraints") && f.TruthFile == StandardInput:
+	case f.Given("sample-constraints") && slices.Contains(users, "--truth -"):
 		return shell.Usage("--sample-constraints reads the truth a second time; give --truth as a file")
 	}
 	return nil

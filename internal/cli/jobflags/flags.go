@@ -42,9 +42,6 @@ type Flags struct {
 	webhook           string
 
 	streamFrom *OptionFlag // in bytes
-
-	// TruthFile is the file of true labels, for commands that have --truth.
-	TruthFile string
 }
 
 // Add declares the flags. A flag that is not given leaves its field of the JobSpec unset, so that the service's
@@ -82,6 +79,14 @@ func Add(set *pflag.FlagSet) *Flags {
 }
 
 func suffixes(list []string) string { return strings.Join(list, ", ") }
+
+// truthFile returns the file of true labels, or "" if it is not given or the command has no --truth.
+func (f *Flags) truthFile() string {
+	if flag := f.set.Lookup("truth"); flag != nil {
+		return flag.Value.String()
+	}
+	return ""
+}
 
 // path returns the file that an option names, or "" if the option is not given.
 func (f *Flags) path(option string) string { return f.options[option].text }

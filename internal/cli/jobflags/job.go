@@ -34,7 +34,7 @@ type Job struct {
 	// Constraints are those of the spec, or nil if only the coordinator has them.
 	Constraints []constraint.Constraint
 
-	classes     table.Classes     // the classes that seeds and the truth name
+	classes     table.Classes     // the classes that seeds name; the truth has its own
 	seeds       []constraint.Seed // of rows of the data file; labels are indexes of classes.Names if it has any
 	stdin       io.Reader
 	columnTruth *Truth // the classes in the label column, of all rows of the file
@@ -45,6 +45,9 @@ type Job struct {
 func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, datasetID string) (*cleavev1.Dataset, error)) (*Job, error) {
 	source, err := f.source()
 	if err != nil {
+		return nil, err
+	}
+	if err := cmp.Or(f.CheckStandardInput(), f.checkGraph(source), f.checkLabels()); err != nil {
 		return nil, err
 	}
 	file, err := readJobFile(f.jobFile)
@@ -58,7 +61,7 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, 
 	case source == "" && describe == nil:
 		return nil, shell.Usage("%s names a data set by its id, which only a coordinator knows: give --server, or the file with --data, --graph or --kernel-matrix", f.jobFile)
 	}
-	if err := cmp.Or(f.checkStandardInput(), f.checkTable(source), f.checkGraph(source), f.checkLabels()); err != nil {
+	if err := f.checkTable(source); err != nil { // it may read the beginning of standard input
 		return nil, err
 	}
 	j, kind := &Job{Spec: spec, Name: file.name, Scheduling: file.scheduling, stdin: f.Stdin}, f.kindOf(source)
@@ -79,9 +82,11 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, 
 		return j, f.loadTables(j)
 	}
 	if f.importsObjects() {
-		return j, cmp.Or(f.checkImport(), f.openLater(j))
+		if err := f.checkImport(); err != nil {
+			return nil, err
+		}
 	}
-	if f.streams() {
+	if f.importsObjects() || f.streams() {
 		return j, f.openLater(j)
 	}
 	var l *Loaded
@@ -158,7 +163,7 @@ func (j *Job) RemoteSpec() (*cleavev1.JobSpec, *table.Table) {
 			used.Input.Source = j.Table.inputs[at].Input.GetSource()
 		}
 	}
-	return spec, j.Table.Data
+	return spec, j.Table.Source
 }
 
 // Locate adds the line of a file to an error of the coordinator about a row: a row of the data, or of a table that
@@ -198,10 +203,10 @@ func (j *Job) streamedPlaceOf(row int, field string) string {
 // placeOf names a row of the table that was read, and a column if it is not negative. It returns "" if there is no
 // such row.
 func (j *Job) placeOf(point, column int) string {
-	if j.Table == nil || j.Table.Data == nil || point < 0 || point >= j.Rows {
+	if j.Table == nil || j.Table.Source == nil || point < 0 || point >= j.Rows {
 		return ""
 	}
-	place := "the row " + j.Table.Data.Place(j.Filter.FileRow(point))
+	place := "the row " + j.Table.Source.Place(j.Filter.FileRow(point))
 	switch {
 	case column >= len(j.Header):
 		place += fmt.Sprintf(", column %d", column)

@@ -20,9 +20,9 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// naming returns how tables about the job's data may name points and classes. While only the coordinator knows the ids
-// of the rows, any id is accepted. Every call then starts a new list of ids, so use the naming that a table was read
-// with to name its points.
+// naming returns how tables about the job's data may name points, and classes of seeds. While only the coordinator
+// knows the ids of the rows, any id is accepted. Every call then starts a new list of ids, so use the naming that a
+// table was read with to name its points.
 func (j *Job) naming() table.Naming {
 	ids := j.IDs()
 	if j.Stream() != nil && j.Rows == 0 {
@@ -82,7 +82,6 @@ func (f *Flags) useColumn(j *Job) error {
 	if labels.labeled == 0 {
 		return fault.Invalid("NO_LABELS", "%s: column %q has no class in any row", f.name(), labels.column)
 	}
-	j.classes.Add(labels.names)
 	use := wire.LabelUse(f.labelAs.text)
 	if use == wire.LabelsAuto {
 		use = wire.LabelsTruth
@@ -90,19 +89,24 @@ func (f *Flags) useColumn(j *Job) error {
 			use = wire.UseOfLabels(j.Spec, labels.labeled == len(labels.byRow))
 		}
 	}
-	j.Table.Notices = append(j.Table.Notices, wire.LabelNotices(labels.column, labels.labeled, len(labels.byRow), &j.classes, use)...)
-	j.Table.Notices = append(j.Table.Notices, wire.SetClusters(j.Spec, labels.column, len(j.classes.Names))...)
+	classes := &j.classes
+	if use == wire.LabelsTruth {
+		classes = &table.Classes{}
+	}
+	classes.Add(labels.names)
+	j.Table.Notices = append(j.Table.Notices, wire.LabelNotices(labels.column, labels.labeled, len(labels.byRow), classes, use)...)
+	j.Table.Notices = append(j.Table.Notices, wire.SetClusters(j.Spec, labels.column, len(classes.Names))...)
 	if j.Spec.GetClusters() == nil {
 		return shell.Usage("the number of clusters is missing, and column %q has only one class; give --k N, or a range such as --k 2..10", labels.column)
 	}
 	if use == wire.LabelsTruth {
-		j.columnTruth = truthOf(labels, &j.classes)
+		j.columnTruth = truthOf(labels, classes)
 		return nil
 	}
 	if err := j.checkClasses(); err != nil {
 		return within(f.name(), err)
 	}
-	seeds := seedsOf(labels, &j.classes)
+	seeds := seedsOf(labels, classes)
 	if use == wire.LabelsConstraints {
 		return j.useAsConstraints(seeds, nil, wire.Algorithm(j.Spec).Name)
 	}
@@ -182,9 +186,9 @@ func (j *Job) useAsConstraints(seeds *table.Table, ids *table.IDs, algorithm str
 // drawConstraints samples pairs of points whose classes are known.
 func (f *Flags) drawConstraints(j *Job) error {
 	truth := j.columnTruth
-	if f.TruthFile != "" {
+	if path := f.truthFile(); path != "" {
 		var err error
-		if truth, err = LoadTruth(format.Input{Path: f.TruthFile}, "", j.Filter.FileRows(j.Rows), j.naming()); err != nil {
+		if truth, err = LoadTruth(format.Input{Path: path}, "", j.Filter.FileRows(j.Rows), table.Naming{IDs: j.IDs()}); err != nil {
 			return err
 		}
 	}
@@ -196,11 +200,7 @@ func (f *Flags) drawConstraints(j *Job) error {
 		rows = choose.All[int32](len(truth.Labels))
 	}
 	rows = slices.DeleteFunc(slices.Clone(rows), func(row int32) bool { return !j.Filter.keeps(int(row)) })
-	labels := make([]int32, len(rows))
-	for at, row := range rows {
-		labels[at] = int32(truth.Labels[row])
-	}
-	pairs, err := synth.Constraints(labels, f.sampleConstraints.Whole(), rand.New(rand.NewPCG(j.Spec.GetSeed(), sampleStream)))
+	pairs, err := synth.Constraints(evaluate.Ranks(choose.At(truth.Labels, rows)), f.sampleConstraints.Whole(), rand.New(rand.NewPCG(j.Spec.GetSeed(), sampleStream)))
 	if err != nil {
 		return err
 	}
@@ -389,7 +389,7 @@ func (j *Job) LoadTruth(path, scoreOn string) (*Truth, error) {
 		_, err := LoadTruth(format.Input{Path: path}, scoreOn, 0, table.Naming{IDs: table.OpenIDs()})
 		return nil, err
 	}
-	t, err := LoadTruth(format.Input{Path: path, Stdin: j.stdin}, scoreOn, j.Filter.FileRows(j.Rows), j.naming())
+	t, err := LoadTruth(format.Input{Path: path, Stdin: j.stdin}, scoreOn, j.Filter.FileRows(j.Rows), table.Naming{IDs: j.IDs()})
 	if err != nil {
 		return nil, err
 	}

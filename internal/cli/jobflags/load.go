@@ -22,12 +22,12 @@ type Loaded struct {
 	Data   dataset.Dataset // nil if no file was named
 	Header []string        // the names of the columns; nil if they have none
 	Filter *RowFilter      // nil if no row was dropped
-	Table  *Rows           // what a table or a graph has besides its points; nil for other data
+	Table  *TableInfo      // what a table or a graph has besides its points; nil for other data
 }
 
-// Rows is what a table or a graph has besides its points.
-type Rows struct {
-	Data    *table.Table // the table as it was read; nil for graphs and for tables that are streamed
+// TableInfo is what a table or a graph has besides its points.
+type TableInfo struct {
+	Source  *table.Table // the table as it was read; nil for graphs and for tables that are streamed
 	Recipe  *recipe.Recipe
 	IDs     *table.IDs // the ids of all rows; nil if rows are identified by number
 	Notices []string   // what to tell the user about how the file was read
@@ -39,12 +39,12 @@ type Rows struct {
 	inputs  []wire.UsedTable // the tables of the spec, about rows of the table rather than about points
 }
 
-// Read returns the table as it was read, or nil if the data is not a table.
-func (l *Loaded) Read() *table.Table {
+// SourceTable returns the table as it was read, or nil if the data is not a table.
+func (l *Loaded) SourceTable() *table.Table {
 	if l.Table == nil {
 		return nil
 	}
-	return l.Table.Data
+	return l.Table.Source
 }
 
 // IDs returns the ids of the rows of the data file, or nil if rows are identified by number.
@@ -119,7 +119,7 @@ func (f *DataFlags) loadGraph() (*Loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Loaded{Data: g.Graph, Table: &Rows{IDs: table.NewIDs(g.Names), Notices: g.Notices}}, nil
+	return &Loaded{Data: g.Graph, Table: &TableInfo{IDs: table.NewIDs(g.Names), Notices: g.Notices}}, nil
 }
 
 // loadTable reads the table of a job, fits a recipe to it, and turns the rows that are not dropped into points.
@@ -138,25 +138,36 @@ func (f *DataFlags) loadTable(directions bool) (*Loaded, error) {
 	if err != nil {
 		return nil, within(f.name(), err)
 	}
-	p, err := made.Apply(t)
+	p, filter, err := applyRecipe(made, t, directions)
 	if err != nil {
 		return nil, within(f.name(), err)
 	}
-	rows := &Rows{Data: t, Recipe: made, IDs: table.NewIDs(p.IDs), Notices: from.Notices(), Fitted: append(fitted, p.Notices...), options: options}
+	rows := &TableInfo{Source: t, Recipe: made, IDs: table.NewIDs(p.IDs), Notices: from.Notices(), Fitted: append(fitted, p.Notices...), options: options}
 	if rows.classes, err = classesOf(made.Label, p.Labels); err != nil {
 		return nil, within(f.name(), err)
 	}
 	if hint := edgeListHint(t); hint != "" {
 		rows.Notices = append(rows.Notices, hint)
 	}
-	l := &Loaded{Data: p.Points, Table: rows}
+	l := &Loaded{Data: p.Points, Filter: filter, Table: rows}
 	if !unnamed(t, p.Names) {
 		l.Header = p.Names
 	}
-	if p.Kept != nil || made.Missing == recipe.Drop {
-		l.Filter, l.Data, err = newTableFilter(t.Rows(), p, directions && made.Missing == recipe.Drop).usable(f.name(), p.Points)
+	return l, nil
+}
+
+// applyRecipe turns the rows of a table into points. If directions are compared, it drops rows of zeros whenever the
+// recipe drops rows with missing values. The filter is nil if no row is dropped.
+func applyRecipe(r *recipe.Recipe, t *table.Table, directions bool) (*recipe.Prepared, *RowFilter, error) {
+	p, err := r.Apply(t)
+	zeros := 0
+	if err == nil && directions && r.Missing == recipe.Drop {
+		zeros, err = p.DropZeros()
 	}
-	return l, err
+	if err != nil || p.Kept == nil {
+		return p, nil, err
+	}
+	return p, newTableFilter(t.Rows(), p, zeros), nil
 }
 
 // readTable reads all of the table. The reader that it returns is closed, but still has its notices.
@@ -229,9 +240,8 @@ func edgeListHint(t *table.Table) string {
 	return ""
 }
 
-// loadRows reads a table and applies the recipe of a job to it. If directions are compared, it drops rows of zeros
-// whenever the recipe drops rows with missing values. If whole is set, it also reads columns that the recipe does not
-// use.
+// loadRows reads a table and applies the recipe of a job to it. If whole is set, it also reads columns that the recipe
+// does not use.
 func loadRows(in *inputFlags, reading *readingFlags, r *recipe.Recipe, directions, whole bool) (*Loaded, error) {
 	o := format.TableOptions{Texts: []string{r.ID, r.Label}, Only: []string{r.ID, r.Label, r.TotalColumn}, Decimals: r.Decimals}
 	for _, feature := range r.Features {
@@ -253,19 +263,12 @@ func loadRows(in *inputFlags, reading *readingFlags, r *recipe.Recipe, direction
 	if err := nameByOrder(t, r); err != nil {
 		return nil, within(in.name(), err)
 	}
-	p, err := r.Apply(t)
-	if err == nil && directions && r.Missing == recipe.Drop {
-		_, err = p.DropZeros()
-	}
+	p, filter, err := applyRecipe(r, t, directions)
 	if err != nil {
 		return nil, within(in.name(), err)
 	}
-	rows := &Rows{Data: t, Recipe: r, IDs: table.NewIDs(p.IDs), Notices: append(from.Notices(), p.Notices...)}
-	l := &Loaded{Data: p.Points, Header: p.Names, Table: rows}
-	if p.Kept != nil {
-		l.Filter = newTableFilter(t.Rows(), p, false)
-	}
-	return l, nil
+	rows := &TableInfo{Source: t, Recipe: r, IDs: table.NewIDs(p.IDs), Notices: append(from.Notices(), p.Notices...)}
+	return &Loaded{Data: p.Points, Header: p.Names, Filter: filter, Table: rows}, nil
 }
 
 // nameByOrder names the columns of a table without a header after the features of a recipe, if the recipe has other

@@ -14,7 +14,7 @@ import (
 
 // Messages of the service have the names of rows and columns, also where rows were dropped.
 func TestMessagesHaveNames(t *testing.T) {
-	rows := &Rows{IDs: table.NewIDs([]string{"anna", "ben", "carl", "dora"})}
+	rows := &TableInfo{IDs: table.NewIDs([]string{"anna", "ben", "carl", "dora"})}
 	j := &Job{Loaded: Loaded{Table: rows, Header: []string{"age", "income"}}}
 	dropped := &Job{Loaded: Loaded{Table: rows, Filter: &RowFilter{Kept: []int32{0, 2, 3}}}}
 	links := text.Message{text.Plain("5-5 (must) "), text.Link(0, 1, true), text.Plain(", "), text.Link(1, 2, false), text.Plain(" (2 of 9)")}

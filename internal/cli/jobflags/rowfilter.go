@@ -53,23 +53,14 @@ func newRowFilter(data dataset.Dataset, incomplete []int32, directions bool) *Ro
 	return f
 }
 
-// newTableFilter drops the rows of a table that did not become points.
-func newTableFilter(rows int, p *recipe.Prepared, directions bool) *RowFilter {
-	var dropped []int32
-	for row, at := int32(0), 0; p.Kept != nil && int(row) < rows; row++ {
-		if at < len(p.Kept) && p.Kept[at] == row {
-			at++
-		} else {
-			dropped = append(dropped, row)
-		}
-	}
-	f := newRowFilter(p.Points, dropped, directions)
-	f.blank = p.Blank
-	f.incomplete -= p.Blank
+// newTableFilter drops the rows of a table that did not become points, of which some are zeros.
+func newTableFilter(rows int, p *recipe.Prepared, zeros int) *RowFilter {
+	f := FilterOf(p.Kept, rows)
+	f.blank, f.zero, f.either = p.Blank, zeros, 0
 	if p.Total {
-		f.incomplete--
-		f.total++
+		f.total = 1
 	}
+	f.incomplete = f.Dropped() - f.blank - f.zero - f.total
 	return f
 }
 
@@ -118,11 +109,11 @@ func (f *RowFilter) String() string {
 	if len(why) == 1 {
 		_, why[0], _ = strings.Cut(why[0], " ") // all rows
 	}
-	says := fmt.Sprintf("left out %d of %s (%s)", f.Dropped(), text.Plural(len(f.position), "row"), strings.Join(why, ", "))
+	line := fmt.Sprintf("left out %d of %s (%s)", f.Dropped(), text.Plural(len(f.position), "row"), strings.Join(why, ", "))
 	if len(with) > 0 {
-		says += ", and with them " + text.Join(with, "and")
+		line += ", and with them " + text.Join(with, "and")
 	}
-	return says
+	return line
 }
 
 // FileRows returns the number of rows of the file, given the number of kept ones.
@@ -156,7 +147,7 @@ func (f *RowFilter) Apply(spec *cleavev1.JobSpec) error {
 	for _, used := range wire.UsedTables(spec) {
 		name := used.Name()
 		if used.Input.GetInline() == nil {
-			return shell.Usage("--missing drop renumbers the rows, but the %s are a table of the coordinator; give them as a file", name)
+			return shell.Usage("Cleave %s and numbered the others anew, but the %s are a table of the coordinator; give them as a file", f, name)
 		}
 		all, err := wire.TableRows(used.Input.GetInline())
 		if err != nil {

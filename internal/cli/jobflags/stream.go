@@ -29,17 +29,27 @@ func (f *Flags) addStreamFlags(set *pflag.FlagSet) {
 	_ = set.MarkHidden("stream-from") // it was just declared
 }
 
-// needRows lists flags that need all rows of the data before they are sent, because they are about pairs of rows.
-var needRows = []string{"beliefs", "source-graph", "source-data"}
-
-// streams reports whether the table is sent while it is read.
-func (f *Flags) streams() bool {
-	if !f.Stream || !f.IsTable() || slices.ContainsFunc(needRows, f.Given) {
-		return false
+// needsAllRows returns the flags that need all rows of the data before they are sent, or "" if none does.
+func (f *Flags) needsAllRows() string {
+	for _, flag := range []string{"beliefs", "source-graph", "source-data"} { // they are about pairs of rows
+		if f.Given(flag) {
+			return "--" + flag
+		}
 	}
 	// Constraints are sampled from clustered rows. Only the coordinator would know which rows are dropped, and which
 	// rows a truth names.
-	if f.Given("sample-constraints") && (f.DropsRows() || f.TruthFile != "") {
+	switch {
+	case f.Given("sample-constraints") && f.DropsRows():
+		return "--sample-constraints with --missing drop"
+	case f.Given("sample-constraints") && f.truthFile() != "":
+		return "--sample-constraints with --truth"
+	}
+	return ""
+}
+
+// streams reports whether the table is sent while it is read.
+func (f *Flags) streams() bool {
+	if !f.Stream || !f.IsTable() || f.needsAllRows() != "" {
 		return false
 	}
 	if slices.Contains(f.files, StandardInput) {
@@ -89,11 +99,8 @@ func (f *Flags) checkImport() error {
 	if at := slices.IndexFunc(f.files, func(file string) bool { return !objects.IsURI(file) }); at >= 0 {
 		return shell.Usage("--data names objects in a store and the file %s; a table consists of one or the other", f.files[at])
 	}
-	if at := slices.IndexFunc(needRows, f.Given); at >= 0 {
-		return shell.Usage("--%s needs all rows on this machine, but workers read the objects that --data names; copy the objects here first", needRows[at])
-	}
-	if f.Given("sample-constraints") && (f.DropsRows() || f.TruthFile != "") {
-		return shell.Usage("--sample-constraints needs all rows on this machine if rows are dropped or the truth is a file, but workers read the objects that --data names; copy the objects here first")
+	if flags := f.needsAllRows(); flags != "" {
+		return shell.Usage("%s needs all rows on this machine, but workers read the objects that --data names; copy the objects here first", flags)
 	}
 	return nil
 }
@@ -146,7 +153,7 @@ func (f *Flags) openLater(j *Job) error {
 		f.forgetFarthest(j)
 		return f.useLabels(j)
 	}
-	j.Table = &Rows{options: f.recipeOptions(), stream: s}
+	j.Table = &TableInfo{options: f.recipeOptions(), stream: s}
 	return f.loadFiles(j)
 }
 

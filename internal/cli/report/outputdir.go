@@ -58,9 +58,9 @@ var (
 	SweepTables = regexp.MustCompile("^" + regexp.QuoteMeta(SweepTable) + "$")
 )
 
-// Spare refuses an input file in the folder that one of the tables would overwrite, unless an earlier run wrote the
-// file. Relative paths start from directory.
-func (d *OutputDir) Spare(inputs []jobflags.NamedFile, directory string, tables *regexp.Regexp) error {
+// RefuseOverwrite refuses an input file in the folder that one of the tables would overwrite, unless an earlier run
+// wrote the file. Relative paths start from directory.
+func (d *OutputDir) RefuseOverwrite(inputs []jobflags.NamedFile, directory string, tables *regexp.Regexp) error {
 	before, err := d.readManifest()
 	for _, file := range inputs {
 		path := jobflags.ResolvePath(directory, file.Path)

@@ -167,14 +167,14 @@ func TestInputsAreSpared(t *testing.T) {
 	}{
 		{"labels.csv", true}, {"labels-k3.csv", true}, {"joined.parquet", true}, {"data.csv", false}, {"../labels.csv", false}, {"labels", false},
 	} {
-		if err := out.Spare([]jobflags.NamedFile{{Path: c.input}}, folder, RunTables); (err != nil) != c.refused {
+		if err := out.RefuseOverwrite([]jobflags.NamedFile{{Path: c.input}}, folder, RunTables); (err != nil) != c.refused {
 			t.Errorf("%s: %v", c.input, err)
 		}
 	}
 	if err := out.Write(t.Context(), []File{{"labels.csv", func(io.Writer) error { return nil }}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := out.Spare([]jobflags.NamedFile{{Path: "labels.csv"}}, folder, RunTables); err != nil {
+	if err := out.RefuseOverwrite([]jobflags.NamedFile{{Path: "labels.csv"}}, folder, RunTables); err != nil {
 		t.Errorf("the labels of an earlier run: %v", err)
 	}
 }

@@ -122,7 +122,7 @@ func (p *Progress) Item(item *cleavev1.WatchJobResponse) {
 		}
 	}
 	if revoked := item.GetEvent().GetRevoked(); revoked != nil {
-		p.Warn("warning: the job starts over; its events from %d on are void: %s", revoked.GetFirstSequence(), revoked.GetMessage())
+		p.Warn("warning: the job starts over; discard its events from %d on: %s", revoked.GetFirstSequence(), revoked.GetMessage())
 		p.restarts, p.violated, p.timeLeft = restartLog{}, 0, 0
 	}
 	if p.quiet {
@@ -373,14 +373,14 @@ func (l *restartLog) iteration(objective float64) {
 
 // String describes the current restart and the best so far: "restart 7 of 12, best so far 123.4".
 func (l restartLog) String() string {
-	says := fmt.Sprintf("restart %d", l.current+1)
+	line := fmt.Sprintf("restart %d", l.current+1)
 	if l.of > 0 {
-		says += fmt.Sprintf(" of %d", l.of)
+		line += fmt.Sprintf(" of %d", l.of)
 	}
 	if l.finished > 0 {
-		says += ", best so far " + Brief(l.best)
+		line += ", best so far " + Brief(l.best)
 	}
-	return says
+	return line
 }
 
 // triedText says which method was tried, and on which fold of the constraints.

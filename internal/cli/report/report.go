@@ -96,7 +96,7 @@ func (r *Report) PointNames() []string {
 
 // AddRecipe adds the notices about a table, and the recipe of its points unless the coordinator made them. Nil adds
 // nothing.
-func (r *Report) AddRecipe(rows *jobflags.Rows) {
+func (r *Report) AddRecipe(rows *jobflags.TableInfo) {
 	if rows == nil {
 		return
 	}

@@ -256,14 +256,14 @@ func inferenceText(i *cleavev1.InferenceReport) string {
 
 // landmarkText says how well landmarks approximate the kernel matrix.
 func landmarkText(l *cleavev1.LandmarkReport) string {
-	says := fmt.Sprintf("%d, %s; they miss %.2g%% of the kernel, so the objective is approximate", l.GetCount(), text.Plural(int(l.GetRank()), "feature"), 100*l.GetLost())
+	line := fmt.Sprintf("%d, %s; they miss %s of the kernel, so the objective is approximate", l.GetCount(), text.Plural(int(l.GetRank()), "feature"), text.Percent(l.GetLost()))
 	if l.ExactNmi != nil {
-		says += fmt.Sprintf("; NMI %.4f against the answer from the full matrix", l.GetExactNmi())
+		line += fmt.Sprintf("; NMI %.4f against the answer from the full matrix", l.GetExactNmi())
 	}
 	if l.ExactObjective != nil {
-		says += ", whose objective is " + Exact(l.GetExactObjective())
+		line += ", whose objective is " + Exact(l.GetExactObjective())
 	}
-	return says
+	return line
 }
 
 // PrintJSON writes a document with indentation.

@@ -247,8 +247,9 @@ func (g *group) values(score func(*SweepRow) *float64) (values []float64) {
 // mean returns the mean and the standard deviation of values.
 func mean(values []float64) (average, deviation float64) {
 	for _, v := range values {
-		average += v / float64(len(values))
+		average += v
 	}
+	average /= max(1, float64(len(values)))
 	for _, v := range values {
 		deviation += (v - average) * (v - average)
 	}

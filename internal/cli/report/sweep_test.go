@@ -45,3 +45,14 @@ func TestSweepPrintsTheBestFirst(t *testing.T) {
 		t.Errorf("the order is %s:\n%s", order, out.String())
 	}
 }
+
+// The mean of equal scores is that score, so that a chart with nine perfect ones is drawn.
+func TestSweepDrawsPerfectScores(t *testing.T) {
+	var s Sweep
+	for seed := range 9 {
+		s.Add(seed, SweepRow{Options: jobflags.Combination{{Option: "algorithm", Value: "kmeans"}, {Option: "seed", Value: strconv.Itoa(seed)}}, ARI: new(1.0)})
+	}
+	if _, err := s.Chart(); err != nil {
+		t.Error(err)
+	}
+}

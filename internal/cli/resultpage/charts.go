@@ -112,14 +112,14 @@ func (s *sample) discMap(graph *dataset.Graph, plot picture.ClustersPlot) (*page
 
 // describeRow returns the tooltip of a row in the map.
 func (s *sample) describeRow(i int) string {
-	says := fmt.Sprintf("%s, %s", s.inSentence(int32(i)), s.clusterWords(int(s.Labels[i])))
+	line := fmt.Sprintf("%s, %s", s.inSentence(int32(i)), s.clusterWords(int(s.Labels[i])))
 	if s.trueClass != nil && s.trueClass[i] >= 0 {
-		says += ", true class " + page.Isolated(page.Short(className(s.scene.Truth, i), maxName))
+		line += ", true class " + page.Isolated(page.Short(className(s.scene.Truth, i), maxName))
 	}
 	if s.hasConfidence() {
-		says += ", confidence " + confidenceText(s.Rows.Confidence[i])
+		line += ", confidence " + confidenceText(s.Rows.Confidence[i])
 	}
-	return says
+	return line
 }
 
 // placesTable lists the clusters with the means of their drawn points, along the axes that have a meaning.

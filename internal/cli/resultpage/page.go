@@ -118,7 +118,7 @@ func newPart(r *report.Report, s report.Scene, k int) (*part, error) {
 	return &part{Report: r, scene: s, k: k, pairs: set.Pairs(), trueClass: trueClasses(s.Truth)}, nil
 }
 
-// trueClasses ranks the true classes. Points that are not scored have -1. It returns nil of nil.
+// trueClasses ranks the true classes. Points that are not scored have -1. It returns nil for nil.
 func trueClasses(t *jobflags.Truth) []int32 {
 	if t == nil {
 		return nil
@@ -227,7 +227,7 @@ func (p *part) sampled() (*part, error) {
 	return sampled, nil
 }
 
-// pickScores returns the scores of some rows; nil of nil.
+// pickScores returns the scores of some rows, or nil for nil.
 func pickScores(s *clustering.RowScores, rows []int32) *clustering.RowScores {
 	if s == nil {
 		return nil
@@ -237,7 +237,7 @@ func pickScores(s *clustering.RowScores, rows []int32) *clustering.RowScores {
 	return &few
 }
 
-// pickRows returns the coordinates of some rows; nil of nil.
+// pickRows returns the coordinates of some rows, or nil for nil.
 func pickRows(e *clustering.Embedding, rows []int32) *clustering.Embedding {
 	if e == nil {
 		return nil

@@ -402,7 +402,7 @@ func (s *sample) amongSparse(points *dataset.SparsePoints) *space {
 	few := profile.Sample(s.Labels, s.k, max(minSampleRows, min(maxSilhouetteRows, int(math.Sqrt(maxSilhouetteWork/(2*perRow))))))
 	return &space{
 		words: words, places: profile.SparsePlaces(points, s.Labels, s.k, rows),
-		rows: few, silhouettes: profile.Silhouettes(profile.SparseEuclidean(points), s.Labels, s.k, few),
+		rows: few, silhouettes: profile.Silhouettes(profile.SparseEuclidean(points), s.Labels, few),
 	}
 }
 

@@ -65,7 +65,7 @@ func (s *sample) compare() *space {
 		rows := profile.Sample(s.Labels, s.k, maxSilhouetteRows)
 		return &space{
 			words: "by distances in the space of the kernel", places: profile.KernelPlaces(data, s.Labels, s.k, rows),
-			rows: rows, silhouettes: profile.Silhouettes(profile.InKernel(data), s.Labels, s.k, rows),
+			rows: rows, silhouettes: profile.Silhouettes(profile.InKernel(data), s.Labels, rows),
 		}
 	case *dataset.SparsePoints:
 		return s.amongSparse(data)
@@ -82,7 +82,7 @@ func (s *sample) amongPoints(points *dataset.Points, words string) *space {
 	few := profile.Sample(s.Labels, s.k, max(minSampleRows, min(maxSilhouetteRows, int(math.Sqrt(maxSilhouetteWork/float64(points.D))))))
 	return &space{
 		words: words, places: profile.Places(points, s.Labels, s.k, rows),
-		rows: few, silhouettes: profile.Silhouettes(profile.Euclidean(points), s.Labels, s.k, few),
+		rows: few, silhouettes: profile.Silhouettes(profile.Euclidean(points), s.Labels, few),
 	}
 }
 
@@ -110,7 +110,7 @@ func (s *sample) underKernel(points *dataset.Points) (*space, error) {
 	matrix, all := &dataset.Kernel{N: few.N, Values: values}, profile.Sample(labels, s.k, few.N)
 	found := &space{
 		words: "by distances in the space of the " + wire.EnumWord(of.GetFunction()) + " kernel", rows: rows,
-		places: profile.KernelPlaces(matrix, labels, s.k, all), silhouettes: profile.Silhouettes(profile.InKernel(matrix), labels, s.k, all),
+		places: profile.KernelPlaces(matrix, labels, s.k, all), silhouettes: profile.Silhouettes(profile.InKernel(matrix), labels, all),
 	}
 	for at := range found.places {
 		found.places[at].Row = rows[found.places[at].Row]

@@ -163,8 +163,9 @@ func (b *builder) methods() *page.Section {
 	if len(choice.GetTried()) == 0 {
 		return section
 	}
-	table := page.NewTable("Methods that were tried. Held-out accuracy: agreement with constraints that a method was not given (1: all right, 0: chance); standard errors better: than without constraints", "method", "held-out accuracy").
-		Numbers("must-links right", "cannot-links right", "standard errors better")
+	table := page.NewTable("Methods that were tried", "method", "held-out accuracy").
+		Numbers("must-links right", "cannot-links right", "advantage (standard errors)")
+	table.Note = "Held-out accuracy is the agreement with constraints that a method was not given: 1 if all are right, 0 if no more than by chance. The advantage is over the method that would be used without constraints."
 	for _, t := range report.BestMethods(choice, len(choice.GetTried())) {
 		name := page.Text(explain.MethodText(t.GetMethod()))
 		if explain.SameMethod(t.GetMethod(), choice.GetChosen()) {

@@ -2,7 +2,6 @@ package resultpage
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/render/explain"
@@ -25,7 +24,7 @@ func (b *builder) suspects() *page.Section {
 	}
 	what := explain.SuspectNoun(suspects)
 	section := &page.Section{ID: "suspects", Title: "What the data contradicts", Text: []string{
-		fmt.Sprintf("%s The strength is the share of all %s that are less clearly inside their cluster.", explain.Contradicted(b.Result), b.plural()),
+		explain.Contradicted(b.Result) + b.strengths(),
 		b.suspectsHeld(),
 		"Remove or correct what is wrong. " + b.enforcement(),
 	}}
@@ -34,10 +33,10 @@ func (b *builder) suspects() *page.Section {
 	for _, suspect := range suspects[:min(len(suspects), maxSuspects)] {
 		t.Add(b.suspectRow(suspect)...)
 	}
-	if !slices.ContainsFunc(suspects, func(s *cleavev1.Suspect) bool { return s.Other == nil }) {
+	if what == "constraints" {
 		t.Drop("given label")
 	}
-	if !slices.ContainsFunc(suspects, func(s *cleavev1.Suspect) bool { return s.Other != nil }) {
+	if what == "seeds" {
 		t.Drop("other", "kind", "cluster of the other")
 	}
 	if len(suspects) > maxSuspects {
@@ -45,6 +44,18 @@ func (b *builder) suspects() *page.Section {
 	}
 	section.Tables = []*page.Table{t}
 	return section
+}
+
+// strengths says what the strength of a suspect is.
+func (b *builder) strengths() (sentences string) {
+	what := explain.SuspectNoun(b.Result.GetSuspects())
+	if what != "constraints" {
+		sentences = " The strength of a seed is how often it is separated from the others of its class when it is held out."
+	}
+	if what != "seeds" {
+		sentences += fmt.Sprintf(" The strength of a constraint is the share of all %s that are less clearly inside their cluster.", b.plural())
+	}
+	return sentences
 }
 
 // suspectRow describes a suspect: a seed, which has no other row, or a pair, which has no label.
@@ -80,14 +91,14 @@ func (b *builder) suspectsHeld() string {
 			held++
 		}
 	}
-	says := fmt.Sprintf("The answer agrees with %s of these %s.", text.Grouped(held), text.Grouped(len(all)))
+	line := fmt.Sprintf("The answer agrees with %s of these %s.", text.Grouped(held), text.Grouped(len(all)))
 	if len(all) == 1 {
-		says = map[int]string{0: "The answer overrules it.", 1: "The answer agrees with it nevertheless."}[held]
+		line = map[int]string{0: "The answer overrules it.", 1: "The answer agrees with it nevertheless."}[held]
 	}
 	if c := b.Result.GetConstraints(); c.GetTotal() > 0 {
-		says += " " + explain.Satisfied(c)
+		line += " " + explain.Satisfied(c)
 	}
-	return says
+	return line
 }
 
 // enforcement says which option lets the data decide.

@@ -32,13 +32,21 @@ func TestSuspectsOnPage(t *testing.T) {
 		t.Errorf("the sections are %v", sections(page))
 	}
 	for _, says := range []string{"What the data contradicts", "The best methods get 2 of 40 constraints wrong when they are held out", "The answer agrees with 1 of these 2. 39 of 40 constraints are satisfied; 1 must-link is violated.",
-		"Remove or correct what is wrong.", "use <code>--enforce</code> never", "must-link", "ann", ">0.90<"} {
+		"Remove or correct what is wrong.", "use <code>--enforce</code> never", "must-link", "ann", ">0.90<", "The strength of a constraint is the share of all rows that are less clearly inside their cluster."} {
 		if !strings.Contains(page, says) {
 			t.Errorf("%q is missing", says)
 		}
 	}
-	if page = pageOf(t, withSuspects(&cleavev1.Suspect{Row: 0, Label: new(uint32(1)), Strength: 0.9}), report.Scene{}); !strings.Contains(page, "get 1 seed wrong when it is held out: either it is wrong") {
+	page = pageOf(t, withSuspects(&cleavev1.Suspect{Row: 0, Label: new(uint32(1)), Strength: 0.9}), report.Scene{})
+	if !strings.Contains(page, "The strength of a seed is how often it is separated from the others of its class when it is held out.") || strings.Contains(page, "less clearly") {
+		t.Error("the strength of a seed is described as that of a pair")
+	}
+	if !strings.Contains(page, "get 1 seed wrong when it is held out: either it is wrong") {
 		t.Error("a single seed is described as if there were several")
+	}
+	page = pageOf(t, withSuspects(&cleavev1.Suspect{Row: 0, Label: new(uint32(1)), Strength: 0.9}, &cleavev1.Suspect{Row: 3, Other: new(uint32(4)), MustLink: true, Strength: 0.5}), report.Scene{})
+	if !strings.Contains(page, "The strength of a seed is") || !strings.Contains(page, "The strength of a constraint is") {
+		t.Error("the page does not say what the strengths of seeds and of constraints are")
 	}
 	var many []*cleavev1.Suspect
 	for i := range uint32(30) {

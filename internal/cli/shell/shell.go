@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
+	"reflect"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -69,7 +70,7 @@ func Interruptible() context.Context {
 }
 
 // Run executes a command line and returns the exit code. It prints an error as one sentence after the program's name,
-// without a usage text.
+// without a usage text. Errors that were joined have a line each.
 func Run(ctx context.Context, program *cobra.Command, args []string, stderr io.Writer) int {
 	started := false
 	program.SilenceErrors, program.SilenceUsage = true, true
@@ -92,7 +93,7 @@ func Run(ctx context.Context, program *cobra.Command, args []string, stderr io.W
 	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || status.Code(err) == codes.Canceled) {
 		err = Canceled("canceled")
 	}
-	fmt.Fprintf(stderr, "%s: %s\n", program.Name(), sentence(err))
+	fmt.Fprintf(stderr, "%s: %s\n", program.Name(), strings.Join(sentences(err), "\n  "))
 	return ExitCode(err)
 }
 
@@ -172,6 +173,17 @@ func ExitCode(err error) int {
 		return ExitCanceled
 	}
 	return ExitFailed
+}
+
+// sentences returns the messages of errors that were joined, or the message of one error.
+func sentences(err error) (all []string) {
+	if reflect.TypeOf(err) != reflect.TypeOf(errors.Join(err)) { // others that wrap several errors have a message of their own
+		return []string{sentence(err)}
+	}
+	for _, err := range err.(interface{ Unwrap() []error }).Unwrap() {
+		all = append(all, sentences(err)...)
+	}
+	return all
 }
 
 // sentence returns the message of an error on one line, without the code of a gRPC status and without secrets.

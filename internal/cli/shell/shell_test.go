@@ -93,6 +93,8 @@ func TestRunEndsWithOneSentence(t *testing.T) {
 	}{
 		{"done", nil, nil, 0, ""},
 		{"failed", nil, errors.New("two\nlines"), 1, "prog: two lines\n"},
+		{"several", nil, errors.Join(errors.New("a: no  ssh"), errors.Join(fault.New(fault.Unavailable, "X", "b: no ssh"))), 75, "prog: a: no ssh\n  b: no ssh\n"},
+		{"one of two", nil, fmt.Errorf("%w: %w", errors.New("a"), errors.New("b")), 1, "prog: a: b\n"},
 		{"status", nil, status.Error(codes.NotFound, "no job 7"), 2, "prog: no job 7\n"},
 		{"unknown flag", []string{"--frob"}, nil, 2, "prog: unknown flag: --frob; see prog --help\n"},
 		{"bad value", []string{"--memory", "lots"}, nil, 2, `prog: --memory is "lots"; "lots" is not a size in bytes; write for example 4GiB, 512MiB or 2GB` + "\n"},

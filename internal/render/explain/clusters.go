@@ -100,5 +100,5 @@ func (e *explainer) confidence() []string {
 	if e.r.GetChoice() != nil {
 		runs = "Restarts and folds"
 	}
-	return []string{fmt.Sprintf("%s disagree about %s, most about %s.", runs, text.Plural(len(points), "point"), strings.Join(names, ", "))}
+	return []string{fmt.Sprintf("%s disagree about %s, above all about %s.", runs, text.Plural(len(points), "point"), strings.Join(names, ", "))}
 }

@@ -115,11 +115,11 @@ func (e *explainer) describe(c constraint.Constraint) string {
 	if c.Kind == constraint.MustLink {
 		kind = "must"
 	}
-	says := fmt.Sprintf("%s %s-%s", kind, e.point(c.I), e.point(c.J))
+	line := fmt.Sprintf("%s %s-%s", kind, e.point(c.I), e.point(c.J))
 	if c.Weighted {
-		says += " of weight " + brief(c.Weight)
+		line += " of weight " + brief(c.Weight)
 	}
-	return says
+	return line
 }
 
 // point returns the id of a point, or its number.

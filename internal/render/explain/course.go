@@ -83,9 +83,9 @@ func Objective(r *cleavev1.Result, number func(float64) string) string {
 	}
 	switch {
 	case by <= 0.0005*math.Abs(first):
-		return fmt.Sprintf("%s is %s; it hardly changed, so the start was good already.", objective, number(last))
+		return fmt.Sprintf("%s is %s; it hardly changed after the first iteration.", objective, number(last))
 	case by < math.Abs(first):
-		return fmt.Sprintf("%s %s by %.2g%%, from %s to %s.", objective, change, 100*by/math.Abs(first), number(first), number(last))
+		return fmt.Sprintf("%s %s by %s, from %s to %s.", objective, change, text.Percent(by/math.Abs(first)), number(first), number(last))
 	}
 	return fmt.Sprintf("%s %s from %s to %s.", objective, change, number(first), number(last))
 }

@@ -57,6 +57,7 @@ func TestWhatIsSaid(t *testing.T) {
 				{Method: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_NONE), Agreement: 0.1}, {Method: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_HARD), Agreement: 0.3},
 			}}
 		}, []string{"seeds were enforced", `"k-means of the rows", with a held-out accuracy of 0.10`, "many of the seeds are wrong", "check some seeds by hand"}, []string{"these constraints", "some constraints"}},
+		{"a large change", func(f *Facts) { f.Result.History[1].Objective = 0.1 }, []string{"(kmeans) fell by 100%, from 100 to 0.1."}, nil},
 		{"seeds and a column of constraints", func(f *Facts) {
 			f.Spec = &cleavev1.JobSpec{Supervision: &cleavev1.Supervision{Seeds: &cleavev1.TableInput{}}}
 			f.Result.Choice = &cleavev1.Choice{Chosen: method(cleavev1.Space_SPACE_ROWS, cleavev1.ConstraintUse_CONSTRAINT_USE_HARD), Reason: `column "constraints" has few values`}
@@ -102,7 +103,7 @@ func TestWhatIsSaid(t *testing.T) {
 		}, []string{"Of 2 to 6 clusters, 3 is the best guess: 3 come out again", "labels-k2.csv, labels-k4.csv"}, []string{"Warnings"}},
 		{"unsure points", func(f *Facts) {
 			f.Confidence, f.IDs = []float64{1, 0.5, 0.4, 1}, []string{"a", "b", "c", "d"}
-		}, []string{"disagree about 2 points, most about c (0.40), b (0.50).", "points of low confidence"}, nil},
+		}, []string{"disagree about 2 points, above all about c (0.40), b (0.50).", "points of low confidence"}, nil},
 		{"a mixture", func(f *Facts) {
 			f.Confidence, f.Result.RowScores = []float64{1, 0.5, 0.9, 1}, &cleavev1.RowScoresHead{Posterior: true}
 		}, []string{"By the mixture of Gaussians, 1 point is in a cluster with a probability below 0.7, the lowest 1 (0.50)."}, []string{"disagree"}},
@@ -150,7 +151,7 @@ func TestWhatIsSaid(t *testing.T) {
 		{"warnings", func(f *Facts) { f.Result.Warnings = []*cleavev1.Notice{{Message: "column 3 decides alone"}} }, []string{"Warnings\nColumn 3 decides alone.\n"}, nil},
 		{"a likelihood", func(f *Facts) { f.Result.History[0].Objective, f.Result.History[1].Objective = -0.1, -0.3 }, []string{"The objective (kmeans) fell from -0.1 to -0.3."}, nil},
 		{"a doubled objective", func(f *Facts) { f.Result.History[1].Objective = 350 }, []string{"The objective (kmeans) rose from 100 to 350."}, nil},
-		{"a good start", func(f *Facts) { f.Result.History[1].Objective = 99.99 }, []string{"The objective (kmeans) is 99.99; it hardly changed, so the start was good already."}, nil},
+		{"hardly a change", func(f *Facts) { f.Result.History[1].Objective = 99.99 }, []string{"The objective (kmeans) is 99.99; it hardly changed after the first iteration."}, nil},
 	} {
 		f := Facts{Result: proto.CloneOf(ordinary())}
 		c.change(&f)

@@ -11,7 +11,7 @@ type Table struct {
 	Caption string // also names the table for a screen reader
 	Columns []Column
 	Rows    [][]Cell
-	Note    string // below the table: what is not shown
+	Note    string // below the table: what is not shown, what the columns mean
 	Wide    bool   // has many columns, and small cells
 	Tall    bool   // has many rows, and scrolls
 }

@@ -31,7 +31,7 @@ type ClustersPlot struct {
 
 	Title, Subtitle string
 
-	// What only report.html sets.
+	// The fields below are set only for report.html.
 
 	Label    string                // describes the figure to those who cannot see it
 	Noun     string                // plural of what a point is; "" means points
@@ -140,7 +140,7 @@ func drawnNote(parts ...drawn) string {
 	return "Drawn: " + strings.Join(partial, ", ") + "."
 }
 
-// check reports what would draw nonsense or index out of range: lists of different lengths, places that are not finite.
+// check returns an error for lists of different lengths and for coordinates that are not finite.
 func (c ClustersPlot) check() error {
 	n := len(c.XY)
 	switch {

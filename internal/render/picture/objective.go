@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/cleave-project/cleave/internal/text"
 )
@@ -114,7 +113,10 @@ func (o ObjectivePlot) frames(height float64) (course, moves frame) {
 	y.ticks = linearTicks(y.lo, y.hi, 6, 0)
 
 	m := axis{name: "moved"}
-	most := float64(max(1, slices.Max(append(o.Moved, 1))))
+	most := 1.0
+	for _, moved := range o.Moved {
+		most = max(most, float64(moved))
+	}
 	m.hi = most * 1.1
 	if most > maxLinearMoved {
 		m.warp, m.hi = math.Log1p, most*1.5

@@ -189,7 +189,7 @@ func TestSilhouettesAreTheDefinition(t *testing.T) {
 	labels[0] = 3 // alone
 	rows := Sample(labels, 5, 40)
 	distance := Euclidean(points)
-	for at, got := range Silhouettes(distance, labels, 5, rows) {
+	for at, got := range Silhouettes(distance, labels, rows) {
 		i := rows[at]
 		mean := func(cluster int32) float64 {
 			sum, count := 0.0, 0.0
@@ -214,7 +214,14 @@ func TestSilhouettesAreTheDefinition(t *testing.T) {
 			t.Fatalf("row %d: got %v, want %v", i, got, want)
 		}
 	}
-	if got := Silhouettes(distance, make([]int32, 50), 1, all(50)); slices.Max(got) != 0 || slices.Min(got) != 0 {
+	far := slices.Clone(labels)
+	for i := range far {
+		far[i] += 1 << 30
+	}
+	if got, want := Silhouettes(distance, far, rows), Silhouettes(distance, labels, rows); !slices.Equal(got, want) {
+		t.Errorf("the numbers of the clusters count: %v, want %v", got, want)
+	}
+	if got := Silhouettes(distance, make([]int32, 50), all(50)); slices.Max(got) != 0 || slices.Min(got) != 0 {
 		t.Errorf("of one cluster: %v", got)
 	}
 }

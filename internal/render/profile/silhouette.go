@@ -5,26 +5,30 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/evaluate"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
-// Silhouettes returns the silhouettes of some rows among these rows.
-func Silhouettes(distance func(i, j int32) float64, labels []int32, k int, rows []int32) []float64 {
-	sizes := make([]int, k)
-	for _, i := range rows {
-		sizes[labels[i]]++
+// Silhouettes returns the silhouettes of some rows among these rows. Clusters without any of them take no memory.
+func Silhouettes(distance func(i, j int32) float64, labels []int32, rows []int32) []float64 {
+	clusters := evaluate.Ranks(choose.At(labels, rows)) // of the rows, by their places
+	var sizes []int
+	for _, cluster := range clusters {
+		sizes = append(sizes, make([]int, max(0, int(cluster)+1-len(sizes)))...)
+		sizes[cluster]++
 	}
+	k := len(sizes)
 	sums := make([]float64, len(rows)*k) // of the distances of each row to those of each cluster
 	for a, i := range rows {
 		for b := range a {
 			d := distance(i, rows[b])
-			sums[a*k+int(labels[rows[b]])] += d
-			sums[b*k+int(labels[i])] += d
+			sums[a*k+int(clusters[b])] += d
+			sums[b*k+int(clusters[a])] += d
 		}
 	}
 	silhouettes := make([]float64, len(rows))
-	for at, i := range rows {
-		silhouettes[at] = evaluate.Silhouette(int(labels[i]), sums[at*k:(at+1)*k], sizes)
+	for at, cluster := range clusters {
+		silhouettes[at] = evaluate.Silhouette(int(cluster), sums[at*k:(at+1)*k], sizes)
 	}
 	return silhouettes
 }
