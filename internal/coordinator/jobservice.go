@@ -253,7 +253,7 @@ func (c *Coordinator) requestCancel(ctx context.Context, j *job) (tooLate bool, 
 			"its disk may be full: try again when it answers", j.id, cancelTimeout).With("job_id", j.id))
 	defer cancel()
 	requested := false
-	err = j.write(ctx, c.writer.Commit, store.Txn{}, func(record *statev1.JobRecord) error {
+	err = j.write(ctx, c.writer.Commit, store.Txn{Urgent: true}, func(record *statev1.JobRecord) error {
 		if tooLate = j.ending; tooLate || record.GetJob().GetCancelRequested() {
 			return errUnchanged
 		}

@@ -12,6 +12,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/store"
@@ -59,7 +60,11 @@ func (c *Coordinator) gauges() observe.Gauges {
 // flushEvents makes events durable and records how long that took.
 func (c *Coordinator) flushEvents(txn store.Txn) error {
 	defer c.cfg.Observe.EventFlush(time.Now())
-	return c.writer.Persist(txn)
+	err := c.writer.Commit(txn)
+	if fault.Is(err, store.DiskFull) {
+		c.log.Warn("the events of a job cannot be stored yet", "error", err)
+	}
+	return err
 }
 
 // observeEnd records in metrics and traces how a job ended.

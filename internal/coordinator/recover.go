@@ -161,7 +161,7 @@ func (c *Coordinator) endAttempt(j *job, change func(*statev1.JobRecord)) {
 	if !j.counted {
 		return
 	}
-	err := j.write(c.storeCtx, c.writer.Commit, store.Txn{}, func(record *statev1.JobRecord) error {
+	err := j.write(c.storeCtx, c.writer.Commit, store.Txn{Urgent: true}, func(record *statev1.JobRecord) error {
 		change(record)
 		return nil
 	})

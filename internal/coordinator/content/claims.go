@@ -163,7 +163,7 @@ func (s *Store[V]) deleteClaim(callerCtx, ctx context.Context, id string) error 
 	}
 	if len(left) > 0 {
 		record.Claims = left
-		return s.put(id, record, store.Txn{})
+		return s.put(id, record, store.Txn{Urgent: true})
 	}
 	if err := s.remove(id, record.GetBlob()); !errors.Is(err, errBlobLeft) {
 		return err
