@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -29,12 +30,12 @@ func (c *Coordinator) Ready(ctx context.Context) error {
 	}
 	switch {
 	case !c.serving.Load():
-		return errors.New("it does not serve yet")
+		return errors.New("not serving yet")
 	case !c.leads():
-		return errors.New("it is not the leader")
+		return errors.New("standby")
 	}
 	if _, err := c.state.Get(ctx, records.CreatedKey); err != nil && !errors.Is(err, store.ErrNotFound) {
-		return errors.New("the state store does not answer")
+		return fmt.Errorf("cannot read the state store: %w", err)
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func (c *Coordinator) openStores(ctx context.Context) (err error) {
 			return err
 		}
 		if c.cfg.Blobs != blobsInMemory { // memory cannot hang
-			c.blobs = store.WithStallTimeout(c.blobs, c.cfg.BlobsStall)
+			c.blobs = store.WithStallTimeout(c.blobs, c.cfg.BlobsStall, c.log)
 		}
 	}
 	return nil

@@ -23,6 +23,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/dial/pipe"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/credentials"
 	"github.com/cleave-project/cleave/internal/security/identity"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -364,5 +365,20 @@ func TestConnectionsOfAClientShare(t *testing.T) {
 		if got := clientOf(peer.NewContext(t.Context(), &peer.Peer{Addr: address})); got != want {
 			t.Errorf("a connection from %v belongs to %q, want %q", address, got, want)
 		}
+	}
+}
+
+// panickingStream is a stream whose messages cannot be encoded.
+type panickingStream struct{ grpc.ServerStream }
+
+func (panickingStream) SendMsg(any) error { panic("encoding") }
+
+// A panic while a message is sent ends the stream, and not the process.
+func TestAPanicWhileSendingEndsTheStream(t *testing.T) {
+	g := serve(t, Limits{})
+	info := &grpc.StreamServerInfo{FullMethod: cleavev1.JobService_WatchJob_FullMethodName, IsServerStream: true}
+	err := g.TimeReaders(nil, panickingStream{}, info, func(_ any, stream grpc.ServerStream) error { return stream.SendMsg(nil) })
+	if !fault.Is(err, "PANIC") {
+		t.Errorf("got %v", err)
 	}
 }
