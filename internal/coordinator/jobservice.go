@@ -38,13 +38,11 @@ func (s *jobService) PlanJob(ctx context.Context, request *cleavev1.PlanJobReque
 	if request.GetSpec() == nil {
 		return nil, fault.Required("spec", "")
 	}
-	if err := s.c.checkSize(ctx, request.GetSpec()); err != nil {
-		return nil, err
-	}
-	ready, err := s.c.problems.Make(ctx, request.GetSpec(), s.c.cfg.MaxDatasetBytes)
+	ready, release, err := s.c.borrowProblem(ctx, request.GetSpec())
 	if err != nil {
 		return nil, err
 	}
+	defer release()
 	ready.FitLanes(s.c.fleet)
 	plan, err := s.c.fleet.Plan(ready.Parts()...)
 	if err != nil {

@@ -198,6 +198,40 @@ func (c *Coordinator) checkQueue(owner string) error {
 	return nil
 }
 
+// borrow waits until a call may hold data of about this many bytes, so that all calls together hold no more than jobs
+// may. Data that is larger than that is refused when it is read. If there is no room for SlowReader, borrow fails with
+// TOO_MANY_LARGE_CALLS, so that the client can retry.
+func (c *Coordinator) borrow(ctx context.Context, bytes int64) (release func(), err error) {
+	if c.loans == nil {
+		return func() {}, nil
+	}
+	bytes = min(bytes, c.cfg.MemoryBytes)
+	waiting, cancel := context.WithTimeout(ctx, c.cfg.Limits.SlowReader)
+	defer cancel()
+	if c.loans.Acquire(waiting, bytes) != nil {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		return nil, fault.New(fault.ResourceExhausted, "TOO_MANY_LARGE_CALLS",
+			"the data needs %s of the coordinator's memory, which other calls hold; try again when they have ended", text.Bytes(bytes)).RetryIn(retryRefused)
+	}
+	return func() { c.loans.Release(bytes) }, nil
+}
+
+// inputBytes returns about how much memory the input of a job takes: a data set, or tables and the points that are made
+// from them. Whatever cannot be found is reported when it is read.
+func (c *Coordinator) inputBytes(ctx context.Context, dataset string, tables ...string) (bytes int64) {
+	if dataset != "" {
+		record, _ := c.datasets.Record(ctx, dataset)
+		return int64(record.GetDataset().GetBytes())
+	}
+	for _, id := range tables {
+		record, _ := c.tables.Record(ctx, id)
+		bytes += 2 * int64(record.GetTable().GetBytes()) // points take about as much as their table
+	}
+	return bytes
+}
+
 // checkDisk rejects what would need more space than the disk has or the quota allows.
 func (c *Coordinator) checkDisk(bytes int64) error {
 	if free, known := c.blobs.Free(); known && free-bytes < c.cfg.Limits.FreeDisk {

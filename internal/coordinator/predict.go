@@ -54,6 +54,16 @@ func (c *Coordinator) predict(ctx context.Context, request *cleavev1.PredictJobR
 	}
 	endTurn := sync.OnceFunc(func() { <-c.predictions })
 	defer endTurn()
+	need := c.inputBytes(ctx, request.GetDatasetId(), request.GetTableId())
+	if record.GetModelBlob() == "" {
+		need += c.inputBytes(ctx, record.GetJob().GetDatasetId(), record.GetTableIds()...)
+	}
+	release, err := c.borrow(ctx, need)
+	if err != nil {
+		return err
+	}
+	release = sync.OnceFunc(release)
+	defer release()
 	fresh, err := c.freshPoints(ctx, record, request)
 	if err != nil {
 		return err
@@ -68,6 +78,7 @@ func (c *Coordinator) predict(ctx context.Context, request *cleavev1.PredictJobR
 		return err
 	}
 	fresh.data = nil // it may be much larger than the answer
+	release()
 	endTurn()
 
 	send = downloads.Paced(held, send)

@@ -30,7 +30,7 @@ type Store[V any] struct {
 	kind[V]
 	Config
 
-	// decodeLock is a semaphore. One value is decoded at a time, so that jobs on the same data decode it once, and
+	// decodeLock is a semaphore. One value is decoded at a time, so that calls and jobs on the same data share it, and
 	// memory for decoding is needed once.
 	decodeLock chan struct{}
 	// recordLock is a semaphore, held while a record is changed. It is not a mutex because the store may take long to
@@ -54,6 +54,7 @@ type kind[V any] struct {
 	decode   func(io.Reader, *statev1.ContentRecord) (V, error)
 	describe func(value V, id, name string, now *timestamppb.Timestamp) *statev1.ContentRecord
 	notFound func(id string) error
+	weaken   func(V) (find func() (V, bool)) // see NewCache
 }
 
 // Config configures a store.
@@ -81,7 +82,7 @@ type Config struct {
 func newStore[V any](cfg Config, k kind[V]) *Store[V] {
 	return &Store[V]{
 		kind: k, Config: cfg, writing: map[string]bool{},
-		decodeLock: make(chan struct{}, 1), recordLock: make(chan struct{}, 1), cache: NewCache[V](cfg.CacheBytes), shared: map[string]V{},
+		decodeLock: make(chan struct{}, 1), recordLock: make(chan struct{}, 1), cache: NewCache(cfg.CacheBytes, k.weaken), shared: map[string]V{},
 	}
 }
 

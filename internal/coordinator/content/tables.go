@@ -34,6 +34,7 @@ func NewTables(cfg Config) Tables {
 			_, err := wire.NoTables(id)
 			return err
 		},
+		weaken: Weakly[table.Table],
 	})}
 }
 
