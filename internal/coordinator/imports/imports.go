@@ -135,7 +135,7 @@ func (i *Importer) Import(ctx context.Context, request *cleavev1.ImportTableRequ
 		return nil, err
 	}
 	if done := record.GetImported(); done != nil {
-		stored, err := i.Tables.Record(ctx, done.GetTable().GetTableId())
+		stored, err := i.Tables.Get(ctx, done.GetTable().GetTableId())
 		if err == nil {
 			done.Table = stored.GetTable()
 			return done, nil

@@ -17,6 +17,8 @@ import (
 //
 //	datasets/<sha256>             ContentRecord
 //	tables/<sha256>               ContentRecord
+//	sources/<sha256>/<owner>      Claim with only the objects that this owner imported the table from; earlier versions kept
+//	                              them in the ContentRecord
 //	jobs/<id, digits inverted>    JobRecord; the newest comes first
 //	owners/<owner>/<id, digits inverted>  empty: a job of this owner; none of the owner without a name
 //	unfinished/<id>               empty: this job has not ended; the oldest comes first
@@ -62,6 +64,7 @@ const (
 	ownersPrefix     = "owners/"
 	DatasetPrefix    = "datasets/"
 	TablePrefix      = "tables/"
+	sourcesPrefix    = "sources/"
 
 	specPart = "spec"
 )
@@ -102,6 +105,12 @@ func RequestKey(owner, request string) string {
 		request = url.PathEscape(owner) + "/" + request
 	}
 	return requestPrefix + request
+}
+
+// SourcesKey returns the key of the objects that an owner imported a table from. A record has room for those of a few
+// owners only.
+func SourcesKey(table, owner string) string {
+	return sourcesPrefix + table + "/" + url.PathEscape(owner)
 }
 
 // ImportKey returns the key of an import.
