@@ -60,8 +60,8 @@ import (
 // Coordinator serves the API while it is the elected leader. Until its term ends, no other coordinator writes to the
 // state. Before it is elected it rejects calls and names the current leader (see election.go).
 //
-// It is safe for concurrent use. Its fields are set by open, and term by lead, before anything else uses them; later only
-// the atomic ones and jobs change.
+// It is safe for concurrent use. Its fields are set by open, and term by lead, before anything else uses them; later
+// only the atomic ones and jobs change.
 type Coordinator struct {
 	cfg    Config
 	log    hclog.Logger

@@ -20,7 +20,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// jobService implements cleave.v1.JobService. Its methods are in this file and in results.go, predict.go and deletion.go.
+// jobService implements cleave.v1.JobService. Its methods are in this file and in results.go, predict.go and
+// deletion.go.
 type jobService struct {
 	cleavev1.UnimplementedJobServiceServer
 	c *Coordinator
@@ -243,8 +244,8 @@ func (s *jobService) CancelJob(ctx context.Context, request *cleavev1.CancelJobR
 	return &cleavev1.CancelJobResponse{Job: j.view()}, nil
 }
 
-// requestCancel durably records that a job is to be canceled, and cancels its run. It reports whether the end of the job is
-// already decided, in which case nothing changes. ctx limits the wait for another change of the record.
+// requestCancel durably records that a job is to be canceled, and cancels its run. It reports whether the end of the
+// job is already decided, in which case nothing changes. ctx limits the wait for another change of the record.
 func (c *Coordinator) requestCancel(ctx context.Context, j *job) (tooLate bool, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, cancelTimeout, fault.New(fault.Unavailable, "STORE_BUSY",
 		"the state store has not taken an earlier change of job %s for %v; "+

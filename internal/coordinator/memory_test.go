@@ -66,8 +66,8 @@ func TestAJobThatTheCoordinatorHasNoMemoryFor(t *testing.T) {
 	wantError(t, err, codes.ResourceExhausted, tooSmall)
 }
 
-// Assigning constrained points jointly takes memory in each restart. Fewer restarts run at once where there is less, and
-// a job that does not fit with one is refused.
+// Assigning constrained points jointly takes memory in each restart. Fewer restarts run at once where there is less,
+// and a job that does not fit with one is refused.
 func TestConstrainedPointsTakeTheCoordinatorsMemory(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(1)))
 	data, err := wire.SendDataset(t.Context(), h.datasets, "noise", noise(t, 1000, 2), wire.UploadStart{})

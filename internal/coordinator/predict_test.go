@@ -136,7 +136,8 @@ func TestPredictionByNeighbors(t *testing.T) {
 	}
 }
 
-// A prediction that needs workers does not wait for them: it would keep other predictions from their turn, and say nothing.
+// A prediction that needs workers does not wait for them: it would keep other predictions from their turn, and say
+// nothing.
 func TestPredictionWithoutWorkers(t *testing.T) {
 	cfg := testConfig()
 	cfg.LostAfter, cfg.ReconnectWithin = time.Hour, time.Hour
@@ -228,7 +229,8 @@ func TestPredictionWithoutRoom(t *testing.T) {
 	}
 }
 
-// Predictions take turns, so that many calls do not hold many models at a time, and a caller who gives up does not wait.
+// Predictions take turns, so that many calls do not hold many models at a time, and a caller who gives up does not
+// wait.
 func TestPredictionsTakeTurns(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(1)))
 	job := h.create(spec(h.upload()))

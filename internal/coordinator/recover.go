@@ -65,7 +65,7 @@ func (c *Coordinator) resumeJob(ctx context.Context, id string) error {
 	}
 	forgiveAttempts(record, c.cfg.Election.outlived)
 	if class := clustering.NumericClass(); setNumericClass(record, class, log.DurableCount()) {
-		c.log.Warn("a job starts over: an earlier run was by a version that computes other bits", "job", id, "now", class)
+		c.log.Warn("restarting job from scratch: it was run before by a version with a different numeric class", "job", id, "now", class)
 	}
 	log.Distrust(record.GetDistrusted())
 	j := c.newJob(record, log, true)

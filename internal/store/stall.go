@@ -148,8 +148,9 @@ func (a *attempt) end() {
 	a.cancel()
 }
 
-// giveUp abandons the operation, unless its timeout was stopped or restarted meanwhile. If the timer is late by more than
-// a second, this process was suspended, and the store's answer may be waiting to be read: the timeout begins again, once.
+// giveUp abandons the operation, unless its timeout was stopped or restarted meanwhile. If the timer is late by more
+// than a second, this process was suspended, and the store's answer may be waiting to be read: the timeout begins
+// again, once.
 func (a *attempt) giveUp() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

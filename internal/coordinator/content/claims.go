@@ -70,8 +70,8 @@ func (s *Store[V]) lock(ctx context.Context) (unlock func(), err error) {
 	}
 }
 
-// claim stores a new record, which has one claim, and the sources of that. If there is a record of the value already, it
-// adds the claim to that. The caller holds the lock.
+// claim stores a new record, which has one claim, and the sources of that. If there is a record of the value already,
+// it adds the claim to that. The caller holds the lock.
 func (s *Store[V]) claim(
 	ctx context.Context, id string, record *statev1.ContentRecord, sources []*cleavev1.SourceObject,
 ) (*statev1.ContentRecord, error) {
@@ -118,8 +118,8 @@ func sourceEntries(id, owner string, sources []*cleavev1.SourceObject) ([]store.
 	return []store.Entry{{Key: records.SourcesKey(id, owner), Value: value}}, err
 }
 
-// moveSources moves the sources that an earlier version stored in a record to keys of their own, so that there is room for
-// another claim. The caller holds the lock.
+// moveSources moves the sources that an earlier version stored in a record to keys of their own, so that there is room
+// for another claim. The caller holds the lock.
 func (s *Store[V]) moveSources(id string, record *statev1.ContentRecord) error {
 	for _, claim := range record.GetClaims() {
 		puts, err := sourceEntries(id, claim.GetOwner(), claim.GetSources())
@@ -240,8 +240,8 @@ func (s *Store[V]) DeleteUnused(ctx context.Context, id string, now time.Time, a
 	return nil
 }
 
-// remove deletes a value and its blob. If only the blob is left, it returns errBlobLeft: the value is gone, and the next
-// leader deletes the blob, whose garbage key is stored.
+// remove deletes a value and its blob. If only the blob is left, it returns errBlobLeft: the value is gone, and the
+// next leader deletes the blob, whose garbage key is stored.
 func (s *Store[V]) remove(id string, record *statev1.ContentRecord) error {
 	txn, blob := store.Txn{Delete: []string{s.key(id)}}, record.GetBlob()
 	for _, claim := range record.GetClaims() {

@@ -44,8 +44,8 @@ var formatsByType = map[string]string{
 	"application/x-npy":                   "npy",
 }
 
-// upload stores a data set or a table. The body is a file in the format that the URL or the type of content names, or the
-// messages of the call as JSON, one after another.
+// upload stores a data set or a table. The body is a file in the format that the URL or the type of content names, or
+// the messages of the call as JSON, one after another.
 func (s *Server) upload(w http.ResponseWriter, r *http.Request, route Route) error {
 	query, err := parameters(r)
 	if err != nil {
@@ -84,8 +84,8 @@ func checkParameters(query url.Values, names ...string) error {
 	return nil
 }
 
-// authorize checks that the client may upload before the body is read. It calls GetUpload for an upload that does not exist,
-// which needs the same role.
+// authorize checks that the client may upload before the body is read. It calls GetUpload for an upload that does not
+// exist, which needs the same role.
 func authorize(r *http.Request) error {
 	conn, err := connection(r.Context())
 	if err != nil {

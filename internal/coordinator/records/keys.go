@@ -70,8 +70,8 @@ const (
 )
 
 // Layout is the version of the state's layout, the value of CreatedKey. A state of an earlier layout is migrated when a
-// coordinator begins to lead; one of a later layout is refused, see CheckLayout. Before 2, when jobs had no index of owners, it was
-// empty.
+// coordinator begins to lead; one of a later layout is refused, see CheckLayout. Before 2, when jobs had no index of
+// owners, it was empty.
 const Layout = "2"
 
 // CheckLayout rejects a state that a newer version of Cleave wrote, because this version would lose what it does not
@@ -131,8 +131,8 @@ func JobOfKey(key string) string {
 // EventKey returns the key of the batch of events that begins with the given sequence number.
 func EventKey(id string, first uint32) string { return fmt.Sprintf("%s%020d", EventsPrefix(id), first) }
 
-// JobKey returns the key of a job's record. It inverts the hexadecimal digits of the id: ids grow with time, so the newest
-// job has the smallest key and is listed first. The beginning of an id gives the beginning of its key.
+// JobKey returns the key of a job's record. It inverts the hexadecimal digits of the id: ids grow with time, so the
+// newest job has the smallest key and is listed first. The beginning of an id gives the beginning of its key.
 func JobKey(id string) string {
 	const digits = "0123456789abcdef"
 	inverted := func(r rune) rune {
