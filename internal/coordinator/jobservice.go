@@ -189,33 +189,21 @@ func (c *Coordinator) indexOwners(ctx context.Context) error {
 	if err != nil && !unused || string(created.Value) == records.Layout {
 		return err
 	}
-	var txn store.Txn
-	flush := func() error {
-		if len(txn.Put) == 0 {
-			return nil
-		}
-		err := c.writer.Commit(txn)
-		txn.Put = nil
-		return err
-	}
+	batch := records.Batch{Commit: c.writer.Commit}
 	err = records.Each(ctx, c.state, records.JobPrefix, func(entry store.Entry) error {
 		record, err := records.ReadJob(entry)
 		if err != nil || record.GetJob().GetOwner() == "" {
 			return nil // the owner of a damaged record is unknown
 		}
-		txn.Put = append(txn.Put, store.Entry{Key: records.OwnerKey(record.GetJob().GetOwner(), record.GetJob().GetJobId())})
-		if len(txn.Put) < records.MaxTxnChanges {
-			return nil
-		}
-		return flush()
+		return batch.Add(store.Entry{Key: records.OwnerKey(record.GetJob().GetOwner(), record.GetJob().GetJobId())})
 	})
+	if err == nil && !unused {
+		err = batch.Add(store.Entry{Key: records.CreatedKey, Value: []byte(records.Layout)})
+	}
 	if err != nil {
 		return err
 	}
-	if !unused {
-		txn.Put = append(txn.Put, store.Entry{Key: records.CreatedKey, Value: []byte(records.Layout)})
-	}
-	return flush()
+	return batch.Flush()
 }
 
 // cancelTimeout is how long a cancellation waits for a change of the job's record that the store has not taken yet.

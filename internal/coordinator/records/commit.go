@@ -151,6 +151,38 @@ func MayBeCommitted(err error) bool {
 	return err != nil && (unknown || !store.IsPermanent(err) || errors.Is(err, store.ErrClosed))
 }
 
+// Batch collects entries into transactions.
+type Batch struct {
+	Commit func(store.Txn) error
+	puts   []store.Entry
+	bytes  int
+}
+
+// maxBatchBytes is how many bytes of keys and values are in one transaction of a batch, unless one value is larger.
+const maxBatchBytes = 512 << 10
+
+// Add adds an entry, and commits those before it if there are many.
+func (b *Batch) Add(e store.Entry) error {
+	size := len(e.Key) + len(e.Value)
+	if len(b.puts) == MaxTxnChanges || b.bytes+size > maxBatchBytes {
+		if err := b.Flush(); err != nil {
+			return err
+		}
+	}
+	b.puts, b.bytes = append(b.puts, e), b.bytes+size
+	return nil
+}
+
+// Flush commits the entries that are not committed yet, if there are any.
+func (b *Batch) Flush() error {
+	if len(b.puts) == 0 {
+		return nil
+	}
+	err := b.Commit(store.Txn{Put: b.puts})
+	b.puts, b.bytes = nil, 0
+	return err
+}
+
 // DeleteKeys deletes any number of keys, in several transactions.
 func (w *Writer) DeleteKeys(keys []string) error {
 	for len(keys) > 0 {
