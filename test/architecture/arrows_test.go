@@ -109,7 +109,7 @@ var packages = []packageRule{
 	{"coordinator/backup", api, "coordinator/records fault store text"},
 	{"coordinator/checkpoint", io, "coordinator/backup coordinator/records fault snapshot store text"},
 	{"coordinator/garbage", io, "coordinator/backup coordinator/records fault store"},
-	{"coordinator/eventlog", api, "coordinator/records fault store"},
+	{"coordinator/eventlog", api, "coordinator/records dial/backoff fault store"},
 	{"coordinator/progress", api, "coordinator/eventlog"},
 	{"coordinator/metered", io, "observe store"},
 

@@ -72,9 +72,7 @@ func (s *Store[V]) lock(ctx context.Context) (unlock func(), err error) {
 
 // claim stores a new record, which has one claim, and the sources of that. If there is a record of the value already,
 // it adds the claim to that. The caller holds the lock.
-func (s *Store[V]) claim(
-	ctx context.Context, id string, record *statev1.ContentRecord, sources []*cleavev1.SourceObject,
-) (*statev1.ContentRecord, error) {
+func (s *Store[V]) claim(ctx context.Context, id string, record *statev1.ContentRecord, sources []*cleavev1.SourceObject) (*statev1.ContentRecord, error) {
 	existing, err := s.Touch(ctx, id)
 	if err != nil {
 		return nil, err

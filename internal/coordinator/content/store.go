@@ -98,9 +98,7 @@ func (s *Store[V]) Add(ctx context.Context, name string, value V, now *timestamp
 }
 
 // add stores a value with a claim of the caller, who imported it from sources, if there are any.
-func (s *Store[V]) add(
-	ctx context.Context, claim *statev1.Claim, value V, sources []*cleavev1.SourceObject,
-) (*statev1.ContentRecord, error) {
+func (s *Store[V]) add(ctx context.Context, claim *statev1.Claim, value V, sources []*cleavev1.SourceObject) (*statev1.ContentRecord, error) {
 	id, err := s.ID(value)
 	if err != nil {
 		return nil, err
@@ -138,9 +136,7 @@ func (s *Store[V]) add(
 }
 
 // claimBlob stores record, or adds its claim to the existing record and deletes the new blob.
-func (s *Store[V]) claimBlob(
-	callerCtx, ctx context.Context, id string, record *statev1.ContentRecord, sources []*cleavev1.SourceObject,
-) (*statev1.ContentRecord, error) {
+func (s *Store[V]) claimBlob(callerCtx, ctx context.Context, id string, record *statev1.ContentRecord, sources []*cleavev1.SourceObject) (*statev1.ContentRecord, error) {
 	unlock, err := s.lock(callerCtx)
 	if err != nil {
 		s.discard(record.GetBlob())
