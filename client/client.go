@@ -1,12 +1,12 @@
-// Package client calls a Cleave coordinator: it uploads data, creates jobs, follows them and fetches their results. The command
-// line uses it, too.
+// Package client calls a Cleave coordinator: it uploads data, creates jobs, follows them and fetches their results. The
+// command line uses it, too.
 //
-// A client finds the coordinator that leads, and repeats calls if the connection breaks, the leader changes, or the coordinator
-// is overloaded. That is safe: jobs are created with a request ID, and data sets and tables are identified by their content.
-// Errors are of type *Error, except for those of a context that has ended.
+// A client finds the coordinator that leads, and repeats calls if the connection breaks, the leader changes, or the
+// coordinator is overloaded. That is safe: jobs are created with a request ID, and data sets and tables are identified
+// by their content. Errors are of type *Error, except for those of a context that has ended.
 //
-// The messages are those of the API, package cleavev1. The fields of Client have all methods of the API; the methods of Client
-// do what takes several calls.
+// The messages are those of the API, package cleavev1. The fields of Client have all methods of the API; the methods of
+// Client do what takes several calls.
 package client
 
 import (
@@ -52,8 +52,8 @@ type Client struct {
 	terms   credentials.Terms
 }
 
-// Dial returns a client of the coordinator at an address, HOST:PORT, or of the one that leads among several, whose addresses are
-// separated by commas. It sends nothing before the first call. The caller closes the client.
+// Dial returns a client of the coordinator at an address, HOST:PORT, or of the one that leads among several, whose
+// addresses are separated by commas. It sends nothing before the first call. The caller closes the client.
 func Dial(addresses string, options ...Option) (*Client, error) {
 	s := settings{Warn: func(string, ...any) {}, Dial: credentials.Dial{Terms: optionTerms}}
 	for _, option := range options {

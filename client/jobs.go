@@ -50,9 +50,9 @@ func (c *Client) Wait(ctx context.Context, jobID string) (*cleavev1.Job, error) 
 // afterAll is a sequence number that no event has, so that a watch after it gets none.
 const afterAll = math.MaxInt32
 
-// JobError returns nil if a job succeeded, and otherwise an error that says how it ended: the error of a job that failed, or
-// one with the reason JobCanceled, TimeLimit or LabelsSoFar. If the coordinator does not say whether there are labels, it returns
-// that error.
+// JobError returns nil if a job succeeded, and otherwise an error that says how it ended: the error of a job that
+// failed, or one with the reason JobCanceled, TimeLimit or LabelsSoFar. If the coordinator does not say whether there
+// are labels, it returns that error.
 func (c *Client) JobError(ctx context.Context, jobID string, ended *cleavev1.JobEnded) error {
 	switch ended.GetState() {
 	case cleavev1.JobState_JOB_STATE_SUCCEEDED:
@@ -95,8 +95,8 @@ func (c *Client) Labels(ctx context.Context, jobID string) (labels []uint32, _ e
 	return labels, err
 }
 
-// EachLabels calls take with successive parts of the labels that a request asks for, with each row exactly once even if the stream
-// breaks. It stops at the first error of take.
+// EachLabels calls take with successive parts of the labels that a request asks for, with each row exactly once even if
+// the stream breaks. It stops at the first error of take.
 func (c *Client) EachLabels(ctx context.Context, request *cleavev1.GetLabelsRequest, take func(*cleavev1.GetLabelsResponse) error) error {
 	request = proto.CloneOf(request)
 	return c.Retry(ctx, func() error {
@@ -128,9 +128,10 @@ const (
 	silenceTimeout   = 10 * time.Second // how long a watch may be silent; progress comes every two seconds
 )
 
-// Follow returns the events of a job with sequence numbers above after, and live progress between them, until the job ends. If
-// the connection breaks, it reconnects and continues after the last event, so that each event comes exactly once. To resume
-// later, pass the sequence number of the last event. The last event says how the job ended; JobError makes an error of it.
+// Follow returns the events of a job with sequence numbers above after, and live progress between them, until the job
+// ends. If the connection breaks, it reconnects and continues after the last event, so that each event comes exactly
+// once. To resume later, pass the sequence number of the last event. The last event says how the job ended; JobError
+// makes an error of it.
 func (c *Client) Follow(ctx context.Context, jobID string, after uint32) iter.Seq2[*cleavev1.WatchJobResponse, error] {
 	return func(yield func(*cleavev1.WatchJobResponse, error) bool) {
 		_, err := c.watch(ctx, jobID, after, func(item *cleavev1.WatchJobResponse) bool { return yield(item, nil) })
@@ -143,8 +144,8 @@ func (c *Client) Follow(ctx context.Context, jobID string, after uint32) iter.Se
 // errStopped is the error of a watch whose caller takes no more.
 var errStopped = errors.New("client: the watch was stopped")
 
-// watch passes the events of a job to take, as Follow does, until the job ends, and returns how it ended. It returns errStopped
-// after take has returned false.
+// watch passes the events of a job to take, as Follow does, until the job ends, and returns how it ended. It returns
+// errStopped after take has returned false.
 func (c *Client) watch(ctx context.Context, jobID string, after uint32, take func(*cleavev1.WatchJobResponse) bool) (*cleavev1.JobEnded, error) {
 	pause := backoff.New(reconnects)
 	lastContact, timeout := time.Now(), firstTimeout
@@ -236,7 +237,8 @@ func (c *Client) watchOnce(ctx context.Context, jobID string, after *uint32, tak
 	}
 }
 
-// endOf returns how a job ended, or nil if it has not ended. A stream that begins after the last event ends without one.
+// endOf returns how a job ended, or nil if it has not ended. A stream that begins after the last event ends without
+// one.
 func (c *Client) endOf(ctx context.Context, jobID string) (*cleavev1.JobEnded, error) {
 	response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID, WithoutSpec: true})
 	if err != nil {

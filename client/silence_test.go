@@ -38,7 +38,8 @@ func (endedStream) Recv() (*cleavev1.WatchJobResponse, error) {
 	return &cleavev1.WatchJobResponse{Item: &cleavev1.WatchJobResponse_Event{Event: &cleavev1.Event{Sequence: 1, What: &cleavev1.Event_Ended{Ended: ended}}}}, nil
 }
 
-// A watch that cannot connect goes on with another coordinator; it ends with the context of its caller, and only with that.
+// A watch that cannot connect goes on with another coordinator; it ends with the context of its caller, and only with
+// that.
 func TestAWatchLeavesACoordinatorThatIsCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, err := Dial("127.0.0.1:1,127.0.0.1:2")

@@ -18,8 +18,8 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// UploadPoints uploads points, all with the same number of values, and returns the ID of the data set, which its content
-// determines. It sends nothing if the coordinator has the data set.
+// UploadPoints uploads points, all with the same number of values, and returns the ID of the data set, which its
+// content determines. It sends nothing if the coordinator has the data set.
 func (c *Client) UploadPoints(ctx context.Context, name string, points [][]float64) (string, error) {
 	if len(points) == 0 {
 		return "", ofFault(fault.Invalid("EMPTY_DATA", "there are no points"))
@@ -35,8 +35,8 @@ func (c *Client) UploadPoints(ctx context.Context, name string, points [][]float
 	return c.UploadMatrix(ctx, name, values, columns)
 }
 
-// UploadMatrix is UploadPoints for the values of all points in one slice, point by point. The slice must not change during the
-// call.
+// UploadMatrix is UploadPoints for the values of all points in one slice, point by point. The slice must not change
+// during the call.
 func (c *Client) UploadMatrix(ctx context.Context, name string, values []float64, columns int) (string, error) {
 	if columns < 1 || len(values)%columns != 0 {
 		return "", ofFault(fault.Invalid("SIZE_MISMATCH", "%d values do not fill rows of %d columns", len(values), columns))
@@ -48,9 +48,9 @@ func (c *Client) UploadMatrix(ctx context.Context, name string, values []float64
 	return c.uploadDataset(ctx, name, points)
 }
 
-// UploadRows uploads points while they are produced, in constant memory, and returns the ID of the data set. It ends with the first
-// error of rows. If the connection breaks, it ranges over rows again from the start, so rows must yield the same points each time; it
-// fails if they differ from those that were already sent. Slices may be reused.
+// UploadRows uploads points while they are produced, in constant memory, and returns the ID of the data set. It ends
+// with the first error of rows. If the connection breaks, it ranges over rows again from the start, so rows must yield
+// the same points each time; it fails if they differ from those that were already sent. Slices may be reused.
 func (c *Client) UploadRows(ctx context.Context, name string, columns int, rows iter.Seq2[[]float64, error]) (id string, _ error) {
 	if columns < 1 {
 		return "", ofFault(fault.Invalid("SIZE_MISMATCH", "points need one column or more, not %d", columns))
@@ -118,8 +118,8 @@ type Edge struct {
 	Weight         float64
 }
 
-// UploadGraph uploads a graph and returns the ID of the data set. If vertices is 0, the largest vertex of an edge determines their
-// number. Weights of repeated edges are added. It sends nothing if the coordinator has the graph.
+// UploadGraph uploads a graph and returns the ID of the data set. If vertices is 0, the largest vertex of an edge
+// determines their number. Weights of repeated edges are added. It sends nothing if the coordinator has the graph.
 func (c *Client) UploadGraph(ctx context.Context, name string, vertices int, edges []Edge) (string, error) {
 	list := make([]dataset.Edge, len(edges))
 	for at, e := range edges {
@@ -140,8 +140,8 @@ func (c *Client) uploadDataset(ctx context.Context, name string, data dataset.Da
 	return id, refused(err)
 }
 
-// UploadTable uploads a table, such as constraints, seeds or rows to cluster, and returns its ID, which its content determines. It
-// sends nothing if the coordinator has the table. All columns have the same number of cells.
+// UploadTable uploads a table, such as constraints, seeds or rows to cluster, and returns its ID, which its content
+// determines. It sends nothing if the coordinator has the table. All columns have the same number of cells.
 func (c *Client) UploadTable(ctx context.Context, name string, columns ...*cleavev1.Column) (string, error) {
 	t, err := wire.TableRows(&cleavev1.TableRows{Columns: columns})
 	if err != nil {
@@ -151,9 +151,9 @@ func (c *Client) UploadTable(ctx context.Context, name string, columns ...*cleav
 	return id, refused(err)
 }
 
-// ImportTable makes a table of objects in an object store, which the workers read; see TableService.ImportTable. Without a request ID
-// the import gets one, so that it reads the same versions of the objects if the connection breaks and it is repeated. progress is
-// called about once a second; it may be nil.
+// ImportTable makes a table of objects in an object store, which the workers read; see TableService.ImportTable.
+// Without a request ID the import gets one, so that it reads the same versions of the objects if the connection breaks
+// and it is repeated. progress is called about once a second; it may be nil.
 func (c *Client) ImportTable(ctx context.Context, request *cleavev1.ImportTableRequest, progress func(*cleavev1.ImportProgress)) (imported *cleavev1.ImportedTable, _ error) {
 	request = proto.CloneOf(request)
 	if request.GetRequestId() == "" {

@@ -25,7 +25,7 @@ func addLimitFlags(set *pflag.FlagSet, cfg *coordinator.Config) {
 	set.Var(timeOf(&l.MaxTime), "max-job-timeout", "longest time limit that a job may set (default: unlimited)")
 
 	set.IntVar(&l.Calls, "max-calls", l.Calls, "maximum number of concurrent calls that plan, submit or evaluate jobs; others wait")
-	set.IntVar(&l.Reads, "max-reads", l.Reads,
+	set.IntVar(&l.ShortCalls, "max-reads", l.ShortCalls,
 		"maximum number of concurrent short calls, such as lookups, cancellations and deletions; others are refused and may be retried")
 	set.IntVar(&l.Streams, "max-streams", l.Streams, "maximum number of concurrent watches, uploads and downloads; others are refused and may be retried")
 	set.Var(timeOf(&l.SlowReader), "slow-reader", "how long a watch or download may take to accept one message before it is ended")

@@ -44,59 +44,35 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 		return nil, err
 	}
 	hash := sha256.Sum256(encoded)
-	owner := identity.FromContext(ctx).Name
 	// Before any other check, so that a repeated request gets its answer even if the spec would be rejected now.
-	if earlier, err := c.jobOfRequest(ctx, owner, requestID, hash[:]); err != nil {
+	if earlier, err := c.jobOfRequest(ctx, identity.FromContext(ctx).Name, requestID, hash[:]); err != nil {
 		return nil, err
 	} else if earlier != "" {
 		return c.get(ctx, earlier)
 	}
-	if err := wire.CheckName("display_name", request.GetDisplayName()); err != nil {
-		return nil, err
-	}
-	scheduling := request.GetScheduling()
-	timeLimit, err := c.cfg.Limits.timeLimit(scheduling.GetTimeLimit())
-	if err := cmp.Or(err, checkPriority(ctx, scheduling.GetPriority()), checkVerify(scheduling),
-		c.cfg.Webhooks.CheckURL(scheduling.GetWebhookUrl())); err != nil {
-		return nil, err
-	}
-	if err := c.checkQueue(owner); err != nil { // before preparing a problem that the queue has no room for
+	record, err := c.newRecord(ctx, request, requestID)
+	if err != nil {
 		return nil, err
 	}
 	if err := c.checkDisk(int64(len(encoded))); err != nil {
 		return nil, err
 	}
-	if err := c.checkSize(ctx, spec); err != nil {
-		return nil, err
-	}
-	ready, err := c.problems.Make(ctx, spec, c.cfg.MaxDatasetBytes)
+	ready, release, err := c.borrowProblem(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
-	id, err := records.NewJobID()
-	if err != nil {
+	defer release()
+	record.CoordinatorBytes = uint64(c.problems.ReservedBytes(ready))
+	if err := c.putBlob(ctx, record.GetSpecBlob(), spec); err != nil {
 		return nil, err
-	}
-	if err := c.putBlob(ctx, records.SpecBlob(id), spec); err != nil {
-		return nil, err
-	}
-	record := &statev1.JobRecord{
-		NumericClass: clustering.NumericClass(),
-		SpecBlob:     records.SpecBlob(id), TableIds: wire.TableIDs(spec), CoordinatorBytes: uint64(c.problems.ReservedBytes(ready)),
-		TraceParent: observe.TraceParent(ctx), Verify: verifyOf(scheduling), WebhookUrl: scheduling.GetWebhookUrl(),
-		Job: &cleavev1.Job{
-			Owner: owner, Priority: scheduling.GetPriority(), TimeLimit: timeLimit,
-			JobId: id, DisplayName: request.GetDisplayName(), DatasetId: spec.GetDatasetId(), RequestId: requestID,
-			State: cleavev1.JobState_JOB_STATE_PENDING, CreateTime: c.now(),
-		},
 	}
 	var kept atomic.Pointer[problem.Problem] // empty once the caller has left, so that only callers who wait keep memory
 	kept.Store(ready)
 	defer kept.Store(nil)
 	admitted, err := records.FinishWith(ctx, c.writer, func(finishing context.Context) (string, error) {
 		admitted, err := c.admit(ctx, finishing, record, hash[:], kept.Load)
-		if admitted != id && !records.MayBeCommitted(err) {
-			_ = c.blobs.Delete(finishing, records.SpecBlob(id)) // no record refers to it
+		if admitted != record.GetJob().GetJobId() && !records.MayBeCommitted(err) {
+			_ = c.blobs.Delete(finishing, record.GetSpecBlob()) // no record refers to it
 		}
 		return admitted, err
 	})
@@ -104,6 +80,49 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 		return nil, err
 	}
 	return c.get(ctx, admitted)
+}
+
+// newRecord returns the record of a new job, but for the memory that it reserves. It rejects a request that may not
+// create a job, before its problem is prepared.
+func (c *Coordinator) newRecord(ctx context.Context, request *cleavev1.CreateJobRequest, requestID string) (*statev1.JobRecord, error) {
+	if err := wire.CheckName("display_name", request.GetDisplayName()); err != nil {
+		return nil, err
+	}
+	spec, scheduling, owner := request.GetSpec(), request.GetScheduling(), identity.FromContext(ctx).Name
+	timeLimit, err := c.cfg.Limits.timeLimit(scheduling.GetTimeLimit())
+	if err := cmp.Or(err, checkPriority(ctx, scheduling.GetPriority()), checkVerify(scheduling),
+		c.cfg.Webhooks.CheckURL(scheduling.GetWebhookUrl()), c.checkQueue(owner)); err != nil {
+		return nil, err
+	}
+	id, err := records.NewJobID()
+	if err != nil {
+		return nil, err
+	}
+	return &statev1.JobRecord{
+		NumericClass: clustering.NumericClass(), SpecBlob: records.SpecBlob(id), TableIds: wire.TableIDs(spec),
+		TraceParent: observe.TraceParent(ctx), Verify: verifyOf(scheduling), WebhookUrl: scheduling.GetWebhookUrl(),
+		Job: &cleavev1.Job{
+			Owner: owner, Priority: scheduling.GetPriority(), TimeLimit: timeLimit,
+			JobId: id, DisplayName: request.GetDisplayName(), DatasetId: spec.GetDatasetId(), RequestId: requestID,
+			State: cleavev1.JobState_JOB_STATE_PENDING, CreateTime: c.now(),
+		},
+	}, nil
+}
+
+// borrowProblem checks a spec and prepares its problem, which the caller may hold until it calls release.
+func (c *Coordinator) borrowProblem(ctx context.Context, spec *cleavev1.JobSpec) (_ *problem.Problem, release func(), err error) {
+	if err := c.checkSize(ctx, spec); err != nil {
+		return nil, nil, err
+	}
+	if release, err = c.borrow(ctx, c.inputBytes(ctx, spec.GetDatasetId(), spec.GetTable().GetTableId())); err != nil {
+		return nil, nil, err
+	}
+	ready, err := c.problems.Make(ctx, spec, c.cfg.MaxDatasetBytes)
+	if err != nil {
+		release()
+		return nil, nil, err
+	}
+	return ready, release, nil
 }
 
 // admit makes a job durable, launches it, and returns its id. If a concurrent call with the same request id created a

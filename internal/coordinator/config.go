@@ -162,7 +162,7 @@ const (
 func (cfg Config) gate() gate.Config {
 	return gate.Config{
 		Security:       cfg.Security,
-		Limits:         gate.Limits{Calls: cfg.Limits.Calls, Reads: cfg.Limits.Reads, Streams: cfg.Limits.Streams},
+		Limits:         gate.Limits{Calls: cfg.Limits.Calls, ShortCalls: cfg.Limits.ShortCalls, Streams: cfg.Limits.Streams},
 		RequestTimeout: cfg.UploadStall, SlowReader: cfg.Limits.SlowReader,
 		Logger: cfg.Logger.Named("gate"), Observe: cfg.Observe, Now: cfg.Now,
 	}
@@ -218,31 +218,30 @@ func (cfg Config) withDefaults() (Config, error) {
 func (cfg Config) checkNumbers() error {
 	for _, number := range []struct {
 		wrong       bool
-		what        string
+		name        string
 		value       any
 		requirement string
 	}{
-		{cfg.BlobsStall <= 0, "the stall timeout of the blob store", cfg.BlobsStall, "positive (--blobs-stall)"},
-		{cfg.MaxDatasetBytes < 1, "the maximum number of bytes of a data set", cfg.MaxDatasetBytes, "at least 1 (--max-dataset)"},
-		{cfg.UploadBytes < 1, "the memory for uploads in bytes", cfg.UploadBytes, "at least 1 (--upload-memory)"},
-		{cfg.UploadStall <= 0, "the time limit of a silent upload", cfg.UploadStall, "positive (--upload-stall)"},
-		{cfg.MaxMessageBytes < 1<<10, "the maximum number of bytes of a message", cfg.MaxMessageBytes, "at least 1024"},
-		{cfg.MaxConcurrentJobs < 1, "the maximum number of running jobs", cfg.MaxConcurrentJobs, "at least 1 (--max-running)"},
-		{cfg.MemoryBytes < 0, "the memory for jobs in bytes", cfg.MemoryBytes, "at least 0 (--memory)"},
-		{cfg.CacheBytes < 0, "the size of the data cache in bytes", cfg.CacheBytes, "at least 0"},
-		{cfg.HeartbeatInterval <= 0, "the heartbeat interval", cfg.HeartbeatInterval, "positive (--heartbeat)"},
-		{cfg.LostAfter <= cfg.HeartbeatInterval, "the time until a silent worker is lost", cfg.LostAfter,
-			fmt.Sprintf("more than the heartbeat interval, which is %v (--lost-after, --heartbeat)", cfg.HeartbeatInterval)},
-		{cfg.WorkerWait <= 0, "the time that jobs wait for workers", cfg.WorkerWait, "positive (--worker-wait)"},
-		{cfg.ReconnectWithin <= 0, "the time within which a worker may reconnect", cfg.ReconnectWithin, "positive (--reconnect-within)"},
-		{cfg.StalledAfter <= cfg.HeartbeatInterval, "the time until a worker without progress is stalled", cfg.StalledAfter,
-			fmt.Sprintf("more than the heartbeat interval, which is %v, because heartbeats report progress (--stalled-after, --heartbeat)", cfg.HeartbeatInterval)},
-		{cfg.SlowAfter <= 0, "the time until a worker is slow", cfg.SlowAfter, "positive (--slow-after)"},
-		{!(cfg.Verify >= 0 && cfg.Verify <= 1), "the share of verified work", cfg.Verify, "from 0 to 1 (--verify)"},
-		{cfg.ShutdownTimeout < 0, "the shutdown timeout", cfg.ShutdownTimeout, "at least 0"},
+		{cfg.BlobsStall <= 0, "--blobs-stall", cfg.BlobsStall, "positive"},
+		{cfg.MaxDatasetBytes < 1, "--max-dataset", cfg.MaxDatasetBytes, "at least 1"},
+		{cfg.UploadBytes < 1, "--upload-memory", cfg.UploadBytes, "at least 1"},
+		{cfg.UploadStall <= 0, "--upload-stall", cfg.UploadStall, "positive"},
+		{cfg.MaxMessageBytes < 1<<10, "MaxMessageBytes", cfg.MaxMessageBytes, "at least 1024"},
+		{cfg.MaxConcurrentJobs < 1, "--max-running", cfg.MaxConcurrentJobs, "at least 1"},
+		{cfg.MemoryBytes < 0, "--memory", cfg.MemoryBytes, "at least 0"},
+		{cfg.CacheBytes < 0, "CacheBytes", cfg.CacheBytes, "at least 0"},
+		{cfg.HeartbeatInterval <= 0, "--heartbeat", cfg.HeartbeatInterval, "positive"},
+		{cfg.LostAfter <= cfg.HeartbeatInterval, "--lost-after", cfg.LostAfter, fmt.Sprintf("more than --heartbeat, which is %v", cfg.HeartbeatInterval)},
+		{cfg.WorkerWait <= 0, "--worker-wait", cfg.WorkerWait, "positive"},
+		{cfg.ReconnectWithin <= 0, "--reconnect-within", cfg.ReconnectWithin, "positive"},
+		{cfg.StalledAfter <= cfg.HeartbeatInterval, "--stalled-after", cfg.StalledAfter,
+			fmt.Sprintf("more than --heartbeat, which is %v, because heartbeats report progress", cfg.HeartbeatInterval)},
+		{cfg.SlowAfter <= 0, "--slow-after", cfg.SlowAfter, "positive"},
+		{!(cfg.Verify >= 0 && cfg.Verify <= 1), "--verify", cfg.Verify, "from 0 to 1"},
+		{cfg.ShutdownTimeout < 0, "ShutdownTimeout", cfg.ShutdownTimeout, "at least 0"},
 	} {
 		if number.wrong {
-			return badConfig("%s is %v; it must be %s", number.what, number.value, number.requirement)
+			return badConfig("%s is %v; it must be %s", number.name, number.value, number.requirement)
 		}
 	}
 	return nil

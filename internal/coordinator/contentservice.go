@@ -150,7 +150,7 @@ func (s *tableService) ListTables(ctx context.Context, request *cleavev1.ListTab
 	tables, next, err := content.List(ctx, s.c.tables.Store, request, func(record *statev1.ContentRecord) *cleavev1.Table {
 		t := record.GetTable()
 		if t != nil {
-			t.Sources = nil // thousands of tables may have thousands each
+			t.Sources = nil // which earlier versions stored in the record: thousands of tables may have thousands each
 		}
 		return t
 	})

@@ -60,8 +60,8 @@ import (
 // Coordinator serves the API while it is the elected leader. Until its term ends, no other coordinator writes to the
 // state. Before it is elected it rejects calls and names the current leader (see election.go).
 //
-// It is safe for concurrent use. Its fields are set by open, and term by lead, before anything else uses them; later only
-// the atomic ones and jobs change.
+// It is safe for concurrent use. Its fields are set by open, and term by lead, before anything else uses them; later
+// only the atomic ones and jobs change.
 type Coordinator struct {
 	cfg    Config
 	log    hclog.Logger
@@ -108,6 +108,7 @@ type Coordinator struct {
 	// predictionWait is how long a prediction waits for workers or for their memory.
 	predictionWait time.Duration
 	downloads      *downloads.Memory
+	loans          *semaphore.Weighted // see borrow; nil if there is no limit
 
 	// A shutdown has three stages: closing stopping ends the open watches, canceling runCtx ends the runs, and
 	// canceling storeCtx ends writes to the stores.
@@ -153,6 +154,9 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 		downloads: downloads.NewMemory(cfg.CacheBytes, cfg.Limits.SlowReader),
 		jobs:      jobTable{byID: map[string]*job{}},
 		admission: semaphore.NewWeighted(allAdmission),
+	}
+	if cfg.MemoryBytes > 0 {
+		c.loans = semaphore.NewWeighted(cfg.MemoryBytes)
 	}
 	c.stop = sync.OnceFunc(func() { close(c.stopping) })
 	c.close = sync.OnceValue(c.closeAll)

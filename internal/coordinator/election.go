@@ -115,7 +115,7 @@ func (c *Coordinator) removeLeftovers(newest string) {
 	c.blobs.RemoveTemporary(c.storeCtx)
 	err := errors.Join(c.garbage.DeleteSpecs(c.storeCtx, newest), c.garbage.Collect(c.storeCtx))
 	if err != nil && c.storeCtx.Err() == nil {
-		c.log.Warn("what is no longer needed may be left until the next start", "error", err)
+		c.log.Warn("cleanup failed; it will be retried at the next start", "error", err)
 	}
 }
 
@@ -212,8 +212,8 @@ func (c *Coordinator) leaderOnlyUnary(ctx context.Context, request any, info *gr
 	}
 	response, err := handler(ctx, request)
 	if gate.OnlyReads(info.FullMethod) {
-		// If this process was suspended during the call, another one may have led, and what was read may be outdated. Changes need
-		// no second look: the store refuses those of a former leader.
+		// If this process was suspended during the call, another one may have led, and what was read may be outdated.
+		// Changes need no second look: the store refuses those of a former leader.
 		if err := c.notLeading(info.FullMethod); err != nil {
 			return nil, err
 		}

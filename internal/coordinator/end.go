@@ -28,7 +28,7 @@ import (
 func (c *Coordinator) finish(j *job, out runOutcome) {
 	cause := context.Cause(j.ctx)
 	if cause != nil && interrupted(cause) || out.err != nil && interrupted(out.err) {
-		c.log.Info("job is left for the next coordinator", "job", j.id)
+		c.log.Info("job suspended; the next coordinator resumes it", "job", j.id)
 		c.endAttempt(j, forgetAttempts)
 		return
 	}
@@ -38,7 +38,7 @@ func (c *Coordinator) finish(j *job, out runOutcome) {
 	}
 	end := c.storeEnd(j, out)
 	if end == nil {
-		c.log.Warn("job is left for the next coordinator: its result is not stored", "job", j.id)
+		c.log.Warn("job suspended; its result is not stored, and the next coordinator resumes it", "job", j.id)
 		c.endAttempt(j, forgetAttempts)
 		return
 	}

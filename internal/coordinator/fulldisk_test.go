@@ -246,3 +246,73 @@ func TestAReplacedOutcomeIsDeleted(t *testing.T) {
 		t.Errorf("%s is deleted", deleted)
 	}
 }
+
+// fullState has space for no transactions but those that end or delete something, while it is full.
+type fullState struct {
+	store.State
+	full    atomic.Bool
+	refused chan struct{}
+}
+
+func (s *fullState) Commit(ctx context.Context, txn store.Txn) (int64, error) {
+	if s.full.Load() && !txn.Urgent && len(txn.Delete) == 0 {
+		signal(s.refused)
+		return 0, errNoSpace
+	}
+	return s.State.Commit(ctx, txn)
+}
+
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// A running job can be canceled although its events find no space in the state.
+func TestAJobIsCanceledWhileTheStateIsFull(t *testing.T) {
+	begun, full := make(chan struct{}), make(chan struct{})
+	h := newHarness(t, testConfig(), scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
+		close(begun)
+		<-full
+		o.Observe(clustering.IterationDone{Restart: 0, HistoryEntry: entry(0)})
+		<-ctx.Done()
+		return result(0, clustering.StopCanceled), nil
+	}))
+	state := &fullState{State: h.c.state, refused: make(chan struct{}, 1)}
+	h.useState(state)
+	id := h.create(spec(h.upload()))
+	within(t, begun, "the run")
+	state.full.Store(true)
+	close(full)
+	within(t, state.refused, "the refusal of an event")
+	if _, err := h.jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: id}); err != nil {
+		t.Fatal(err)
+	}
+	if job := h.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED || job.GetIterations() != 0 || job.GetLastSequence() != 2 {
+		t.Errorf("the job is %v", job)
+	}
+}
+
+// A coordinator that shuts down while the state is full has not crashed.
+func TestAShutdownOnAFullDiskIsNoCrash(t *testing.T) {
+	open, blobs := store.SharedMemory(), sharedBlobs(t)
+	cfg := testConfig()
+	id := ""
+	for range maxAttempts {
+		state := &fullState{State: open()}
+		cfg.Stores = Stores{State: state, Blobs: blobs}
+		shown := make(chan struct{}, 1)
+		h := newHarness(t, cfg, scripted(halfway(0, shown)))
+		if id == "" {
+			id = fresh(h)
+		}
+		within(t, shown, "the run")
+		state.full.Store(true)
+		h.close()
+	}
+	cfg.Stores.State = open()
+	if job := newHarness(t, cfg, scripted(steps(1))).end(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+		t.Errorf("the job is %v", job)
+	}
+}

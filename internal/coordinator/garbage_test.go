@@ -148,7 +148,8 @@ func (s *uploadState) Commit(ctx context.Context, txn store.Txn) (int64, error) 
 	return s.State.Commit(ctx, txn)
 }
 
-// A coordinator that ends after it has stored the blob of an upload, and before its record, leaves no blob that nobody ever deletes.
+// A coordinator that ends after it has stored the blob of an upload, and before its record, leaves no blob that nobody
+// ever deletes.
 func TestAnUploadThatACrashCutsOffLeavesNothing(t *testing.T) {
 	open, blobs := store.SharedMemory(), sharedBlobs(t)
 	cfg := testConfig()
@@ -187,8 +188,8 @@ func TestGarbageDoesNotIncludeAnUpload(t *testing.T) {
 	}
 }
 
-// A coordinator that ends after it has stored the spec of a job, and before the job, leaves no spec that nobody ever deletes. The
-// specs of jobs that were created stay.
+// A coordinator that ends after it has stored the spec of a job, and before the job, leaves no spec that nobody ever
+// deletes. The specs of jobs that were created stay.
 func TestAJobThatACrashCutsOffLeavesNothing(t *testing.T) {
 	open, blobs := store.SharedMemory(), sharedBlobs(t)
 	state := &uploadState{open(), records.UnfinishedPrefix, func() error { return nil }}
@@ -222,7 +223,8 @@ func TestAJobThatACrashCutsOffLeavesNothing(t *testing.T) {
 	}
 }
 
-// A leader that has lost its term without knowing it sees the garbage key of an upload to its successor, and does not delete the blob.
+// A leader that has lost its term without knowing it sees the garbage key of an upload to its successor, and does not
+// delete the blob.
 func TestAFormerLeaderDeletesNoBlobs(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(1)))
 	h.awaitSweep()

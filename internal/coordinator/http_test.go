@@ -184,7 +184,7 @@ func TestAJobOverHTTP(t *testing.T) {
 // Errors are the JSON of google.rpc.Status with the status of HTTP that fits.
 func TestErrorsOverHTTP(t *testing.T) {
 	cfg := testConfig()
-	cfg.MaxDatasetBytes, cfg.MaxMessageBytes, cfg.UploadBytes = 10_000, 2_000, 6_000
+	cfg.MaxDatasetBytes, cfg.MaxMessageBytes, cfg.UploadBytes = 10_000, 2_000, 30_000
 	h := newHarness(t, cfg, scripted(steps(1)))
 	id := h.upload()
 	client := h.httpClient(nil, false)
@@ -221,6 +221,7 @@ func TestErrorsOverHTTP(t *testing.T) {
 		{"POST", "/v1/tables?format=csv&kind=points", "1,2\n", 400, 3, `"kind"`},
 		{"POST", "/v1/datasets?format=npy", "no array", 400, 3, "the body"},
 		{"POST", "/v1/datasets?format=csv&kind=tree", "1,2\n", 400, 3, "points, sparse, kernel or graph"},
+		{"POST", "/v1/datasets?format=xyz", "1,2\n", 400, 3, `the format "xyz" is not supported; use one of csv, `},
 		{"POST", "/v1/datasets?format=csv&shade=red", "1,2\n", 400, 3, `"shade"`},
 		{"POST", "/v1/tables?format=parquet", "PAR1", 400, 3, "the body"},
 		{"POST", "/v1/datasets", `{"header": {"points": {}}}`, 400, 3, "?format=csv"},

@@ -220,12 +220,12 @@ func (t *jobTable) get(id string) *job {
 	return t.byID[id]
 }
 
-// find returns the id of a job for which is returns true, or "" if there is none. is must not use the table.
-func (t *jobTable) find(is func(*job) bool) string {
+// find returns the id of a job that match accepts, or "" if there is none. match must not use the table.
+func (t *jobTable) find(match func(*job) bool) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for id, j := range t.byID {
-		if is(j) {
+		if match(j) {
 			return id
 		}
 	}

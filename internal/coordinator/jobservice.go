@@ -20,7 +20,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// jobService implements cleave.v1.JobService. Its methods are in this file and in results.go, predict.go and deletion.go.
+// jobService implements cleave.v1.JobService. Its methods are in this file and in results.go, predict.go and
+// deletion.go.
 type jobService struct {
 	cleavev1.UnimplementedJobServiceServer
 	c *Coordinator
@@ -38,13 +39,11 @@ func (s *jobService) PlanJob(ctx context.Context, request *cleavev1.PlanJobReque
 	if request.GetSpec() == nil {
 		return nil, fault.Required("spec", "")
 	}
-	if err := s.c.checkSize(ctx, request.GetSpec()); err != nil {
-		return nil, err
-	}
-	ready, err := s.c.problems.Make(ctx, request.GetSpec(), s.c.cfg.MaxDatasetBytes)
+	ready, release, err := s.c.borrowProblem(ctx, request.GetSpec())
 	if err != nil {
 		return nil, err
 	}
+	defer release()
 	ready.FitLanes(s.c.fleet)
 	plan, err := s.c.fleet.Plan(ready.Parts()...)
 	if err != nil {
@@ -190,33 +189,21 @@ func (c *Coordinator) indexOwners(ctx context.Context) error {
 	if err != nil && !unused || string(created.Value) == records.Layout {
 		return err
 	}
-	var txn store.Txn
-	flush := func() error {
-		if len(txn.Put) == 0 {
-			return nil
-		}
-		err := c.writer.Commit(txn)
-		txn.Put = nil
-		return err
-	}
+	batch := records.Batch{Commit: c.writer.Commit}
 	err = records.Each(ctx, c.state, records.JobPrefix, func(entry store.Entry) error {
 		record, err := records.ReadJob(entry)
 		if err != nil || record.GetJob().GetOwner() == "" {
 			return nil // the owner of a damaged record is unknown
 		}
-		txn.Put = append(txn.Put, store.Entry{Key: records.OwnerKey(record.GetJob().GetOwner(), record.GetJob().GetJobId())})
-		if len(txn.Put) < records.MaxTxnChanges {
-			return nil
-		}
-		return flush()
+		return batch.Add(store.Entry{Key: records.OwnerKey(record.GetJob().GetOwner(), record.GetJob().GetJobId())})
 	})
+	if err == nil && !unused {
+		err = batch.Add(store.Entry{Key: records.CreatedKey, Value: []byte(records.Layout)})
+	}
 	if err != nil {
 		return err
 	}
-	if !unused {
-		txn.Put = append(txn.Put, store.Entry{Key: records.CreatedKey, Value: []byte(records.Layout)})
-	}
-	return flush()
+	return batch.Flush()
 }
 
 // cancelTimeout is how long a cancellation waits for a change of the job's record that the store has not taken yet.
@@ -245,15 +232,15 @@ func (s *jobService) CancelJob(ctx context.Context, request *cleavev1.CancelJobR
 	return &cleavev1.CancelJobResponse{Job: j.view()}, nil
 }
 
-// requestCancel durably records that a job is to be canceled, and cancels its run. It reports whether the end of the job is
-// already decided, in which case nothing changes. ctx limits the wait for another change of the record.
+// requestCancel durably records that a job is to be canceled, and cancels its run. It reports whether the end of the
+// job is already decided, in which case nothing changes. ctx limits the wait for another change of the record.
 func (c *Coordinator) requestCancel(ctx context.Context, j *job) (tooLate bool, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, cancelTimeout, fault.New(fault.Unavailable, "STORE_BUSY",
 		"the state store has not taken an earlier change of job %s for %v; "+
 			"its disk may be full: try again when it answers", j.id, cancelTimeout).With("job_id", j.id))
 	defer cancel()
 	requested := false
-	err = j.write(ctx, c.writer.Commit, store.Txn{}, func(record *statev1.JobRecord) error {
+	err = j.write(ctx, c.writer.Commit, store.Txn{Urgent: true}, func(record *statev1.JobRecord) error {
 		if tooLate = j.ending; tooLate || record.GetJob().GetCancelRequested() {
 			return errUnchanged
 		}

@@ -33,10 +33,10 @@ type Limits struct {
 	// DefaultTime is the time limit of jobs that do not ask for one, and MaxTime the longest that a job may ask for.
 	DefaultTime, MaxTime time.Duration
 
-	// Calls limits the concurrent calls that plan, submit or evaluate jobs; further ones wait for their turn. Reads
+	// Calls limits the concurrent calls that plan, submit or evaluate jobs; further ones wait for their turn. ShortCalls
 	// limits the other concurrent calls, which are short, and Streams the open streams. All must be positive.
 	// Calls of workers and health checks do not count.
-	Calls, Reads, Streams int
+	Calls, ShortCalls, Streams int
 	// SlowReader is how long a client may take to accept one message of a stream. It must be positive.
 	SlowReader time.Duration
 
@@ -52,43 +52,42 @@ const callsPerProcessor = 16
 func defaultLimits() Limits {
 	return Limits{
 		Queued: 10_000, QueuedPerOwner: 5_000,
-		Calls: callsPerProcessor * runtime.GOMAXPROCS(0), Reads: 1000, Streams: 20_000, SlowReader: 30 * time.Second,
+		Calls: callsPerProcessor * runtime.GOMAXPROCS(0), ShortCalls: 1000, Streams: 20_000, SlowReader: 30 * time.Second,
 	}
 }
 
 func (l Limits) check() error {
 	for _, limit := range []struct {
-		what, flag   string
+		flag         string
 		value, least int64
 	}{
-		{"maximum number of rows", "max-rows", l.Rows, 0},
-		{"maximum number of clusters", "max-k", l.Clusters, 0},
-		{"maximum number of constraints", "max-constraints", l.Constraints, 0},
-		{"maximum number of queued jobs", "max-queued", int64(l.Queued), 0},
-		{"maximum number of queued jobs of one owner", "max-queued-per-owner", int64(l.QueuedPerOwner), 0},
-		{"maximum number of running jobs of one owner", "max-running-per-owner", int64(l.RunningPerOwner), 0},
-		{"maximum number of bytes per second of all uploads", "upload-rate", l.UploadRate, 0},
-		{"maximum number of bytes per second of one owner's uploads", "upload-rate-per-owner", l.UploadRatePerOwner, 0},
-		{"number of bytes to keep free on disk", "min-free", l.FreeDisk, 0},
-		{"maximum number of concurrent calls", "max-calls", int64(l.Calls), 1},
-		{"maximum number of concurrent short calls", "max-reads", int64(l.Reads), 1},
-		{"maximum number of open streams", "max-streams", int64(l.Streams), 1},
+		{"max-rows", l.Rows, 0},
+		{"max-k", l.Clusters, 0},
+		{"max-constraints", l.Constraints, 0},
+		{"max-queued", int64(l.Queued), 0},
+		{"max-queued-per-owner", int64(l.QueuedPerOwner), 0},
+		{"max-running-per-owner", int64(l.RunningPerOwner), 0},
+		{"upload-rate", l.UploadRate, 0},
+		{"upload-rate-per-owner", l.UploadRatePerOwner, 0},
+		{"min-free", l.FreeDisk, 0},
+		{"max-calls", int64(l.Calls), 1},
+		{"max-reads", int64(l.ShortCalls), 1},
+		{"max-streams", int64(l.Streams), 1},
 	} {
 		if limit.value < limit.least {
 			must := []string{"not be negative", "be at least 1"}[limit.least]
-			return badConfig("the %s is %d; it must %s (--%s)", limit.what, limit.value, must, limit.flag)
+			return badConfig("--%s is %d; it must %s", limit.flag, limit.value, must)
 		}
 	}
 	switch {
 	case l.SlowReader <= 0:
-		return badConfig("the time limit of a slow reader is %v; it must be positive (--slow-reader)", l.SlowReader)
+		return badConfig("--slow-reader is %v; it must be positive", l.SlowReader)
 	case l.DefaultTime < 0:
-		return badConfig("the default time limit of jobs is %v; it must not be negative (--job-timeout)", l.DefaultTime)
+		return badConfig("--job-timeout is %v; it must not be negative", l.DefaultTime)
 	case l.MaxTime < 0:
-		return badConfig("the maximum time limit of jobs is %v; it must not be negative (--max-job-timeout)", l.MaxTime)
+		return badConfig("--max-job-timeout is %v; it must not be negative", l.MaxTime)
 	case l.MaxTime > 0 && l.DefaultTime > l.MaxTime:
-		return badConfig("the default time limit of jobs is %v (--job-timeout); "+
-			"it must not be longer than the maximum, which is %v (--max-job-timeout)", l.DefaultTime, l.MaxTime)
+		return badConfig("--job-timeout is %v; it must not be longer than --max-job-timeout, which is %v", l.DefaultTime, l.MaxTime)
 	}
 	return nil
 }
@@ -188,14 +187,48 @@ func (c *Coordinator) checkQueue(owner string) error {
 	all, own := c.queue.Waiting(owner)
 	switch l := c.cfg.Limits; {
 	case l.Queued > 0 && all >= l.Queued:
-		return fault.New(fault.ResourceExhausted, "QUEUE_FULL", "%d jobs wait for their turn, which is the limit; try again when some have run", all).
+		return fault.New(fault.ResourceExhausted, "QUEUE_FULL", "the queue is full (%d jobs); try again later", all).
 			With("limit", fmt.Sprint(l.Queued)).RetryIn(retryRefused)
 	case l.QueuedPerOwner > 0 && own >= l.QueuedPerOwner:
 		return fault.New(fault.ResourceExhausted, "OWN_QUEUE_FULL",
-			"%d of your jobs wait for their turn, which is the limit for one owner; try again when some have run", own).
+			"%d of your jobs are queued, the maximum for one owner; try again later", own).
 			With("limit", fmt.Sprint(l.QueuedPerOwner)).RetryIn(retryRefused)
 	}
 	return nil
+}
+
+// borrow waits until a call may hold data of about this many bytes, so that all calls together hold no more than jobs
+// may. Data that is larger than that is refused when it is read. If there is no room for SlowReader, borrow fails with
+// TOO_MANY_LARGE_CALLS, so that the client can retry.
+func (c *Coordinator) borrow(ctx context.Context, bytes int64) (release func(), err error) {
+	if c.loans == nil {
+		return func() {}, nil
+	}
+	bytes = min(bytes, c.cfg.MemoryBytes)
+	waiting, cancel := context.WithTimeout(ctx, c.cfg.Limits.SlowReader)
+	defer cancel()
+	if c.loans.Acquire(waiting, bytes) != nil {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		return nil, fault.New(fault.ResourceExhausted, "TOO_MANY_LARGE_CALLS",
+			"the data needs %s of the coordinator's memory, which other calls hold; try again when they have ended", text.Bytes(bytes)).RetryIn(retryRefused)
+	}
+	return func() { c.loans.Release(bytes) }, nil
+}
+
+// inputBytes returns about how much memory the input of a job takes: a data set, or tables and the points that are made
+// from them. Whatever cannot be found is reported when it is read.
+func (c *Coordinator) inputBytes(ctx context.Context, dataset string, tables ...string) (bytes int64) {
+	if dataset != "" {
+		record, _ := c.datasets.Record(ctx, dataset)
+		return int64(record.GetDataset().GetBytes())
+	}
+	for _, id := range tables {
+		record, _ := c.tables.Record(ctx, id)
+		bytes += 2 * int64(record.GetTable().GetBytes()) // points take about as much as their table
+	}
+	return bytes
 }
 
 // checkDisk rejects what would need more space than the disk has or the quota allows.
@@ -236,7 +269,7 @@ func (cfg Config) limitsProto() *cleavev1.Limits {
 		JobsRunning: count(int64(cfg.MaxConcurrentJobs)), JobsRunningPerOwner: count(int64(l.RunningPerOwner)),
 		JobsQueued: count(int64(l.Queued)), JobsQueuedPerOwner: count(int64(l.QueuedPerOwner)),
 		DefaultTimeLimit: durationProto(l.DefaultTime), MaxTimeLimit: durationProto(l.MaxTime),
-		Calls: count(int64(l.Calls)), Reads: count(int64(l.Reads)), Streams: count(int64(l.Streams)), SlowReader: durationProto(l.SlowReader),
+		Calls: count(int64(l.Calls)), Reads: count(int64(l.ShortCalls)), Streams: count(int64(l.Streams)), SlowReader: durationProto(l.SlowReader),
 		UploadBytesPerSecond: uint64(l.UploadRate), UploadBytesPerSecondPerOwner: uint64(l.UploadRatePerOwner), UploadStall: durationProto(cfg.UploadStall),
 		DiskQuotaBytes: uint64(r.Quota), FreeDiskBytes: uint64(l.FreeDisk), KeepJobs: durationProto(r.KeepJobs), KeepDatasets: durationProto(r.KeepDatasets),
 	}
@@ -248,6 +281,6 @@ func (c *Coordinator) usageProto(ctx context.Context) *cleavev1.Usage {
 	inWork := c.gate.InWork()
 	return &cleavev1.Usage{
 		JobsRunning: uint32(running), JobsQueued: uint32(queued), JobsQueuedOwn: uint32(own),
-		Calls: uint32(inWork.Calls), Reads: uint32(inWork.Reads), Streams: uint32(inWork.Streams), DiskBytes: uint64(max(0, c.retention.Used())),
+		Calls: uint32(inWork.Calls), Reads: uint32(inWork.ShortCalls), Streams: uint32(inWork.Streams), DiskBytes: uint64(max(0, c.retention.Used())),
 	}
 }

@@ -47,7 +47,7 @@ func (h *harness) settle(calls, streams int) {
 	h.t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
 		got := h.c.gate.InWork()
-		if got.Calls+got.Reads == calls && got.Streams == streams {
+		if got.Calls+got.ShortCalls == calls && got.Streams == streams {
 			return
 		}
 		if time.Now().After(deadline) {
@@ -304,7 +304,7 @@ func TestNegativeTimeLimits(t *testing.T) {
 	for _, limits := range []Limits{{DefaultTime: -time.Hour}, {MaxTime: -time.Hour}} {
 		l := defaultLimits()
 		l.DefaultTime, l.MaxTime = limits.DefaultTime, limits.MaxTime
-		if err := l.check(); !fault.Is(err, "INVALID_CONFIG") || !strings.Contains(err.Error(), "time limit of jobs is -1h0m0s; it must not be negative") {
+		if err := l.check(); !fault.Is(err, "INVALID_CONFIG") || !strings.Contains(err.Error(), "job-timeout is -1h0m0s; it must not be negative") {
 			t.Errorf("got %v", err)
 		}
 	}

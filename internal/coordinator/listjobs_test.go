@@ -37,7 +37,8 @@ func (h *harness) listAs(caller identity.Caller, request *cleavev1.ListJobsReque
 	}
 }
 
-// Lists are filtered and ordered, and owners see their own jobs. A state of an earlier version is indexed when it is opened.
+// Lists are filtered and ordered, and owners see their own jobs. A state of an earlier version is indexed when it is
+// opened.
 func TestListJobs(t *testing.T) {
 	cfg := testConfig()
 	cfg.DataDir = t.TempDir()

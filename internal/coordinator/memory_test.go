@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
@@ -65,8 +66,8 @@ func TestAJobThatTheCoordinatorHasNoMemoryFor(t *testing.T) {
 	wantError(t, err, codes.ResourceExhausted, tooSmall)
 }
 
-// Assigning constrained points jointly takes memory in each restart. Fewer restarts run at once where there is less, and
-// a job that does not fit with one is refused.
+// Assigning constrained points jointly takes memory in each restart. Fewer restarts run at once where there is less,
+// and a job that does not fit with one is refused.
 func TestConstrainedPointsTakeTheCoordinatorsMemory(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(1)))
 	data, err := wire.SendDataset(t.Context(), h.datasets, "noise", noise(t, 1000, 2), wire.UploadStart{})
@@ -213,5 +214,44 @@ func TestAPredictionThatTheCoordinatorHasNoMemoryFor(t *testing.T) {
 	for _, fresh := range []string{point, data} {
 		_, err := h.predict(job, fresh)
 		wantError(t, err, codes.ResourceExhausted, "COORDINATOR_TOO_SMALL")
+	}
+}
+
+// Calls hold no more data together than the memory of jobs, and give it back.
+func TestCallsShareTheMemoryOfJobs(t *testing.T) {
+	cfg := testConfig()
+	cfg.MemoryBytes, cfg.Limits.SlowReader = 1<<20, time.Millisecond
+	h := newHarness(t, cfg, scripted(steps(1)))
+	data := h.upload()
+	job := h.create(spec(data))
+	h.end(job)
+	service := &jobService{c: h.c}
+	calls := map[string]func() error{
+		"plan": func() error {
+			_, err := service.PlanJob(t.Context(), &cleavev1.PlanJobRequest{Spec: spec(data)})
+			return err
+		},
+		"create": func() error {
+			_, err := service.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: spec(data)})
+			return err
+		},
+		"predict": func() error {
+			return h.c.predict(t.Context(), &cleavev1.PredictJobRequest{JobId: job, DatasetId: data}, unsent)
+		},
+	}
+	for name, call := range calls {
+		if !h.c.loans.TryAcquire(cfg.MemoryBytes) {
+			t.Fatalf("before %s, some memory is not given back", name)
+		}
+		if err := call(); !fault.Is(err, "TOO_MANY_LARGE_CALLS") {
+			t.Errorf("%s while other calls hold the memory: %v", name, err)
+		}
+		h.c.loans.Release(cfg.MemoryBytes)
+		if err := call(); fault.Is(err, "TOO_MANY_LARGE_CALLS") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if !h.c.loans.TryAcquire(cfg.MemoryBytes) {
+		t.Error("some memory is not given back")
 	}
 }

@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -12,6 +13,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/store"
@@ -28,12 +30,12 @@ func (c *Coordinator) Ready(ctx context.Context) error {
 	}
 	switch {
 	case !c.serving.Load():
-		return errors.New("it does not serve yet")
+		return errors.New("not serving yet")
 	case !c.leads():
-		return errors.New("it is not the leader")
+		return errors.New("standby")
 	}
 	if _, err := c.state.Get(ctx, records.CreatedKey); err != nil && !errors.Is(err, store.ErrNotFound) {
-		return errors.New("the state store does not answer")
+		return fmt.Errorf("cannot read the state store: %w", err)
 	}
 	return nil
 }
@@ -59,7 +61,11 @@ func (c *Coordinator) gauges() observe.Gauges {
 // flushEvents makes events durable and records how long that took.
 func (c *Coordinator) flushEvents(txn store.Txn) error {
 	defer c.cfg.Observe.EventFlush(time.Now())
-	return c.writer.Persist(txn)
+	err := c.writer.Commit(txn)
+	if fault.Is(err, store.DiskFull) {
+		c.log.Warn("the events of a job cannot be stored yet", "error", err)
+	}
+	return err
 }
 
 // observeEnd records in metrics and traces how a job ended.

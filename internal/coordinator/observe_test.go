@@ -38,7 +38,7 @@ func TestReady(t *testing.T) {
 	}
 	state := h.c.state
 	h.c.state, h.c.writer.State = silentState{state}, silentState{state}
-	if err := h.c.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "store does not answer") {
+	if err := h.c.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), errLostAnswer.Error()) {
 		t.Errorf("without its store: %v", err)
 	}
 	h.c.state, h.c.writer.State = state, state

@@ -29,7 +29,7 @@ func (h *harness) onlyHeader(method string) error {
 // Headers without a request do not keep others out: such calls end, and only those.
 func TestCallsWithoutARequestEnd(t *testing.T) {
 	cfg := testConfig()
-	cfg.Limits.Reads, cfg.UploadStall = 1, 50*time.Millisecond
+	cfg.Limits.ShortCalls, cfg.UploadStall = 1, 50*time.Millisecond
 	g := newBarrier()
 	h := newHarness(t, cfg, scripted(g.run))
 	watch, err := h.jobs.WatchJob(t.Context(), &cleavev1.WatchJobRequest{JobId: h.create(spec(h.upload()))})

@@ -38,19 +38,32 @@ const maxPredictions = 2
 // predict labels the new points of a request and sends the labels. Its turn ends before it sends, since that goes at
 // the pace of the client, for which it holds the memory of the answer as a download.
 func (c *Coordinator) predict(ctx context.Context, request *cleavev1.PredictJobRequest, send func(*cleavev1.PredictJobResponse) error) error {
+	record, err := c.resultRecord(ctx, request.GetJobId())
+	if err != nil {
+		return err
+	}
+	if err := checkPoints(request); err != nil {
+		return err
+	}
 	select {
 	case c.predictions <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-time.After(c.cfg.Limits.SlowReader): // as long as a download waits for memory
-		return fault.New(fault.ResourceExhausted, "TOO_MANY_PREDICTIONS", "%d other predictions run, which is the limit; try again when they have ended", maxPredictions).RetryIn(retryRefused)
+		return fault.New(fault.ResourceExhausted, "TOO_MANY_PREDICTIONS", "%d predictions are already running, the maximum; try again later", maxPredictions).RetryIn(retryRefused)
 	}
 	endTurn := sync.OnceFunc(func() { <-c.predictions })
 	defer endTurn()
-	record, err := c.resultRecord(ctx, request.GetJobId())
+	need := c.inputBytes(ctx, request.GetDatasetId(), request.GetTableId())
+	if record.GetModelBlob() == "" {
+		need += c.inputBytes(ctx, record.GetJob().GetDatasetId(), record.GetTableIds()...)
+	}
+	release, err := c.borrow(ctx, need)
 	if err != nil {
 		return err
 	}
+	release = sync.OnceFunc(release)
+	defer release()
 	fresh, err := c.freshPoints(ctx, record, request)
 	if err != nil {
 		return err
@@ -65,6 +78,7 @@ func (c *Coordinator) predict(ctx context.Context, request *cleavev1.PredictJobR
 		return err
 	}
 	fresh.data = nil // it may be much larger than the answer
+	release()
 	endTurn()
 
 	send = downloads.Paced(held, send)
@@ -236,18 +250,23 @@ func (f *freshPoints) answerBytes() uint64 {
 	return uint64(bytes)
 }
 
+// checkPoints returns an error unless a request has a data set or a table.
+func checkPoints(request *cleavev1.PredictJobRequest) error {
+	if request.GetTableId() == "" {
+		return fault.Required("dataset_id", request.GetDatasetId())
+	}
+	if request.GetDatasetId() != "" {
+		return fault.Invalid("TWO_INPUTS", "the request has both a dataset_id and a table_id; give one of them").OnField("table_id")
+	}
+	return nil
+}
+
 // freshPoints loads the new points of a request. It applies the job's recipe to the rows of a table.
 func (c *Coordinator) freshPoints(ctx context.Context, record *statev1.JobRecord, request *cleavev1.PredictJobRequest) (*freshPoints, error) {
 	id := request.GetTableId()
 	if id == "" {
-		if err := fault.Required("dataset_id", request.GetDatasetId()); err != nil {
-			return nil, err
-		}
 		data, err := c.problems.LoadDataset(ctx, request.GetDatasetId())
 		return &freshPoints{data: data}, err
-	}
-	if request.GetDatasetId() != "" {
-		return nil, fault.Invalid("TWO_INPUTS", "the request has both a dataset_id and a table_id; give one of them").OnField("table_id")
 	}
 	outcome, err := c.readOutcome(ctx, record)
 	if err != nil {

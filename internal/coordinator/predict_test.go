@@ -136,7 +136,8 @@ func TestPredictionByNeighbors(t *testing.T) {
 	}
 }
 
-// A prediction that needs workers does not wait for them: it would keep other predictions from their turn, and say nothing.
+// A prediction that needs workers does not wait for them: it would keep other predictions from their turn, and say
+// nothing.
 func TestPredictionWithoutWorkers(t *testing.T) {
 	cfg := testConfig()
 	cfg.LostAfter, cfg.ReconnectWithin = time.Hour, time.Hour
@@ -228,25 +229,36 @@ func TestPredictionWithoutRoom(t *testing.T) {
 	}
 }
 
-// Predictions take turns, so that many calls do not hold many models at a time, and a caller who gives up does not wait.
+// Predictions take turns, so that many calls do not hold many models at a time, and a caller who gives up does not
+// wait.
 func TestPredictionsTakeTurns(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(1)))
+	job := h.create(spec(h.upload()))
+	h.end(job)
+	request := &cleavev1.PredictJobRequest{JobId: job, DatasetId: "none"}
 	for range maxPredictions {
 		h.c.predictions <- struct{}{}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := h.c.predict(ctx, &cleavev1.PredictJobRequest{JobId: "none"}, unsent); !errors.Is(err, context.Canceled) {
+	if err := h.c.predict(ctx, request, unsent); !errors.Is(err, context.Canceled) {
 		t.Errorf("while all turns are taken: %v", err)
 	}
 	maxWait := h.c.cfg.Limits.SlowReader
 	h.c.cfg.Limits.SlowReader = time.Millisecond
-	if err := h.c.predict(t.Context(), &cleavev1.PredictJobRequest{JobId: "none"}, unsent); !fault.Is(err, "TOO_MANY_PREDICTIONS") {
-		t.Errorf("while all turns are taken for long: %v", err)
+	for reason, request := range map[string]*cleavev1.PredictJobRequest{
+		"TOO_MANY_PREDICTIONS": request,
+		reasonJobNotFound:      {JobId: "none", DatasetId: "none"}, // wrong requests do not wait
+		"FIELD_REQUIRED":       {JobId: job},
+		"TWO_INPUTS":           {JobId: job, DatasetId: "none", TableId: "none"},
+	} {
+		if err := h.c.predict(t.Context(), request, unsent); !fault.Is(err, reason) {
+			t.Errorf("while all turns are taken for long: %v, want %s", err, reason)
+		}
 	}
 	h.c.cfg.Limits.SlowReader = maxWait
 	<-h.c.predictions
-	if err := h.c.predict(t.Context(), &cleavev1.PredictJobRequest{JobId: "none"}, unsent); !fault.Is(err, reasonJobNotFound) {
+	if err := h.c.predict(t.Context(), request, unsent); !fault.Is(err, "DATASET_NOT_FOUND") {
 		t.Errorf("with a free turn: %v", err)
 	}
 	if len(h.c.predictions) != maxPredictions-1 {

@@ -65,7 +65,7 @@ func (c *Coordinator) resumeJob(ctx context.Context, id string) error {
 	}
 	forgiveAttempts(record, c.cfg.Election.outlived)
 	if class := clustering.NumericClass(); setNumericClass(record, class, log.DurableCount()) {
-		c.log.Warn("a job starts over: an earlier run was by a version that computes other bits", "job", id, "now", class)
+		c.log.Warn("restarting job from scratch: it was run before by a version with a different numeric class", "job", id, "now", class)
 	}
 	log.Distrust(record.GetDistrusted())
 	j := c.newJob(record, log, true)
@@ -161,7 +161,7 @@ func (c *Coordinator) endAttempt(j *job, change func(*statev1.JobRecord)) {
 	if !j.counted {
 		return
 	}
-	err := j.write(c.storeCtx, c.writer.Commit, store.Txn{}, func(record *statev1.JobRecord) error {
+	err := j.write(c.storeCtx, c.writer.Commit, store.Txn{Urgent: true}, func(record *statev1.JobRecord) error {
 		change(record)
 		return nil
 	})

@@ -257,11 +257,11 @@ func TestOpenFailsCleanly(t *testing.T) {
 		{"data directory is a file", func(cfg *Config) { cfg.Store, cfg.DataDir = storeEmbedded, file }, "data directory"},
 		{"unknown store", func(cfg *Config) { cfg.Store, cfg.DataDir = "paper", t.TempDir() }, "paper"},
 		{"unknown blobs", func(cfg *Config) { cfg.Blobs = "pigeon://post" }, "pigeon"},
-		{"no jobs", func(cfg *Config) { cfg.MaxConcurrentJobs = 0 }, "running jobs"},
+		{"no jobs", func(cfg *Config) { cfg.MaxConcurrentJobs = 0 }, "--max-running"},
 		{"lost at once", func(cfg *Config) { cfg.LostAfter = cfg.HeartbeatInterval }, "heartbeat"},
 		{"no time to come back", func(cfg *Config) { cfg.ReconnectWithin = 0 }, "reconnect"},
 		{"stalled at once", func(cfg *Config) { cfg.StalledAfter = cfg.HeartbeatInterval }, "heartbeat"},
-		{"no bytes", func(cfg *Config) { cfg.MaxDatasetBytes = 0 }, "data set"},
+		{"no bytes", func(cfg *Config) { cfg.MaxDatasetBytes = 0 }, "--max-dataset"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := testConfig()

@@ -101,11 +101,11 @@ func (c *Coordinator) readLabels(ctx context.Context, record *statev1.JobRecord,
 		return err
 	}
 	defer r.Close()
-	return readLabels(r, record.GetJob().GetJobId(), from, yield)
+	return decodeLabels(r, record.GetJob().GetJobId(), from, yield)
 }
 
-// readLabels calls yield with successive portions of the labels in r, the first of which belongs to row from.
-func readLabels(r io.Reader, id string, from uint32, yield func(first uint64, labels []int32) error) error {
+// decodeLabels calls yield with successive portions of the labels in r, the first of which belongs to row from.
+func decodeLabels(r io.Reader, id string, from uint32, yield func(first uint64, labels []int32) error) error {
 	buffered, portion := bufio.NewReaderSize(r, 4*labelsPerMessage), make([]byte, 4*labelsPerMessage)
 	for first := uint64(from); ; {
 		n, err := io.ReadFull(buffered, portion)
@@ -159,7 +159,7 @@ func (s *jobService) GetLabels(request *cleavev1.GetLabelsRequest, stream grpc.S
 		})
 	}
 	if k := request.GetK(); k > 0 {
-		return s.c.readLabelsOf(stream.Context(), record, k, request.GetFirstIndex(), send)
+		return s.c.readLabelsForK(stream.Context(), record, k, request.GetFirstIndex(), send)
 	}
 	return s.c.readLabels(stream.Context(), record, request.GetFirstIndex(), send)
 }
@@ -278,9 +278,9 @@ func writeAll(w io.Writer, all [][]int32) error {
 	return nil
 }
 
-// readLabelsOf calls yield with successive portions of the labels for one k of a job that ran a range of k, starting
+// readLabelsForK calls yield with successive portions of the labels for one k of a job that ran a range of k, starting
 // at row from.
-func (c *Coordinator) readLabelsOf(ctx context.Context, record *statev1.JobRecord, k, from uint32, yield func(first uint64, labels []int32) error) error {
+func (c *Coordinator) readLabelsForK(ctx context.Context, record *statev1.JobRecord, k, from uint32, yield func(first uint64, labels []int32) error) error {
 	id := record.GetJob().GetJobId()
 	outcome, err := c.readOutcome(ctx, record)
 	if err != nil {
@@ -306,7 +306,7 @@ func (c *Coordinator) readLabelsOf(ctx context.Context, record *statev1.JobRecor
 		return err
 	}
 	defer r.Close()
-	return readLabels(io.LimitReader(r, labelBytes*(rows-int64(from))), id, from, yield)
+	return decodeLabels(io.LimitReader(r, labelBytes*(rows-int64(from))), id, from, yield)
 }
 
 func noSuchK(id, format string, args ...any) error {
@@ -354,12 +354,12 @@ type labelPart struct {
 const idBytes = 1 << 20
 
 // eachLabelPart calls send with successive portions of labels, the first of which belongs to point first. A portion
-// has at most most labels, and fewer if its ids would make the message too large. rows may be nil.
-func eachLabelPart(first int, labels []int32, rows *recipe.Rows, most int, send func(labelPart) error) error {
+// has at most limit labels, and fewer if its ids would make the message too large. rows may be nil.
+func eachLabelPart(first int, labels []int32, rows *recipe.Rows, limit int, send func(labelPart) error) error {
 	for len(labels) > 0 {
 		part := labelPart{first: first}
 		count, bytes := 0, 0
-		for count < min(len(labels), most) && bytes < idBytes {
+		for count < min(len(labels), limit) && bytes < idBytes {
 			point := first + count
 			row := point
 			if rows != nil && rows.Kept != nil {

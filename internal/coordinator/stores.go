@@ -38,7 +38,7 @@ func (c *Coordinator) openStores(ctx context.Context) (err error) {
 			return err
 		}
 		if c.cfg.Blobs != blobsInMemory { // memory cannot hang
-			c.blobs = store.WithStallTimeout(c.blobs, c.cfg.BlobsStall)
+			c.blobs = store.WithStallTimeout(c.blobs, c.cfg.BlobsStall, c.log)
 		}
 	}
 	return nil
@@ -229,7 +229,7 @@ func (c *Coordinator) openContent() {
 		Blobs: c.blobs, Writer: c.writer, Hold: &c.hold, Logger: c.log, NeedsEvents: c.needsEvents,
 		IsWriting: func(blob string) bool { return c.datasets.IsWriting(blob) || c.tables.IsWriting(blob) },
 	}
-	c.rows = content.NewCache[*recipe.Rows](cfg.CacheBytes)
+	c.rows = content.NewCache(cfg.CacheBytes, content.Weakly[recipe.Rows])
 	c.problems = &problem.Maker{
 		Datasets: c.datasets, Tables: c.tables, MaxBytes: c.cfg.MaxDatasetBytes, MemoryBytes: c.cfg.MemoryBytes,
 		Snapshots: c.cfg.Snapshots.Interval > 0, CheckClusters: c.cfg.Limits.checkClusters,

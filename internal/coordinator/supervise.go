@@ -289,7 +289,7 @@ func (c *Coordinator) markRunning(j *job, r runner.Runner) error {
 	})
 	if err == nil {
 		j.setWaiting("")
-		c.log.Info("job runs", "job", j.id, "objective", r.Objective())
+		c.log.Info("job started", "job", j.id, "objective", r.Objective())
 	}
 	return err
 }

@@ -26,8 +26,8 @@ func uploadNotFound(id string) error {
 	return fault.New(fault.NotFound, "UPLOAD_NOT_FOUND", "there is no partial upload %.60q; start again from the first part", id).With("upload_id", id)
 }
 
-// uploadLost returns the error for a resumed upload whose parts were discarded after GetUpload had counted them. Clients
-// call GetUpload and try again.
+// uploadLost returns the error for a resumed upload whose parts were discarded after GetUpload had counted them.
+// Clients call GetUpload and try again.
 func uploadLost(id string) error {
 	return fault.New(fault.Unavailable, "UPLOAD_NOT_FOUND",
 		"some parts of the upload %.60q are gone; call GetUpload, and resume after the parts that it reports", id).With("upload_id", id)
@@ -41,10 +41,10 @@ type uploadHeader interface {
 	GetFirstPart() uint32
 }
 
-// receiveUpload feeds the parts of an upload to into and returns it. If an upload with an id breaks off, its parts
-// are kept, and a later upload whose header asks for it continues from them. The client may resend parts that arrived after
-// its GetUpload call, because the server notices a broken connection late; they are skipped. check may reject a part before
-// it is added.
+// receiveUpload feeds the parts of an upload to into and returns it. If an upload with an id breaks off, its parts are
+// kept, and a later upload whose header asks for it continues from them. The client may resend parts that arrived after
+// its GetUpload call, because the server notices a broken connection late; they are skipped. check may reject a part
+// before it is added.
 func receiveUpload[P proto.Message, H uploadHeader, U interface{ Add(P) error }](
 	held *content.Upload, receive func() (P, error), into U, headerOf func(P) H, check func(P) error,
 ) (U, error) {

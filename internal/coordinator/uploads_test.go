@@ -89,7 +89,8 @@ func TestUploadsShareMemory(t *testing.T) {
 	}
 }
 
-// uploadOfThreeParts returns the messages of an upload with the id "nightly", a header and three parts, and the id of its data set.
+// uploadOfThreeParts returns the messages of an upload with the id "nightly", a header and three parts, and the id of
+// its data set.
 func uploadOfThreeParts(t *testing.T) (messages []*cleavev1.CreateDatasetRequest, datasetID string) {
 	t.Helper()
 	points := noise(t, 3000, 100)
@@ -181,8 +182,8 @@ func TestUploadsGoOn(t *testing.T) {
 	}
 }
 
-// A client whose connection breaks may try again and break again before the coordinator notices either. Whatever the order
-// in which the attempts are noticed, the parts that GetUpload reported suffice to resume.
+// A client whose connection breaks may try again and break again before the coordinator notices either. Whatever the
+// order in which the attempts are noticed, the parts that GetUpload reported suffice to resume.
 func TestAttemptsOfAnUploadThatBreakOffInAnyOrder(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(1)))
 	parts, whole := uploadOfThreeParts(t)

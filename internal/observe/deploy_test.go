@@ -89,7 +89,8 @@ func checkExpression(t *testing.T, where string, expression metricsql.Expr) (use
 }
 
 // checkIncreases checks that the first event of a series is counted, and counted once: a series appears with its first
-// event, which increase does not see. Only in "(X unless X offset 5m) or increase(X[5m])" each series has one of two values.
+// event, which increase does not see. Only in "(X unless X offset 5m) or increase(X[5m])" each series has one of two
+// values.
 func checkIncreases(t *testing.T, where string, expression metricsql.Expr) {
 	t.Helper()
 	complete := map[string]bool{}

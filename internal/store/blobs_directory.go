@@ -128,14 +128,23 @@ func (d *directory) open(_ context.Context, key string, offset, length int64) (i
 	if err != nil {
 		return nil, missing(err)
 	}
-	if info, err := file.Stat(); err != nil || info.IsDir() {
+	if err := checkFile(file); err != nil {
 		_ = file.Close()
-		return nil, errors.Join(err, ErrNotFound)
+		return nil, err
 	}
 	if length < 0 {
 		length = 1<<63 - 1 - offset
 	}
 	return &fileSection{io.NewSectionReader(file, offset, length), file}, nil
+}
+
+// checkFile returns ErrNotFound if an open file is a directory.
+func checkFile(file *os.File) error {
+	info, err := file.Stat()
+	if err == nil && info.IsDir() {
+		err = ErrNotFound
+	}
+	return err
 }
 
 // fileSection reads a part of a file, and closes the file.

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/cleave-project/cleave/internal/store/seal"
 )
 
@@ -42,7 +44,7 @@ func TestBlobs(t *testing.T) {
 	} {
 		for what, run := range cases {
 			for how, through := range map[string]func(Blobs) Blobs{
-				"": func(b Blobs) Blobs { return b }, "/stalling": func(b Blobs) Blobs { return WithStallTimeout(b, testTimeout) },
+				"": func(b Blobs) Blobs { return b }, "/stalling": func(b Blobs) Blobs { return WithStallTimeout(b, testTimeout, hclog.NewNullLogger()) },
 			} {
 				t.Run(kind+"/"+what+how, func(t *testing.T) {
 					b, err := OpenBlobs(t.Context(), where(t))
@@ -245,6 +247,17 @@ func testBlobHidden(t *testing.T, b Blobs) {
 		return err
 	}))
 	onlyBlobs(t, b, "x")
+}
+
+// A file that cannot be inspected may exist.
+func TestAFileThatCannotBeInspectedIsNotMissing(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), "blob"))
+	check(t, err)
+	check(t, checkFile(file))
+	check(t, file.Close())
+	if err := checkFile(file); err == nil || IsPermanent(blobError("blob", err)) {
+		t.Errorf("got %v", err)
+	}
 }
 
 func TestBlobsStayInTheirDirectory(t *testing.T) {

@@ -214,8 +214,8 @@ func (s *etcdState) Commit(ctx context.Context, txn Txn) (int64, error) {
 	}
 }
 
-// commitOnce commits a transaction on the conditions that this process still leads and that the mark of its term has not
-// moved. It returns errMoved if it has.
+// commitOnce commits a transaction on the conditions that this process still leads and that the mark of its term has
+// not moved. It returns errMoved if it has.
 func (s *etcdState) commitOnce(ctx context.Context, term *etcdTerm, txn Txn) (int64, error) {
 	mark, err := term.fence(ctx)
 	if err != nil {

@@ -14,8 +14,8 @@ var sealMark = []byte{0, 'S', 'v', 1}
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// damagedValue is what List and Walk return for a damaged value, so that they can go on with the others. It does not decode as
-// a protobuf message.
+// damagedValue is what List and Walk return for a damaged value, so that they can go on with the others. It does not
+// decode as a protobuf message.
 var damagedValue = []byte{0}
 
 // Damaged reports whether the value of an entry that List or Walk returned is lost.

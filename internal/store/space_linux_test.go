@@ -54,6 +54,7 @@ func TestEmbeddedNearlyFullDisk(t *testing.T) {
 		t.Errorf("a path for clients: %v", err)
 	}
 	commit(t, s, Txn{Delete: []string{"jobs/1"}, Put: []Entry{{Key: "garbage/1"}}})
+	commit(t, s, Txn{Put: []Entry{{Key: "garbage/1"}}, Urgent: true})
 	empty()
 	commit(t, s, Txn{Put: []Entry{{Key: "jobs/2"}}})
 	empty = fill(t, dir, 1<<20)

@@ -9,19 +9,23 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
 // stallGuard wraps Blobs that may hang: an object store that accepts connections and never answers, or a directory
 // on a file server that is gone, whose system calls cannot even be canceled. Each operation runs in a goroutine of
 // its own, and the caller returns once nothing has moved for a while. The goroutine stays until its call returns. It
-// shares no memory with the caller, because bytes pass through pipes.
+// shares no memory with the caller, because bytes pass through pipes. If the store panics in it, that operation alone
+// fails.
 //
 // Once an operation hangs, others fail at once, so that callers do not pile up. A probe finds out when the store
 // answers again. A canceled operation has a moment to return, so that it usually leaves nothing behind.
 type stallGuard struct {
 	Blobs
 	limit  time.Duration
+	log    hclog.Logger
 	ctx    context.Context // ends when the store is closed
 	cancel context.CancelFunc
 	hangs  atomic.Bool
@@ -32,8 +36,8 @@ const canceledWait = time.Second
 
 // WithStallTimeout returns a Blobs that abandons operations of b that move no byte for the time limit. They fail as
 // if the store were unreachable.
-func WithStallTimeout(b Blobs, limit time.Duration) Blobs {
-	g := &stallGuard{Blobs: b, limit: limit}
+func WithStallTimeout(b Blobs, limit time.Duration, log hclog.Logger) Blobs {
+	g := &stallGuard{Blobs: b, limit: limit, log: log}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	return g
 }
@@ -55,7 +59,7 @@ func (g *stallGuard) suspect() {
 		defer g.hangs.Store(false)
 		for answered := false; !answered && g.ctx.Err() == nil; {
 			ctx, cancel := context.WithTimeout(g.ctx, g.limit)
-			_, _ = g.Blobs.Size(ctx, probed)
+			_ = fault.Guard(g.log.Error, func() error { _, err := g.Blobs.Size(ctx, probed); return err })
 			answered = ctx.Err() == nil
 			cancel()
 		}
@@ -144,8 +148,9 @@ func (a *attempt) end() {
 	a.cancel()
 }
 
-// giveUp abandons the operation, unless its timeout was stopped or restarted meanwhile. If the timer is late by more than
-// a second, this process was suspended, and the store's answer may be waiting to be read: the timeout begins again, once.
+// giveUp abandons the operation, unless its timeout was stopped or restarted meanwhile. If the timer is late by more
+// than a second, this process was suspended, and the store's answer may be waiting to be read: the timeout begins
+// again, once.
 func (a *attempt) giveUp() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -212,8 +217,12 @@ func try[T any](ctx context.Context, g *stallGuard, name string, do func(context
 	}
 	done := make(chan answer, 1)
 	go func() {
-		value, err := do(a.ctx)
-		done <- answer{value, err}
+		var got answer
+		got.err = fault.Guard(g.log.Error, func() (err error) {
+			got.value, err = do(a.ctx)
+			return err
+		})
+		done <- got
 	}()
 	select {
 	case got := <-done:
@@ -278,14 +287,19 @@ func (g *stallGuard) Open(ctx context.Context, name string, offset, length int64
 	if err != nil {
 		return nil, err
 	}
-	opened := make(chan error, 1)
+	opened := make(chan error, 2) // whether it is open, and then how it ended
 	go func() {
-		r, err := g.Blobs.Open(a.ctx, name, offset, length)
-		if opened <- err; err != nil {
-			return
-		}
-		defer r.Close()
-		_, err = io.Copy(far, r)
+		err := fault.Guard(g.log.Error, func() error {
+			r, err := g.Blobs.Open(a.ctx, name, offset, length)
+			if err != nil {
+				return err
+			}
+			defer r.Close()
+			opened <- nil
+			_, err = io.Copy(far, r)
+			return err
+		})
+		opened <- err
 		_ = far.CloseWithError(a.outcome(err))
 	}()
 	select {
@@ -331,10 +345,12 @@ func (g *stallGuard) Put(ctx context.Context, name string, write func(io.Writer)
 	defer a.end()
 	asked, done := make(chan struct{}), make(chan error, 1)
 	go func() {
-		err := g.Blobs.Put(a.ctx, name, func(w io.Writer) error {
-			close(asked)
-			_, err := io.Copy(w, far)
-			return err
+		err := fault.Guard(g.log.Error, func() error {
+			return g.Blobs.Put(a.ctx, name, func(w io.Writer) error {
+				close(asked)
+				_, err := io.Copy(w, far)
+				return err
+			})
 		})
 		_ = far.CloseWithError(a.outcome(err))
 		done <- err

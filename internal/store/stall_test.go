@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/cleave-project/cleave/internal/store/seal"
 )
 
@@ -167,7 +169,7 @@ func onHangingStore(ctx context.Context, t *testing.T, what string) (hanging *ha
 	below, err := OpenBlobs(t.Context(), "mem://")
 	check(t, err)
 	hanging = &hangingBlobs{Blobs: below}
-	b = WithStallTimeout(hanging, testStall)
+	b = WithStallTimeout(hanging, testStall, hclog.NewNullLogger())
 	put(t, b, "old", stalledContent)
 	began := time.Now()
 	err = stalledOperations[what](ctx, t, b, func() {
@@ -248,7 +250,7 @@ func TestProgressIsNoStall(t *testing.T) {
 		check(t, err)
 		content := pattern(40 * seal.BlockBytes)
 		slow := &slowBlobs{Blobs: below, pause: testStall - time.Second}
-		b := WithStallTimeout(slow, testStall)
+		b := WithStallTimeout(slow, testStall, hclog.NewNullLogger())
 		defer b.Close()
 		check(t, b.Put(t.Context(), "x", func(w io.Writer) error {
 			time.Sleep(10 * testStall)
@@ -323,7 +325,7 @@ func TestGivenUpIsNotCanceled(t *testing.T) {
 			"open": func(b Blobs) error { _, err := b.Open(t.Context(), "old", 0, -1); return err },
 			"put":  func(b Blobs) error { return b.Put(t.Context(), "new", func(io.Writer) error { return nil }) },
 		} {
-			b := WithStallTimeout(cancelableBlobs{below}, time.Microsecond)
+			b := WithStallTimeout(cancelableBlobs{below}, time.Microsecond, hclog.NewNullLogger())
 			wantReason(t, operation(b), blobsUnavailable)
 			b.(*stallGuard).cancel()
 		}
@@ -336,7 +338,7 @@ func TestALateTimerIsNoStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		below, err := OpenBlobs(t.Context(), "mem://")
 		check(t, err)
-		g := WithStallTimeout(below, testStall).(*stallGuard)
+		g := WithStallTimeout(below, testStall, hclog.NewNullLogger()).(*stallGuard)
 		defer g.Close()
 		for what, prepare := range map[string]func(a *attempt){
 			"restarted": (*attempt).wait,
@@ -362,4 +364,48 @@ func TestALateTimerIsNoStall(t *testing.T) {
 			t.Error("timers that are late again and again forgive the store forever")
 		}
 	})
+}
+
+// panickingBlobs panic in every operation: if late, only once bytes move.
+type panickingBlobs struct {
+	Blobs
+	late bool
+}
+
+func (b panickingBlobs) Put(_ context.Context, _ string, write func(io.Writer) error) error {
+	if b.late {
+		_ = write(writerFunc(func([]byte) (int, error) { panic("put") }))
+	}
+	panic("put")
+}
+
+func (b panickingBlobs) Open(context.Context, string, int64, int64) (io.ReadCloser, error) {
+	if b.late {
+		return io.NopCloser(readerFunc(func([]byte) (int, error) { panic("open") })), nil
+	}
+	panic("open")
+}
+
+func (panickingBlobs) Size(context.Context, string) (int64, error) { panic("size") }
+
+// A panic of a store fails the operation, and does not end the process.
+func TestAPanicFailsTheOperation(t *testing.T) {
+	below, err := OpenBlobs(t.Context(), "mem://")
+	check(t, err)
+	for _, late := range []bool{false, true} {
+		b := WithStallTimeout(panickingBlobs{below, late}, testStall, hclog.NewNullLogger())
+		_, err := b.Size(t.Context(), "blob")
+		wantReason(t, err, "PANIC")
+		wantReason(t, b.Put(t.Context(), "blob", func(w io.Writer) error {
+			_, err := w.Write(stalledContent)
+			return err
+		}), "PANIC")
+		r, err := b.Open(t.Context(), "blob", 0, -1)
+		if err == nil {
+			_, err = io.ReadAll(r)
+			check(t, r.Close())
+		}
+		wantReason(t, err, "PANIC")
+	}
+	check(t, below.Close())
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store/seal"
 )
@@ -22,7 +24,7 @@ func TestAFileThatHangs(t *testing.T) {
 	check(t, syscall.Mkfifo(pipe, 0o600))
 	below, err := OpenBlobs(t.Context(), dir)
 	check(t, err)
-	b := WithStallTimeout(below, 10*time.Millisecond)
+	b := WithStallTimeout(below, 10*time.Millisecond, hclog.NewNullLogger())
 	defer b.Close()
 	_, err = b.Open(t.Context(), "x", 0, -1)
 	wantReason(t, err, blobsUnavailable)

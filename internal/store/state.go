@@ -46,6 +46,10 @@ type Txn struct {
 	If     []Condition
 	Put    []Entry // the Revision of an entry is ignored
 	Delete []string
+
+	// Urgent lets a transaction use the space that is reserved for those that end something. One that deletes
+	// something may use it in any case.
+	Urgent bool
 }
 
 // State is the small, durable state of a coordinator. Values are copied when they are stored and when they are

@@ -21,7 +21,8 @@ const (
 	partEdges  = 1 << 16
 )
 
-// Parts calls yield with the header and the parts of the upload of a data set that have yet to arrive, until yield fails.
+// Parts calls yield with the header and the parts of the upload of a data set that have yet to arrive, until yield
+// fails.
 func Parts(name string, d dataset.Dataset, start UploadStart, yield func(*cleavev1.CreateDatasetRequest) error) error {
 	header := &cleavev1.DatasetHeader{DisplayName: name, UploadId: start.ID, FirstPart: start.FirstPart}
 	var values []float64

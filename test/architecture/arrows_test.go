@@ -111,7 +111,7 @@ var packages = []packageRule{
 	{"coordinator/backup", api, "coordinator/records fault store text"},
 	{"coordinator/checkpoint", io, "coordinator/backup coordinator/records fault snapshot store text"},
 	{"coordinator/garbage", io, "coordinator/backup coordinator/records store"},
-	{"coordinator/eventlog", api, "coordinator/records fault signal store"},
+	{"coordinator/eventlog", api, "coordinator/records dial/backoff fault signal store"},
 	{"coordinator/progress", api, "coordinator/eventlog"},
 	{"coordinator/metered", io, "observe store"},
 

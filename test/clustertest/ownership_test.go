@@ -33,7 +33,7 @@ func TestClustersOnOneBucket(t *testing.T) {
 			owners = append(owners, dirs[i])
 			continue
 		}
-		if p.ExitCode() == 0 || !strings.Contains(p.Stderr(), "belongs to another cluster (") || !strings.Contains(p.Stderr(), "give this one a bucket, prefix or directory of its own by --blobs") {
+		if p.ExitCode() == 0 || !strings.Contains(p.Stderr(), "belongs to another cluster (") || !strings.Contains(p.Stderr(), "Use a different --blobs location") {
 			t.Errorf("a cluster that did not get the bucket ended with %d", p.ExitCode())
 		}
 		if own := "&prefix=" + string(rune('a'+i)) + "/"; !listens(begin(dirs[i], own)) {

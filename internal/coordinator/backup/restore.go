@@ -24,14 +24,8 @@ type Target struct {
 // restore.
 const restoring = "restoring"
 
-const (
-	// maxPuts is how many keys are restored in one transaction: an etcd with default settings takes 128 changes.
-	maxPuts = 100
-	// maxPutBytes is how many bytes of keys and values are restored in one transaction, unless one value is larger.
-	maxPutBytes = 512 << 10
-	// room is how much space must be left after a restore, since a coordinator does not work with less.
-	room = 128 << 20
-)
+// room is how much space must be left after a restore, since a coordinator does not work with less.
+const room = 128 << 20
 
 // Restore restores the backup in a file. It reads the file twice: nothing is written before all of it is known to be
 // intact.
@@ -55,14 +49,14 @@ func Restore(ctx context.Context, path string, to Target) (Head, error) {
 		return head, err
 	}
 	var created store.Entry
-	puts := &batch{commit: to.Commit}
+	puts := &records.Batch{Commit: to.Commit}
 	_, err = readFile(path, visitor{
 		entry: func(e store.Entry) error {
 			if e.Key == records.CreatedKey {
 				created = e
 				return nil
 			}
-			return puts.add(e)
+			return puts.Add(e)
 		},
 		blob: func(name string, content io.Reader) error {
 			return to.Blobs.Put(ctx, name, func(w io.Writer) error {
@@ -77,7 +71,7 @@ func Restore(ctx context.Context, path string, to Target) (Head, error) {
 	if created.Key == "" {
 		return head, damaged("its state lacks the key %q", records.CreatedKey)
 	}
-	if err := puts.flush(); err != nil {
+	if err := puts.Flush(); err != nil {
 		return head, err
 	}
 	return head, to.Commit(store.Txn{Put: []store.Entry{created}})
@@ -127,31 +121,4 @@ func Unfinished(ctx context.Context, state store.State) error {
 	}
 	return fault.New(fault.DataLoss, "RESTORE_INTERRUPTED",
 		"a restore into these stores did not end; empty the data directory, or the state and blob stores, and restore again")
-}
-
-// batch collects entries into transactions.
-type batch struct {
-	commit func(store.Txn) error
-	puts   []store.Entry
-	bytes  int
-}
-
-func (b *batch) add(e store.Entry) error {
-	size := len(e.Key) + len(e.Value)
-	if len(b.puts) == maxPuts || len(b.puts) > 0 && b.bytes+size > maxPutBytes {
-		if err := b.flush(); err != nil {
-			return err
-		}
-	}
-	b.puts, b.bytes = append(b.puts, e), b.bytes+size
-	return nil
-}
-
-func (b *batch) flush() error {
-	if len(b.puts) == 0 {
-		return nil
-	}
-	err := b.commit(store.Txn{Put: b.puts})
-	b.puts, b.bytes = nil, 0
-	return err
 }

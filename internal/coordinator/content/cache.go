@@ -2,18 +2,24 @@ package content
 
 import (
 	"container/list"
+	"maps"
 	"sync"
+	"weak"
 )
 
-// Cache keeps the most recently used values in memory, up to a number of bytes. It is safe for concurrent use.
+// Cache keeps the most recently used values in memory, up to a number of bytes. It also finds values that it does not
+// keep, for as long as others hold them, so that calls for a large value share it. It is safe for concurrent use.
 type Cache[V any] struct {
-	limit int64
+	limit  int64
+	weaken func(V) (find func() (value V, found bool))
 
 	// mu guards the fields below.
 	mu     sync.Mutex
 	used   int64      // bytes of all values, at most limit
 	recent *list.List // of *cached[V], the most recently used first
 	byID   map[string]*list.Element
+	// others finds values that are not in recent.
+	others map[string]func() (V, bool)
 }
 
 // cached is a value in a Cache, and the bytes that it counts for.
@@ -23,36 +29,58 @@ type cached[V any] struct {
 	bytes int64
 }
 
-// NewCache returns an empty cache of at most limit bytes.
-func NewCache[V any](limit int64) *Cache[V] {
-	return &Cache[V]{limit: limit, recent: list.New(), byID: map[string]*list.Element{}}
+// NewCache returns an empty cache of at most limit bytes. weaken returns a function that finds a value until nobody
+// holds it. A cache of 0 bytes finds nothing.
+func NewCache[V any](limit int64, weaken func(V) (find func() (V, bool))) *Cache[V] {
+	return &Cache[V]{limit: limit, weaken: weaken, recent: list.New(), byID: map[string]*list.Element{}, others: map[string]func() (V, bool){}}
 }
 
-// Get returns the value of an id, if it is in the cache.
+// Weakly is a weaken function for values that are pointers.
+func Weakly[T any](value *T) func() (*T, bool) {
+	p := weak.Make(value)
+	return func() (*T, bool) { value := p.Value(); return value, value != nil }
+}
+
+// Get returns the value of an id, if it is in the cache or others hold it.
 func (c *Cache[V]) Get(id string) (value V, found bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	at := c.byID[id]
 	if at == nil {
+		if find := c.others[id]; find != nil {
+			return find()
+		}
 		return value, false
 	}
 	c.recent.MoveToFront(at)
 	return at.Value.(*cached[V]).value, true
 }
 
-// Put adds a value and evicts those that were not used for the longest time. It does nothing if the value is larger
-// than the cache, or the cache has one of this id.
+// Put adds a value, unless it is larger than the cache, and evicts those that were not used for the longest time. It
+// does nothing if the cache has a value of this id.
 func (c *Cache[V]) Put(id string, value V, bytes int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.byID[id] != nil || bytes > c.limit {
+	if c.byID[id] != nil || c.limit == 0 {
+		return
+	}
+	if bytes > c.limit {
+		c.leave(id, value)
 		return
 	}
 	for c.used+bytes > c.limit {
-		c.remove(c.recent.Back())
+		evicted := c.remove(c.recent.Back())
+		c.leave(evicted.id, evicted.value)
 	}
+	delete(c.others, id)
 	c.byID[id] = c.recent.PushFront(&cached[V]{id: id, value: value, bytes: bytes})
 	c.used += bytes
+}
+
+// leave leaves a value to those who hold it, and forgets the values that nobody holds anymore. c.mu is held.
+func (c *Cache[V]) leave(id string, value V) {
+	maps.DeleteFunc(c.others, func(_ string, find func() (V, bool)) bool { _, found := find(); return !found })
+	c.others[id] = c.weaken(value)
 }
 
 // Drop removes the value of an id, if it is in the cache.
@@ -62,11 +90,13 @@ func (c *Cache[V]) Drop(id string) {
 	if at := c.byID[id]; at != nil {
 		c.remove(at)
 	}
+	delete(c.others, id)
 }
 
-// remove removes an element. c.mu is held.
-func (c *Cache[V]) remove(at *list.Element) {
+// remove removes an element and returns it. c.mu is held.
+func (c *Cache[V]) remove(at *list.Element) *cached[V] {
 	old := c.recent.Remove(at).(*cached[V])
 	delete(c.byID, old.id)
 	c.used -= old.bytes
+	return old
 }

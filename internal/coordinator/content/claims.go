@@ -30,14 +30,23 @@ func claimOf(record *statev1.ContentRecord, owner string) *statev1.Claim {
 	return nil
 }
 
-// viewFor returns a record as a caller sees it, or nil if the caller may not see it. An admin without a claim sees
-// the first claim.
-func viewFor(record *statev1.ContentRecord, caller identity.Caller) *statev1.ContentRecord {
+// claimFor returns the claim by which a caller sees a record, or nil if the caller may not see it.
+func claimFor(record *statev1.ContentRecord, caller identity.Caller) *statev1.Claim {
 	claim := claimOf(record, caller.Name)
 	if claim == nil && caller.Role == identity.Admin && len(record.GetClaims()) > 0 {
 		claim = record.GetClaims()[0]
 	}
 	if claim == nil || !caller.Sees(claim.GetOwner()) {
+		return nil
+	}
+	return claim
+}
+
+// viewFor returns a record as a caller sees it, or nil if the caller may not see it. An admin without a claim sees
+// the first claim.
+func viewFor(record *statev1.ContentRecord, caller identity.Caller) *statev1.ContentRecord {
+	claim := claimFor(record, caller)
+	if claim == nil {
 		return nil
 	}
 	view := proto.CloneOf(record)
@@ -61,15 +70,22 @@ func (s *Store[V]) lock(ctx context.Context) (unlock func(), err error) {
 	}
 }
 
-// claim stores a new record, which has one claim. If there is a record of the value already, it adds the claim to
-// that. The caller holds the lock.
-func (s *Store[V]) claim(ctx context.Context, id string, record *statev1.ContentRecord) (*statev1.ContentRecord, error) {
+// claim stores a new record, which has one claim, and the sources of that. If there is a record of the value already,
+// it adds the claim to that. The caller holds the lock.
+func (s *Store[V]) claim(ctx context.Context, id string, record *statev1.ContentRecord, sources []*cleavev1.SourceObject) (*statev1.ContentRecord, error) {
 	existing, err := s.Touch(ctx, id)
 	if err != nil {
 		return nil, err
 	}
+	mine := record.GetClaims()[0]
+	puts, err := sourceEntries(id, mine.GetOwner(), sources)
+	if err != nil {
+		return nil, err
+	}
 	if existing == nil {
-		err := s.put(id, record, store.Txn{If: []store.Condition{{Key: s.key(id)}}, Delete: []string{records.GarbageKey(record.GetBlob())}})
+		err := s.put(id, record, store.Txn{
+			If: []store.Condition{{Key: s.key(id)}}, Put: puts, Delete: []string{records.GarbageKey(record.GetBlob())},
+		})
 		if !errors.Is(err, store.ErrConflict) {
 			return record, err
 		}
@@ -78,36 +94,63 @@ func (s *Store[V]) claim(ctx context.Context, id string, record *statev1.Content
 			return nil, records.Unknown(errors.Join(err, s.notFound(id)))
 		}
 	}
-	mine := record.GetClaims()[0]
 	if claimOf(existing, mine.GetOwner()) != nil { // added by a concurrent upload
-		return existing, nil
+		if len(puts) > 0 {
+			err = s.Writer.Commit(store.Txn{Put: puts})
+		}
+		return existing, err
+	}
+	if err := s.moveSources(id, existing); err != nil {
+		return nil, err
 	}
 	existing.Claims = append(existing.GetClaims(), mine)
-	return existing, s.put(id, existing, store.Txn{})
+	return existing, s.put(id, existing, store.Txn{Put: puts})
 }
 
-// sameSources reports whether two claims are on a value from the same objects.
-func sameSources(a, b *statev1.Claim) bool {
-	return slices.EqualFunc(a.GetSources(), b.GetSources(), func(a, b *cleavev1.SourceObject) bool { return proto.Equal(a, b) })
+// sourceEntries returns the entry that stores the objects from which an owner imported a value, if there are any.
+func sourceEntries(id, owner string, sources []*cleavev1.SourceObject) ([]store.Entry, error) {
+	if len(sources) == 0 {
+		return nil, nil
+	}
+	value, err := proto.Marshal(&statev1.Claim{Sources: sources})
+	return []store.Entry{{Key: records.SourcesKey(id, owner), Value: value}}, err
+}
+
+// moveSources moves the sources that an earlier version stored in a record to keys of their own, so that there is room
+// for another claim. The caller holds the lock.
+func (s *Store[V]) moveSources(id string, record *statev1.ContentRecord) error {
+	for _, claim := range record.GetClaims() {
+		puts, err := sourceEntries(id, claim.GetOwner(), claim.GetSources())
+		if err == nil && len(puts) > 0 {
+			claim.Sources = nil
+			err = s.put(id, record, store.Txn{Put: puts})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // setSources replaces the list of objects that an owner imported a value from.
-func (s *Store[V]) setSources(callerCtx, ctx context.Context, id string, claim *statev1.Claim) (*statev1.ContentRecord, error) {
+func (s *Store[V]) setSources(callerCtx, ctx context.Context, id, owner string, sources []*cleavev1.SourceObject) error {
 	unlock, err := s.lock(callerCtx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer unlock()
 	record, err := s.Touch(ctx, id)
-	if err != nil || record == nil {
-		return nil, errors.Join(err, s.notFound(id))
+	if err == nil && claimOf(record, owner) == nil { // it was just deleted
+		err = s.notFound(id)
 	}
-	mine := claimOf(record, claim.GetOwner())
-	if mine == nil { // it was just deleted
-		return nil, s.notFound(id)
+	if err != nil {
+		return err
 	}
-	mine.Sources = claim.GetSources()
-	return record, s.put(id, record, store.Txn{})
+	puts, err := sourceEntries(id, owner, sources)
+	if err != nil {
+		return err
+	}
+	return s.Writer.Commit(store.Txn{Put: puts})
 }
 
 // put stores a record as part of a transaction.
@@ -163,9 +206,9 @@ func (s *Store[V]) deleteClaim(callerCtx, ctx context.Context, id string) error 
 	}
 	if len(left) > 0 {
 		record.Claims = left
-		return s.put(id, record, store.Txn{})
+		return s.put(id, record, store.Txn{Urgent: true, Delete: []string{records.SourcesKey(id, caller.Name)}})
 	}
-	if err := s.remove(id, record.GetBlob()); !errors.Is(err, errBlobLeft) {
+	if err := s.remove(id, record); !errors.Is(err, errBlobLeft) {
 		return err
 	}
 	return nil
@@ -188,17 +231,28 @@ func (s *Store[V]) DeleteUnused(ctx context.Context, id string, now time.Time, a
 	if record == nil || err != nil || lastUse(record).After(s.due(now, age)) || s.User(id, nil) != "" {
 		return err
 	}
-	if err := s.remove(id, record.GetBlob()); err != nil {
+	if err := s.remove(id, record); err != nil {
 		return err
 	}
 	s.Logger.Info("deleted an unused "+s.noun, s.word, id, "used", lastUse(record), "because", why)
 	return nil
 }
 
-// remove deletes a value and its blob. If only the blob is left, it returns errBlobLeft: the value is gone, and the next
-// leader deletes the blob, whose garbage key is stored.
-func (s *Store[V]) remove(id, blob string) error {
-	txn := store.Txn{Delete: []string{s.key(id)}}
+// remove deletes a value and its blob. If only the blob is left, it returns errBlobLeft: the value is gone, and the
+// next leader deletes the blob, whose garbage key is stored.
+func (s *Store[V]) remove(id string, record *statev1.ContentRecord) error {
+	txn, blob := store.Txn{Delete: []string{s.key(id)}}, record.GetBlob()
+	for _, claim := range record.GetClaims() {
+		if record.GetTable() != nil { // data sets are not imported
+			txn.Delete = append(txn.Delete, records.SourcesKey(id, claim.GetOwner()))
+		}
+	}
+	if most := records.MaxTxnChanges; len(txn.Delete) > most {
+		if err := s.Writer.DeleteKeys(txn.Delete[most:]); err != nil {
+			return err
+		}
+		txn.Delete = txn.Delete[:most]
+	}
 	if blob != "" {
 		txn.Put = []store.Entry{{Key: records.GarbageKey(blob)}}
 	}

@@ -35,8 +35,32 @@ func NewDatasets(cfg Config) *Datasets {
 		notFound: func(id string) error {
 			return fault.New(fault.NotFound, "DATASET_NOT_FOUND", "there is no data set %q; upload it first", id).With("dataset_id", id)
 		},
+		weaken: weakDataset,
 	})
 	return &Datasets{Store: stored, temporary: map[string]*temporaryDataset{}}
+}
+
+// weakDataset is Weakly for a data set of any kind.
+func weakDataset(data dataset.Dataset) (find func() (dataset.Dataset, bool)) {
+	switch data := data.(type) {
+	case *dataset.Points:
+		return weakKind(data)
+	case *dataset.SparsePoints:
+		return weakKind(data)
+	case *dataset.Kernel:
+		return weakKind(data)
+	case *dataset.Graph:
+		return weakKind(data)
+	}
+	return func() (dataset.Dataset, bool) { return nil, false }
+}
+
+func weakKind[T any, P interface {
+	*T
+	dataset.Dataset
+}](data P) func() (dataset.Dataset, bool) {
+	find := Weakly((*T)(data))
+	return func() (dataset.Dataset, bool) { value, found := find(); return P(value), found }
 }
 
 // OpenDataset implements fleet.DatasetSource: workers read canonical bytes from it. A length of -1 means to the end.

@@ -3,7 +3,9 @@ package content
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/identity"
 	"github.com/cleave-project/cleave/internal/store"
@@ -69,7 +72,7 @@ func TestWaitingForAChangeCanBeCanceled(t *testing.T) {
 	for name, call := range map[string]func() error{
 		"Delete":       func() error { return s.Delete(ctx, id) },
 		"DeleteUnused": func() error { return s.DeleteUnused(ctx, id, time.Now(), 0, "the test says so") },
-		"setSources":   func() error { _, err := s.setSources(ctx, t.Context(), id, &statev1.Claim{}); return err },
+		"setSources":   func() error { return s.setSources(ctx, t.Context(), id, "", nil) },
 	} {
 		if err := call(); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", name, err)
@@ -159,5 +162,57 @@ func TestADamagedRecord(t *testing.T) {
 	}
 	if _, err := s.Get(t.Context(), damaged); !fault.Is(err, "RECORD_DAMAGED") {
 		t.Error(err)
+	}
+}
+
+// Several owners may import the same table from thousands of objects each, also if an earlier version stored the
+// objects of one in the record. Each sees theirs until they delete the table.
+func TestSourcesOfSeveralOwners(t *testing.T) {
+	tables := NewTables(memoryConfig(t))
+	numbers, err := table.New([]table.Column{{Name: "x", Type: table.Number, Numbers: []float64{1, 2}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	as := func(owner string) context.Context {
+		return identity.NewContext(t.Context(), identity.Caller{Name: owner, Role: identity.Submitter})
+	}
+	sources := func(owner string) (all []*cleavev1.SourceObject) {
+		for i := range 5000 {
+			all = append(all, &cleavev1.SourceObject{Uri: fmt.Sprintf("s3://%s/%0150d", owner, i)})
+		}
+		return all
+	}
+	owners := []string{"ann", "bob", "cem"}
+	for at, owner := range owners {
+		if _, err := tables.AddFrom(as(owner), "", numbers, sources(owner), timestamppb.Now()); err != nil {
+			t.Fatalf("%s: %v", owner, err)
+		}
+		if at > 0 {
+			continue
+		}
+		// As an earlier version stored it.
+		record, _, err := tables.lookup(t.Context(), numbers.ID())
+		if err != nil {
+			t.Fatal(err)
+		}
+		record.Claims[0].Sources = sources(owner)
+		if err := tables.put(numbers.ID(), record, store.Txn{Delete: []string{records.SourcesKey(numbers.ID(), owner)}}); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := tables.Get(as(owner), numbers.ID()); err != nil || len(got.GetTable().GetSources()) != 5000 {
+			t.Errorf("of an earlier version: %d sources, %v", len(got.GetTable().GetSources()), err)
+		}
+	}
+	for _, owner := range owners {
+		got, err := tables.Get(as(owner), numbers.ID())
+		if all := got.GetTable().GetSources(); err != nil || len(all) != 5000 || !strings.HasPrefix(all[0].GetUri(), "s3://"+owner) {
+			t.Errorf("%s has %d sources, %v", owner, len(all), err)
+		}
+		if err := tables.Delete(as(owner), numbers.ID()); err != nil {
+			t.Error(err)
+		}
+	}
+	if left, err := tables.Writer.State.List(t.Context(), "sources/", "", 0); err != nil || len(left) != 0 {
+		t.Errorf("%d lists of sources are left, %v", len(left), err)
 	}
 }

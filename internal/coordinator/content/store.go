@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/identity"
@@ -30,7 +31,7 @@ type Store[V any] struct {
 	kind[V]
 	Config
 
-	// decodeLock is a semaphore. One value is decoded at a time, so that jobs on the same data decode it once, and
+	// decodeLock is a semaphore. One value is decoded at a time, so that calls and jobs on the same data share it, and
 	// memory for decoding is needed once.
 	decodeLock chan struct{}
 	// recordLock is a semaphore, held while a record is changed. It is not a mutex because the store may take long to
@@ -54,6 +55,7 @@ type kind[V any] struct {
 	decode   func(io.Reader, *statev1.ContentRecord) (V, error)
 	describe func(value V, id, name string, now *timestamppb.Timestamp) *statev1.ContentRecord
 	notFound func(id string) error
+	weaken   func(V) (find func() (V, bool)) // see NewCache
 }
 
 // Config configures a store.
@@ -81,7 +83,7 @@ type Config struct {
 func newStore[V any](cfg Config, k kind[V]) *Store[V] {
 	return &Store[V]{
 		kind: k, Config: cfg, writing: map[string]bool{},
-		decodeLock: make(chan struct{}, 1), recordLock: make(chan struct{}, 1), cache: NewCache[V](cfg.CacheBytes), shared: map[string]V{},
+		decodeLock: make(chan struct{}, 1), recordLock: make(chan struct{}, 1), cache: NewCache(cfg.CacheBytes, k.weaken), shared: map[string]V{},
 	}
 }
 
@@ -92,11 +94,11 @@ func (k *kind[V]) reason(suffix string) string { return strings.ToUpper(k.word) 
 
 // Add stores a value for the caller and returns its record. A value that the caller has already is not stored again.
 func (s *Store[V]) Add(ctx context.Context, name string, value V, now *timestamppb.Timestamp) (*statev1.ContentRecord, error) {
-	return s.add(ctx, &statev1.Claim{DisplayName: name, CreateTime: now}, value)
+	return s.add(ctx, &statev1.Claim{DisplayName: name, CreateTime: now}, value, nil)
 }
 
-// add stores a value with a claim of the caller.
-func (s *Store[V]) add(ctx context.Context, claim *statev1.Claim, value V) (*statev1.ContentRecord, error) {
+// add stores a value with a claim of the caller, who imported it from sources, if there are any.
+func (s *Store[V]) add(ctx context.Context, claim *statev1.Claim, value V, sources []*cleavev1.SourceObject) (*statev1.ContentRecord, error) {
 	id, err := s.ID(value)
 	if err != nil {
 		return nil, err
@@ -107,11 +109,11 @@ func (s *Store[V]) add(ctx context.Context, claim *statev1.Claim, value V) (*sta
 		return nil, err
 	}
 	claim.Owner = caller.Name
-	if mine := claimOf(existing, caller.Name); mine != nil {
+	if claimOf(existing, caller.Name) != nil {
 		s.cache.Put(id, value, s.Size(value))
-		if len(claim.GetSources()) > 0 && !sameSources(mine, claim) {
-			existing, err = records.FinishWith(ctx, s.Writer, func(finishing context.Context) (*statev1.ContentRecord, error) {
-				return s.setSources(ctx, finishing, id, claim)
+		if len(sources) > 0 {
+			err = s.Writer.Finish(ctx, func(finishing context.Context) error {
+				return s.setSources(ctx, finishing, id, caller.Name, sources)
 			})
 		}
 		return viewFor(existing, caller), err
@@ -124,7 +126,7 @@ func (s *Store[V]) add(ctx context.Context, claim *statev1.Claim, value V) (*sta
 		return nil, err
 	}
 	stored, err := records.FinishWith(ctx, s.Writer, func(finishing context.Context) (*statev1.ContentRecord, error) {
-		return s.claimBlob(ctx, finishing, id, record)
+		return s.claimBlob(ctx, finishing, id, record, sources)
 	})
 	if err != nil {
 		return nil, err
@@ -134,14 +136,14 @@ func (s *Store[V]) add(ctx context.Context, claim *statev1.Claim, value V) (*sta
 }
 
 // claimBlob stores record, or adds its claim to the existing record and deletes the new blob.
-func (s *Store[V]) claimBlob(callerCtx, ctx context.Context, id string, record *statev1.ContentRecord) (*statev1.ContentRecord, error) {
+func (s *Store[V]) claimBlob(callerCtx, ctx context.Context, id string, record *statev1.ContentRecord, sources []*cleavev1.SourceObject) (*statev1.ContentRecord, error) {
 	unlock, err := s.lock(callerCtx)
 	if err != nil {
 		s.discard(record.GetBlob())
 		return nil, err
 	}
 	defer unlock()
-	stored, err := s.claim(ctx, id, record)
+	stored, err := s.claim(ctx, id, record, sources)
 	switch {
 	case err == nil && stored.GetBlob() == record.GetBlob():
 		s.settle(record.GetBlob())

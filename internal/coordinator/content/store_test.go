@@ -3,6 +3,7 @@ package content
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,7 +13,7 @@ import (
 )
 
 func TestCacheEvictsTheLeastRecentlyUsed(t *testing.T) {
-	c := NewCache[int](100)
+	c := NewCache(100, func(int) func() (int, bool) { return func() (int, bool) { return 0, false } })
 	for _, id := range []string{"a", "b", "c"} {
 		c.Put(id, 1, 32)
 	}
@@ -40,6 +41,31 @@ func TestACachedValueDoesNotWaitForOthers(t *testing.T) {
 	defer cancel()
 	if value, err := s.Load(ctx, id); err != nil || value.Rows() != 1 {
 		t.Errorf("%v, %v", value, err)
+	}
+}
+
+// Calls for a value that is too large for the cache share it for as long as one of them holds it.
+func TestALargeValueIsShared(t *testing.T) {
+	cfg := memoryConfig(t)
+	cfg.CacheBytes = 1
+	s := NewDatasets(cfg)
+	id := s.addPoint(t, 1)
+	first, err := s.Load(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.GC()
+	if second, err := s.Load(t.Context(), id); err != nil || second != first {
+		t.Errorf("it was decoded again: %v", err)
+	}
+	runtime.KeepAlive(first)
+	first = nil
+	runtime.GC()
+	if _, found := s.cache.Get(id); found {
+		t.Error("nobody holds it, and it is still in memory")
+	}
+	if again, err := s.Load(t.Context(), id); err != nil || again.Rows() != 1 {
+		t.Errorf("got %v, %v", again, err)
 	}
 }
 

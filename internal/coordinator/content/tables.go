@@ -2,13 +2,17 @@ package content
 
 import (
 	"context"
+	"errors"
 	"io"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/security/identity"
+	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -34,6 +38,7 @@ func NewTables(cfg Config) Tables {
 			_, err := wire.NoTables(id)
 			return err
 		},
+		weaken: Weakly[table.Table],
 	})}
 }
 
@@ -42,7 +47,29 @@ func NewTables(cfg Config) Tables {
 func (t Tables) AddFrom(
 	ctx context.Context, name string, added *table.Table, sources []*cleavev1.SourceObject, now *timestamppb.Timestamp,
 ) (*statev1.ContentRecord, error) {
-	return t.add(ctx, &statev1.Claim{DisplayName: name, CreateTime: now, Sources: sources}, added)
+	record, err := t.add(ctx, &statev1.Claim{DisplayName: name, CreateTime: now}, added, sources)
+	if err == nil {
+		record.Table.Sources = sources
+	}
+	return record, err
+}
+
+// Get returns the record of a table of the caller, with the objects that it was imported from.
+func (t Tables) Get(ctx context.Context, id string) (*statev1.ContentRecord, error) {
+	record, err := t.Store.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	entry, err := t.Writer.State.Get(ctx, records.SourcesKey(id, claimFor(record, identity.FromContext(ctx)).GetOwner()))
+	if errors.Is(err, store.ErrNotFound) {
+		return record, nil // it was uploaded, or imported by an earlier version
+	}
+	if err != nil {
+		return nil, err
+	}
+	claim, err := records.Decode[statev1.Claim](entry)
+	record.Table.Sources = claim.GetSources()
+	return record, err
 }
 
 // Finder returns a function that loads the tables of one call.

@@ -228,8 +228,8 @@ func (u *Uploads) Close() {
 	}
 }
 
-// Receive calls take with the parts of an upload until its stream ends with io.EOF. If Receive returns an error, the handler
-// of the stream must return: that ends the goroutine that reads.
+// Receive calls take with the parts of an upload until its stream ends with io.EOF. If Receive returns an error, the
+// handler of the stream must return: that ends the goroutine that reads.
 func Receive[P proto.Message](u *Upload, receive func() (P, error), take func(P) error) error {
 	type received struct {
 		part P

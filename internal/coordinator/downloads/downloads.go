@@ -13,8 +13,8 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Memory is the memory of all downloads. Objects that may be cached share as much of it as the caches have. A few larger
-// ones are held at a time, whatever their size. It is safe for concurrent use.
+// Memory is the memory of all downloads. Objects that may be cached share as much of it as the caches have. At most
+// MaxLarge larger objects are held at once, regardless of size. It is safe for concurrent use.
 type Memory struct {
 	small, large pool
 	largest      int64 // bytes of an object that still belongs to small

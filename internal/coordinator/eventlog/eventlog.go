@@ -16,6 +16,7 @@ import (
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
+	"github.com/cleave-project/cleave/internal/dial/backoff"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/signal"
 	"github.com/cleave-project/cleave/internal/store"
@@ -158,7 +159,7 @@ func (l *Log) FullyRepeated() bool {
 	return len(l.toRepeat) == 0
 }
 
-// FlushLoop makes pending events durable until ctx ends. It is called once.
+// FlushLoop makes pending events durable until ctx ends. While the disk is full, it tries again. It is called once.
 func (l *Log) FlushLoop(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -174,7 +175,14 @@ func (l *Log) FlushLoop(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		}
-		if err := l.Flush(); err != nil {
+		err := l.Flush()
+		for pause := backoff.New(records.StoreRetries); fault.Is(err, store.DiskFull) && pause.Wait(ctx) == nil; {
+			err = l.Flush()
+		}
+		if ctx.Err() != nil {
+			return nil // whoever ends the job stores the rest
+		}
+		if err != nil {
 			return err
 		}
 		timer.Reset(flushInterval)

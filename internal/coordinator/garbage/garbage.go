@@ -94,8 +94,7 @@ func (c *Collector) Collect(ctx context.Context) error {
 // confirmLeader returns an error unless this coordinator leads and the condition holds. Whoever deletes blobs must call
 // it after it has listed them: what a former leader lists may belong to a call of its successor.
 func (c *Collector) confirmLeader(condition store.Condition) error {
-	// Deleting a key that does not exist changes nothing, but makes this a write, which a full disk takes, too.
-	return c.Writer.Commit(store.Txn{If: []store.Condition{condition}, Delete: []string{records.GarbagePrefix}})
+	return c.Writer.Commit(store.Txn{If: []store.Condition{condition}, Urgent: true})
 }
 
 // DeleteSpecs deletes the specs of jobs that an earlier coordinator did not create, because it ended after it had

@@ -21,8 +21,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// AuditUnary is an interceptor that records calls in the audit log. It rejects a call that changes something if the log cannot be
-// written.
+// AuditUnary is an interceptor that records calls in the audit log. It rejects a call that changes something if the log
+// cannot be written.
 func (g *Gate) AuditUnary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	if g.audit == nil || methods[info.FullMethod].does == routine {
 		return handler(ctx, request)

@@ -30,7 +30,7 @@ type rawClient struct {
 func dialRaw(t *testing.T) *rawClient {
 	t.Helper()
 	g, err := Open(Config{
-		Security: Security{Serve: credentials.Serve{Insecure: true}}, Limits: Limits{Calls: 10, Reads: 10, Streams: 10},
+		Security: Security{Serve: credentials.Serve{Insecure: true}}, Limits: Limits{Calls: 10, ShortCalls: 10, Streams: 10},
 		RequestTimeout: time.Hour, SlowReader: time.Hour, Logger: hclog.NewNullLogger(), Now: time.Now,
 	})
 	if err != nil {

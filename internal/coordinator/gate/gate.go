@@ -1,5 +1,5 @@
-// Package gate decides which calls a coordinator takes: who may call (access.go), how many calls run at once and
-// how clients share them (limiter.go), and how long a client may keep a call waiting (request.go, slowreader.go). It closes
+// Package gate decides which calls a coordinator takes: who may call (access.go), how many calls run at once and how
+// clients share them (limiter.go), and how long a client may keep a call waiting (request.go, slowreader.go). It closes
 // connections that are flooded with frames (frames.go), and writes the audit log (audit.go).
 package gate
 
@@ -34,9 +34,9 @@ type Config struct {
 
 // Limits limits concurrent calls and streams. Calls of workers and health checks are not counted.
 type Limits struct {
-	Calls   int // calls that plan, submit or evaluate jobs; more wait for their turn
-	Reads   int // other calls
-	Streams int
+	Calls      int // calls that plan, submit or evaluate jobs; more wait for their turn
+	ShortCalls int // other calls
+	Streams    int
 }
 
 // Gate stands between the network and the services.
@@ -98,7 +98,7 @@ func (g *Gate) ServerOptions(transport credentials.TransportCredentials) []grpc.
 
 // InWork returns how much of each limit is in use. Calls include those that wait for their turn.
 func (g *Gate) InWork() Limits {
-	return Limits{Calls: g.limiters[callSlot].inUse(), Reads: g.limiters[lightSlot].inUse(), Streams: g.limiters[streamSlot].inUse()}
+	return Limits{Calls: g.limiters[callSlot].inUse(), ShortCalls: g.limiters[shortSlot].inUse(), Streams: g.limiters[streamSlot].inUse()}
 }
 
 // HoldUnary keeps the slot of a call until its handler returns, and makes calls that plan, submit or evaluate jobs wait
@@ -126,10 +126,10 @@ func (g *Gate) addLimiters() {
 	l := g.cfg.Limits
 	g.turns.free = l.Calls
 	g.limiters = map[slotKind]*limiter{
-		callSlot:   newLimiter(l.Calls+max(l.Calls, minWaitingCalls), "TOO_MANY_CALLS", "%d calls are running or waiting, which is the limit of this coordinator for one client or for all; try again"),
-		lightSlot:  newLimiter(l.Reads, "TOO_MANY_CALLS", "%d short calls are running, which is the limit of this coordinator for one client or for all; try again"),
-		streamSlot: newLimiter(l.Streams, "TOO_MANY_STREAMS", "%d streams are open, which is the limit of this coordinator for one client or for all; try again when some have ended"),
-		probeSlot:  newLimiter(maxProbes, "TOO_MANY_PROBES", "%d health checks are running, which is the limit of this coordinator; try again"),
+		callSlot:   newLimiter(l.Calls+max(l.Calls, minWaitingCalls), "TOO_MANY_CALLS", "%d calls are running or waiting, the maximum for this client or for the coordinator; try again"),
+		shortSlot:  newLimiter(l.ShortCalls, "TOO_MANY_CALLS", "%d short calls are running, the maximum for this client or for the coordinator; try again"),
+		streamSlot: newLimiter(l.Streams, "TOO_MANY_STREAMS", "%d streams are open, the maximum for this client or for the coordinator; try again when some have ended"),
+		probeSlot:  newLimiter(maxProbes, "TOO_MANY_PROBES", "%d health checks are running, the maximum for the coordinator; try again"),
 	}
 }
 

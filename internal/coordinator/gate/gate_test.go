@@ -23,6 +23,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/dial/pipe"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/credentials"
 	"github.com/cleave-project/cleave/internal/security/identity"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -106,7 +107,7 @@ func wantRefused(t *testing.T, err error, reason string) {
 func (s *served) settle(t *testing.T, calls int) {
 	t.Helper()
 	for t.Context().Err() == nil {
-		if got := s.InWork(); got.Calls+got.Reads == calls {
+		if got := s.InWork(); got.Calls+got.ShortCalls == calls {
 			return
 		}
 		time.Sleep(time.Millisecond)
@@ -114,7 +115,7 @@ func (s *served) settle(t *testing.T, calls int) {
 }
 
 func TestReadsAreBounded(t *testing.T) {
-	s := serve(t, Limits{Calls: 1, Reads: 2, Streams: 1})
+	s := serve(t, Limits{Calls: 1, ShortCalls: 2, Streams: 1})
 	ends := make(chan error, 2)
 	for range 2 {
 		go func() { ends <- s.get(t.Context(), "held") }()
@@ -135,7 +136,7 @@ func TestReadsAreBounded(t *testing.T) {
 // A burst of calls that solve something waits and is not refused; reads pass meanwhile.
 func TestHeavyCallsWaitForTheirTurn(t *testing.T) {
 	const burst = 100
-	s := serve(t, Limits{Calls: 2, Reads: 1, Streams: 1})
+	s := serve(t, Limits{Calls: 2, ShortCalls: 1, Streams: 1})
 	ends := make(chan error, burst)
 	for at := range burst {
 		go func() {
@@ -174,7 +175,7 @@ func TestHeavyCallsWaitForTheirTurn(t *testing.T) {
 // Whatever the limit is, calls beyond it find a place to wait.
 func TestCallsBeyondTheLimitMayWait(t *testing.T) {
 	for calls, want := range map[int]int{1: 1 + minWaitingCalls, 512: 2 * 512} {
-		s := serve(t, Limits{Calls: calls, Reads: 1, Streams: 1})
+		s := serve(t, Limits{Calls: calls, ShortCalls: 1, Streams: 1})
 		places := 0
 		for s.limiters[callSlot].take("client") {
 			places++
@@ -187,8 +188,8 @@ func TestCallsBeyondTheLimitMayWait(t *testing.T) {
 
 // A call that sends its header alone loses its slot when another needs it.
 func TestCallsWithoutARequestMakeRoom(t *testing.T) {
-	s := serve(t, Limits{Calls: 1, Reads: 2, Streams: 1})
-	s.limiters[lightSlot].waiting.evictAfter = time.Hour
+	s := serve(t, Limits{Calls: 1, ShortCalls: 2, Streams: 1})
+	s.limiters[shortSlot].waiting.evictAfter = time.Hour
 	ends := make(chan error, 2)
 	for range 2 {
 		stream, err := s.conn.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, cleavev1.JobService_GetJob_FullMethodName)
@@ -199,9 +200,9 @@ func TestCallsWithoutARequestMakeRoom(t *testing.T) {
 	}
 	s.settle(t, 2)
 	wantRefused(t, s.get(t.Context(), "early"), "TOO_MANY_CALLS") // their requests may still come
-	s.limiters[lightSlot].waiting.mu.Lock()
-	s.limiters[lightSlot].waiting.evictAfter = 0
-	s.limiters[lightSlot].waiting.mu.Unlock()
+	s.limiters[shortSlot].waiting.mu.Lock()
+	s.limiters[shortSlot].waiting.evictAfter = 0
+	s.limiters[shortSlot].waiting.mu.Unlock()
 	s.letGo <- struct{}{}
 	if err := s.get(t.Context(), "late"); status.Code(err) != codes.NotFound {
 		t.Errorf("a call in place of one without a request: %v", err)
@@ -214,9 +215,9 @@ func TestCallsWithoutARequestMakeRoom(t *testing.T) {
 
 // A client that has its share of the slots does not end the calls of others to get more.
 func TestAShareIsNotExceededAtTheCostOfOthers(t *testing.T) {
-	g := &Gate{cfg: Config{Limits: Limits{Calls: 1, Reads: 4, Streams: 1}, RequestTimeout: time.Hour, Logger: hclog.NewNullLogger()}}
+	g := &Gate{cfg: Config{Limits: Limits{Calls: 1, ShortCalls: 4, Streams: 1}, RequestTimeout: time.Hour, Logger: hclog.NewNullLogger()}}
 	g.addLimiters()
-	g.limiters[lightSlot].waiting.evictAfter = 0
+	g.limiters[shortSlot].waiting.evictAfter = 0
 	enter := func(client string) (context.Context, error) {
 		ctx := peer.NewContext(identity.NewContext(t.Context(), identity.Caller{Name: client, Role: identity.Reader}), &peer.Peer{Addr: &net.TCPAddr{}})
 		call := &tap.Info{FullMethodName: cleavev1.JobService_GetJob_FullMethodName}
@@ -246,7 +247,7 @@ func TestAShareIsNotExceededAtTheCostOfOthers(t *testing.T) {
 
 // Health checks need no credentials, so that they have a limit of their own.
 func TestProbesAreBounded(t *testing.T) {
-	s := serve(t, Limits{Calls: 1, Reads: 1, Streams: 1})
+	s := serve(t, Limits{Calls: 1, ShortCalls: 1, Streams: 1})
 	check := func() error {
 		_, err := healthv1.NewHealthClient(s.conn).Check(t.Context(), &healthv1.HealthCheckRequest{})
 		return err
@@ -346,7 +347,7 @@ func TestMethodsTakeTheirSlots(t *testing.T) {
 		}
 		for _, method := range service.Methods {
 			name := "/" + service.ServiceName + "/" + method.MethodName
-			if takes := methods[name].takes; takes != callSlot && takes != lightSlot {
+			if takes := methods[name].takes; takes != callSlot && takes != shortSlot {
 				t.Errorf("%s is no stream and takes slot %d", name, takes)
 			}
 		}
@@ -364,5 +365,20 @@ func TestConnectionsOfAClientShare(t *testing.T) {
 		if got := clientOf(peer.NewContext(t.Context(), &peer.Peer{Addr: address})); got != want {
 			t.Errorf("a connection from %v belongs to %q, want %q", address, got, want)
 		}
+	}
+}
+
+// panickingStream is a stream whose messages cannot be encoded.
+type panickingStream struct{ grpc.ServerStream }
+
+func (panickingStream) SendMsg(any) error { panic("encoding") }
+
+// A panic while a message is sent ends the stream, and not the process.
+func TestAPanicWhileSendingEndsTheStream(t *testing.T) {
+	g := serve(t, Limits{})
+	info := &grpc.StreamServerInfo{FullMethod: cleavev1.JobService_WatchJob_FullMethodName, IsServerStream: true}
+	err := g.TimeReaders(nil, panickingStream{}, info, func(_ any, stream grpc.ServerStream) error { return stream.SendMsg(nil) })
+	if !fault.Is(err, "PANIC") {
+		t.Errorf("got %v", err)
 	}
 }

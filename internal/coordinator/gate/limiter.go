@@ -102,8 +102,9 @@ type slot struct {
 
 type slotKey struct{}
 
-// takeSlot takes a slot of the limiter of the method. It fails if there is none, or none for this client. If all are taken,
-// a call whose request has not arrived makes room. It does not for a client that has its share: others would lose theirs.
+// takeSlot takes a slot of the limiter of the method. It fails if there is none, or none for this client. If all are
+// taken, a call whose request has not arrived makes room. It does not for a client that has its share: others would
+// lose theirs.
 func (g *Gate) takeSlot(ctx context.Context, info *tap.Info) (context.Context, error) {
 	l := g.limiterOf(info.FullMethodName)
 	if l == nil {
@@ -128,8 +129,8 @@ func keepSlot(ctx context.Context) (release func()) {
 	return s.giveBack
 }
 
-// fairQueue lets a limited number of calls work at once. The others wait. Clients take turns: the next call is one of the
-// client that has waited longest since its last turn.
+// fairQueue lets a limited number of calls work at once. The others wait. Clients take turns: the next call is one of
+// the client that has waited longest since its last turn.
 type fairQueue struct {
 	mu      sync.Mutex
 	free    int

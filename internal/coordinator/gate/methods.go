@@ -33,7 +33,7 @@ type slotKind uint8
 const (
 	noSlot     slotKind = iota // calls of workers
 	callSlot                   // unary calls that plan, submit or evaluate jobs
-	lightSlot                  // other unary calls, which are short: lookups, cancellations, deletions
+	shortSlot                  // other unary calls, which are short: lookups, cancellations, deletions
 	streamSlot                 // streams
 	probeSlot                  // health checks
 )
@@ -41,26 +41,26 @@ const (
 // methods has a line for every method of the server.
 var methods = map[string]methodRule{
 	"/cleave.v1.DatasetService/CreateDataset": {identity.Submitter, changes, streamSlot},
-	"/cleave.v1.DatasetService/GetUpload":     {identity.Submitter, reads, lightSlot},
-	"/cleave.v1.DatasetService/GetDataset":    {identity.Reader, reads, lightSlot},
-	"/cleave.v1.DatasetService/ListDatasets":  {identity.Reader, reads, lightSlot},
-	"/cleave.v1.DatasetService/DeleteDataset": {identity.Submitter, changes, lightSlot},
+	"/cleave.v1.DatasetService/GetUpload":     {identity.Submitter, reads, shortSlot},
+	"/cleave.v1.DatasetService/GetDataset":    {identity.Reader, reads, shortSlot},
+	"/cleave.v1.DatasetService/ListDatasets":  {identity.Reader, reads, shortSlot},
+	"/cleave.v1.DatasetService/DeleteDataset": {identity.Submitter, changes, shortSlot},
 
 	"/cleave.v1.TableService/CreateTable":  {identity.Submitter, changes, streamSlot},
 	"/cleave.v1.TableService/ImportTable":  {identity.Submitter, changes, streamSlot},
-	"/cleave.v1.TableService/GetTable":     {identity.Reader, reads, lightSlot},
+	"/cleave.v1.TableService/GetTable":     {identity.Reader, reads, shortSlot},
 	"/cleave.v1.TableService/GetTableRows": {identity.Reader, reads, streamSlot},
-	"/cleave.v1.TableService/ListTables":   {identity.Reader, reads, lightSlot},
-	"/cleave.v1.TableService/DeleteTable":  {identity.Submitter, changes, lightSlot},
+	"/cleave.v1.TableService/ListTables":   {identity.Reader, reads, shortSlot},
+	"/cleave.v1.TableService/DeleteTable":  {identity.Submitter, changes, shortSlot},
 
 	"/cleave.v1.JobService/PlanJob":          {identity.Submitter, reads, callSlot},
 	"/cleave.v1.JobService/CreateJob":        {identity.Submitter, changes, callSlot},
-	"/cleave.v1.JobService/GetJob":           {identity.Reader, reads, lightSlot},
-	"/cleave.v1.JobService/ListJobs":         {identity.Reader, reads, lightSlot},
-	"/cleave.v1.JobService/CancelJob":        {identity.Submitter, changes, lightSlot},
-	"/cleave.v1.JobService/DeleteJob":        {identity.Submitter, changes, lightSlot},
+	"/cleave.v1.JobService/GetJob":           {identity.Reader, reads, shortSlot},
+	"/cleave.v1.JobService/ListJobs":         {identity.Reader, reads, shortSlot},
+	"/cleave.v1.JobService/CancelJob":        {identity.Submitter, changes, shortSlot},
+	"/cleave.v1.JobService/DeleteJob":        {identity.Submitter, changes, shortSlot},
 	"/cleave.v1.JobService/WatchJob":         {identity.Reader, reads, streamSlot},
-	"/cleave.v1.JobService/GetResult":        {identity.Reader, reads, lightSlot},
+	"/cleave.v1.JobService/GetResult":        {identity.Reader, reads, shortSlot},
 	"/cleave.v1.JobService/GetLabels":        {identity.Reader, reads, streamSlot},
 	"/cleave.v1.JobService/GetRowScores":     {identity.Reader, reads, streamSlot},
 	"/cleave.v1.JobService/GetModel":         {identity.Reader, reads, streamSlot},
@@ -69,9 +69,9 @@ var methods = map[string]methodRule{
 	"/cleave.v1.JobService/PredictJob":       {identity.Submitter, reads, streamSlot},
 	"/cleave.v1.JobService/EvaluateJob":      {identity.Reader, reads, callSlot},
 
-	"/cleave.v1.ClusterService/ListWorkers": {identity.Reader, reads, lightSlot},
-	"/cleave.v1.ClusterService/GetLimits":   {identity.Reader, reads, lightSlot},
-	"/cleave.v1.ClusterService/DrainWorker": {identity.Admin, changes, lightSlot},
+	"/cleave.v1.ClusterService/ListWorkers": {identity.Reader, reads, shortSlot},
+	"/cleave.v1.ClusterService/GetLimits":   {identity.Reader, reads, shortSlot},
+	"/cleave.v1.ClusterService/DrainWorker": {identity.Admin, changes, shortSlot},
 	"/cleave.v1.ClusterService/Backup":      {identity.Admin, changes, streamSlot},
 
 	"/cleave.worker.v1.WorkerService/Attach":       {identity.Worker, changes, noSlot},

@@ -3,6 +3,7 @@ package gate
 import (
 	"time"
 
+	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc"
 
 	"github.com/cleave-project/cleave/internal/fault"
@@ -16,6 +17,7 @@ const SlowReader = "SLOW_READER"
 type timedStream struct {
 	grpc.ServerStream
 	limit time.Duration
+	log   hclog.Logger
 	timer *time.Timer
 	sent  chan error
 }
@@ -25,12 +27,14 @@ func (g *Gate) TimeReaders(server any, stream grpc.ServerStream, info *grpc.Stre
 	if methods[info.FullMethod].takes == noSlot || !info.IsServerStream {
 		return handler(server, stream)
 	}
-	return handler(server, &timedStream{ServerStream: stream, limit: g.cfg.SlowReader, sent: make(chan error, 1)})
+	return handler(server, &timedStream{ServerStream: stream, limit: g.cfg.SlowReader, log: g.cfg.Logger, sent: make(chan error, 1)})
 }
 
 // SendMsg sends in another goroutine, which ends at the latest when the handler returns and the stream ends.
 func (s *timedStream) SendMsg(message any) error {
-	go func() { s.sent <- s.ServerStream.SendMsg(message) }()
+	go func() {
+		s.sent <- fault.Guard(s.log.Error, func() error { return s.ServerStream.SendMsg(message) })
+	}()
 	if s.timer == nil {
 		s.timer = time.NewTimer(s.limit)
 	} else {

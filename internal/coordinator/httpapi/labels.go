@@ -199,8 +199,8 @@ func (l *labelWriter) begin(columns []table.Column) (err error) {
 	return err
 }
 
-// abortIfBegun returns err while the client can still be sent an error instead of the table. After that it panics, which
-// breaks the connection, so that the client does not take a part for the whole.
+// abortIfBegun returns err while the client can still be sent an error instead of the table. After that it panics,
+// which breaks the connection, so that the client does not take a part for the whole.
 func (l *labelWriter) abortIfBegun(ctx context.Context, err error) error {
 	if err != nil && l.begun {
 		if ctx.Err() == nil {

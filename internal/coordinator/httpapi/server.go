@@ -35,8 +35,8 @@ type Config struct {
 	MaxMessageBytes int
 	// MaxUploadBytes limits the body of an upload.
 	MaxUploadBytes int64
-	// UploadMemory is shared by the uploads that are held in memory as a whole. The body of one is at most as large
-	// as its share or as MaxMessageBytes, whichever is more, and never larger than 1 GiB.
+	// UploadMemory is the memory of an upload that is held in memory as a whole. Its body is at most a tenth of that or
+	// MaxMessageBytes, whichever is more, and never larger than 1 GiB.
 	UploadMemory int64
 	// HasRoom reports whether temporary files, in which uploads are kept while they are read, may grow; nil means that
 	// they always may.

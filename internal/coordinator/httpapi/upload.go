@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -26,7 +27,9 @@ import (
 
 const (
 	// maxWholeUploads is how many uploads may be held in memory as a whole at once, which some formats need.
-	maxWholeUploads = 2
+	maxWholeUploads = 1
+	// memoryPerByte is how much memory a byte of such an upload takes at most, if it is text such as "0 1".
+	memoryPerByte = 10
 	// maxWholeBytes limits the body of such an upload, however much memory there is.
 	maxWholeBytes = 1 << 30
 )
@@ -41,8 +44,8 @@ var formatsByType = map[string]string{
 	"application/x-npy":                   "npy",
 }
 
-// upload stores a data set or a table. The body is a file in the format that the URL or the type of content names, or the
-// messages of the call as JSON, one after another.
+// upload stores a data set or a table. The body is a file in the format that the URL or the type of content names, or
+// the messages of the call as JSON, one after another.
 func (s *Server) upload(w http.ResponseWriter, r *http.Request, route Route) error {
 	query, err := parameters(r)
 	if err != nil {
@@ -81,8 +84,8 @@ func checkParameters(query url.Values, names ...string) error {
 	return nil
 }
 
-// authorize checks that the client may upload before the body is read. It calls GetUpload for an upload that does not exist,
-// which needs the same role.
+// authorize checks that the client may upload before the body is read. It calls GetUpload for an upload that does not
+// exist, which needs the same role.
 func authorize(r *http.Request) error {
 	conn, err := connection(r.Context())
 	if err != nil {
@@ -259,6 +262,9 @@ func (s *Server) uploadDataset(w http.ResponseWriter, r *http.Request, name stri
 	kind := query.Get("kind")
 	if kind == "" || kind == "points" {
 		found, err := in.Kind()
+		if fault.Is(err, "UNKNOWN_FORMAT") { // that error names a flag
+			err = fault.Invalid("UNKNOWN_FORMAT", "the format %.40q is not supported; use one of %s", name, strings.Join(format.Formats(), ", ")).OnField("format")
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -297,10 +303,10 @@ func (s *Server) uploadDataset(w http.ResponseWriter, r *http.Request, name stri
 	return &cleavev1.CreateDatasetResponse{Dataset: stored}, err
 }
 
-// wholeLimit returns how large the body of an upload may be that is held in memory as a whole, and how much it may decompress to.
-// A data set in memory takes up to ten times the bytes of its text.
+// wholeLimit returns how large the body of an upload may be that is held in memory as a whole, and how much it may
+// decompress to.
 func (s *Server) wholeLimit() int64 {
-	share := max(s.cfg.UploadMemory/maxWholeUploads, int64(s.cfg.MaxMessageBytes))
+	share := max(s.cfg.UploadMemory/maxWholeUploads/memoryPerByte, int64(s.cfg.MaxMessageBytes))
 	return min(share, maxWholeBytes, s.cfg.MaxUploadBytes)
 }
 

@@ -1,6 +1,6 @@
-// Package imports makes tables of objects in object stores. It finds the objects, has workers read them in parallel, and joins
-// what they return into the table that an upload of the same files would create. It pins the versions of the objects, so that
-// a repeated import reads the same bytes or fails.
+// Package imports makes tables of objects in object stores. It finds the objects, has workers read them in parallel,
+// and joins what they return into the table that an upload of the same files would create. It pins the versions of the
+// objects, so that a repeated import reads the same bytes or fails.
 package imports
 
 import (
@@ -135,7 +135,7 @@ func (i *Importer) Import(ctx context.Context, request *cleavev1.ImportTableRequ
 		return nil, err
 	}
 	if done := record.GetImported(); done != nil {
-		stored, err := i.Tables.Record(ctx, done.GetTable().GetTableId())
+		stored, err := i.Tables.Get(ctx, done.GetTable().GetTableId())
 		if err == nil {
 			done.Table = stored.GetTable()
 			return done, nil
@@ -271,8 +271,8 @@ func (i *Importer) find(ctx context.Context, allowed []allowedURI) ([]source, er
 // maxRecord is the largest size of what is stored about the objects of an import, in bytes: etcd takes 1.5 MiB at once.
 const maxRecord = 1 << 20
 
-// maxTextRatio limits the size of all objects relative to the largest allowed table. Numbers as text are about three times as
-// large as in a table.
+// maxTextRatio limits the size of all objects relative to the largest allowed table. Numbers as text are about three
+// times as large as in a table.
 const maxTextRatio = 8
 
 // pinned returns the sources of a record. The rules may have changed since.

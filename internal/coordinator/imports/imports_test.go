@@ -87,7 +87,8 @@ type failing struct{}
 
 func (failing) ReadObjects(context.Context, []*fleet.ObjectUnit, func(int)) error { panic("a defect") }
 
-// A panic during an import reaches the goroutine of the call, where it ends the call. In another one it would end the coordinator.
+// A panic during an import reaches the goroutine of the call, where it ends the call. In another one it would end the
+// coordinator.
 func TestAPanicDuringAnImportEndsTheCall(t *testing.T) {
 	state, request := pinned(t, nil)
 	i := New(Config{Allow: []string{"admin=s3://bucket/?region=eu-central-1"}}, Dependencies{

@@ -139,9 +139,9 @@ func parse(content []byte) (o Owner, err error) {
 }
 
 func (o Owner) refuse(where string) error {
-	return fault.New(fault.FailedPrecondition, Foreign, "the blob store %s belongs to another cluster (%s), with another state store; "+
-		"give this one a bucket, prefix or directory of its own by --blobs, or correct --store or --data-dir if it should be that cluster; "+
-		"if it is that cluster, and its state comes from a copy without this ID, delete %q there", where, o, records.IdentityBlob+seal.Suffix)
+	return fault.New(fault.FailedPrecondition, Foreign, "the blob store %s belongs to another cluster (%s). "+
+		"Use a different --blobs location, or point --store or --data-dir at the state of that cluster. "+
+		"If this is that cluster, restored from a copy without its ID, delete %q there", where, o, records.IdentityBlob+seal.Suffix)
 }
 
 // String returns who the owner is, for messages.

@@ -177,8 +177,8 @@ func (m *Maker) ReservedBytes(p *Problem) int64 {
 	return p.CoordinatorBytes() + snapshots
 }
 
-// fitMemory halves the number of concurrent restarts for as long as the job needs more than the coordinator's memory. It
-// rejects a job that does not fit with one.
+// fitMemory halves the number of concurrent restarts for as long as the job needs more than the coordinator's memory.
+// It rejects a job that does not fit with one.
 func (m *Maker) fitMemory(p *Problem) error {
 	for {
 		err := m.checkMemory(p.dataBytes, planning.CoordinatorBytes(p.Parts()))

@@ -17,7 +17,8 @@ import (
 // StoreRetries spaces the attempts to reach a store that does not answer.
 var StoreRetries = backoff.Policy{First: 50 * time.Millisecond, Max: 30 * time.Second}
 
-// MaxTxnChanges is how many keys a transaction of many changes puts or deletes. An etcd with default settings takes 128.
+// MaxTxnChanges is how many keys a transaction of many changes puts or deletes. An etcd with default settings takes
+// 128.
 const MaxTxnChanges = 100
 
 // Writer makes transactions durable. Only the leader has one. It is safe for concurrent use. While the store does not
@@ -41,8 +42,8 @@ type Writer struct {
 // maxPending is how many changes wait for a store that does not answer, including those whose callers have left.
 const maxPending = 1000
 
-// FinishWith makes a change for a caller. If ctx ends first, it returns why, and do continues until its transactions are
-// decided, so that their outcome has its effects: a job that was created runs, a blob that nothing refers to is
+// FinishWith makes a change for a caller. If ctx ends first, it returns why, and do continues until its transactions
+// are decided, so that their outcome has its effects: a job that was created runs, a blob that nothing refers to is
 // deleted. The context of do has the values of ctx and ends when writing must stop; what do must not do without its
 // caller, such as waiting for a lock, uses ctx. Functions that need both take (callerCtx, ctx). do must not refer to
 // anything large, since callers may come and leave for as long as the store does not answer.
@@ -93,7 +94,8 @@ func (w *Writer) CommitFor(ctx context.Context, txn store.Txn) error {
 func (w *Writer) Wait() { w.finishing.Wait() }
 
 // Commit makes a transaction durable. Trying again is safe because only the leader writes: a transaction that was
-// committed although its answer was lost has no further effect or, if it requires that a key is new, ends in a conflict.
+// committed although its answer was lost has no further effect or, if it requires that a key is new, ends in a
+// conflict.
 func (w *Writer) Commit(txn store.Txn) error {
 	return w.commitWhile(txn, func(err error) bool { return !store.IsPermanent(err) })
 }
@@ -147,6 +149,38 @@ func Unknown(err error) error { return unknownOutcome{err} }
 func MayBeCommitted(err error) bool {
 	_, unknown := errors.AsType[unknownOutcome](err)
 	return err != nil && (unknown || !store.IsPermanent(err) || errors.Is(err, store.ErrClosed))
+}
+
+// Batch collects entries into transactions.
+type Batch struct {
+	Commit func(store.Txn) error
+	puts   []store.Entry
+	bytes  int
+}
+
+// maxBatchBytes is how many bytes of keys and values are in one transaction of a batch, unless one value is larger.
+const maxBatchBytes = 512 << 10
+
+// Add adds an entry, and commits those before it if there are many.
+func (b *Batch) Add(e store.Entry) error {
+	size := len(e.Key) + len(e.Value)
+	if len(b.puts) == MaxTxnChanges || b.bytes+size > maxBatchBytes {
+		if err := b.Flush(); err != nil {
+			return err
+		}
+	}
+	b.puts, b.bytes = append(b.puts, e), b.bytes+size
+	return nil
+}
+
+// Flush commits the entries that are not committed yet, if there are any.
+func (b *Batch) Flush() error {
+	if len(b.puts) == 0 {
+		return nil
+	}
+	err := b.Commit(store.Txn{Put: b.puts})
+	b.puts, b.bytes = nil, 0
+	return err
 }
 
 // DeleteKeys deletes any number of keys, in several transactions.

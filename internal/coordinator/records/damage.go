@@ -96,8 +96,8 @@ func (o Object) HashedReader(r io.ReadCloser, want string) io.ReadCloser {
 	return &hashedReader{objectReader: objectReader{r, o}, hash: sha256.New(), want: want}
 }
 
-// DecodeObject decodes an object from its reader. What cannot be decoded is damaged, unless r cannot be read to its end,
-// where a hash is checked: decode does not tell one from the other, and r repeats its error.
+// DecodeObject decodes an object from its reader. What cannot be decoded is damaged, unless r cannot be read to its
+// end, where a hash is checked: decode does not tell one from the other, and r repeats its error.
 func DecodeObject[T any](o Object, r io.Reader, decode func(io.Reader) (T, error)) (T, error) {
 	value, err := decode(r)
 	if _, readErr := io.Copy(io.Discard, r); readErr != nil {

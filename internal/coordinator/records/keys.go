@@ -17,6 +17,8 @@ import (
 //
 //	datasets/<sha256>             ContentRecord
 //	tables/<sha256>               ContentRecord
+//	sources/<sha256>/<owner>      Claim with only the objects that this owner imported the table from; earlier versions kept
+//	                              them in the ContentRecord
 //	jobs/<id, digits inverted>    JobRecord; the newest comes first
 //	owners/<owner>/<id, digits inverted>  empty: a job of this owner; none of the owner without a name
 //	unfinished/<id>               empty: this job has not ended; the oldest comes first
@@ -62,13 +64,14 @@ const (
 	ownersPrefix     = "owners/"
 	DatasetPrefix    = "datasets/"
 	TablePrefix      = "tables/"
+	sourcesPrefix    = "sources/"
 
 	specPart = "spec"
 )
 
 // Layout is the version of the state's layout, the value of CreatedKey. A state of an earlier layout is migrated when a
-// coordinator begins to lead; one of a later layout is refused, see CheckLayout. Before 2, when jobs had no index of owners, it was
-// empty.
+// coordinator begins to lead; one of a later layout is refused, see CheckLayout. Before 2, when jobs had no index of
+// owners, it was empty.
 const Layout = "2"
 
 // CheckLayout rejects a state that a newer version of Cleave wrote, because this version would lose what it does not
@@ -104,6 +107,12 @@ func RequestKey(owner, request string) string {
 	return requestPrefix + request
 }
 
+// SourcesKey returns the key of the objects that an owner imported a table from. A record has room for those of a few
+// owners only.
+func SourcesKey(table, owner string) string {
+	return sourcesPrefix + table + "/" + url.PathEscape(owner)
+}
+
 // ImportKey returns the key of an import.
 func ImportKey(owner, request string) string {
 	return ImportPrefix + url.PathEscape(owner) + "/" + url.PathEscape(request)
@@ -122,8 +131,8 @@ func JobOfKey(key string) string {
 // EventKey returns the key of the batch of events that begins with the given sequence number.
 func EventKey(id string, first uint32) string { return fmt.Sprintf("%s%020d", EventsPrefix(id), first) }
 
-// JobKey returns the key of a job's record. It inverts the hexadecimal digits of the id: ids grow with time, so the newest
-// job has the smallest key and is listed first. The beginning of an id gives the beginning of its key.
+// JobKey returns the key of a job's record. It inverts the hexadecimal digits of the id: ids grow with time, so the
+// newest job has the smallest key and is listed first. The beginning of an id gives the beginning of its key.
 func JobKey(id string) string {
 	const digits = "0123456789abcdef"
 	inverted := func(r rune) rune {

@@ -253,11 +253,7 @@ func (s *Sender) Wait() {
 // Send delivers a stored notification in the background, retrying until the receiver accepts it or three days have
 // passed. Before Start it does nothing: Start finds the notification.
 func (s *Sender) Send(e store.Entry) {
-	record, err := records.Decode[statev1.WebhookRecord](e)
-	if err != nil {
-		s.Logger.Error("a notification is damaged and cannot be sent", "key", e.Key, "error", err)
-		return
-	}
+	record, _ := records.Decode[statev1.WebhookRecord](e) // attempt deletes a damaged one
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ctx == nil || s.pending[e.Key] != nil {
@@ -338,14 +334,12 @@ func (s *Sender) attempt(n *notification) bool {
 		record, err = records.Decode[statev1.WebhookRecord](entry)
 	}
 	if err != nil {
-		s.Logger.Error("a notification cannot be read", "key", n.key, "error", err)
-		return true
-	}
-	if !s.done(s.ctx, record, n.pause.Waits()+1) {
+		s.Logger.Error("a notification is damaged and is deleted", "key", n.key, "error", err)
+	} else if !s.done(s.ctx, record, n.pause.Waits()+1) {
 		return false
 	}
 	if err := s.Delete([]string{n.key}); err != nil && s.ctx.Err() == nil {
-		s.Logger.Warn("a notification was sent and may be sent again", "id", record.GetId(), "error", err)
+		s.Logger.Warn("a notification that is over cannot be deleted; the next coordinator handles it again", "key", n.key, "error", err)
 	}
 	return true
 }

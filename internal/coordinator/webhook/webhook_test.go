@@ -127,6 +127,20 @@ func TestNotificationsThatWaitAreCheap(t *testing.T) {
 	await(t, "the end of goroutines", func() bool { return runtime.NumGoroutine() < before+jobs/5 })
 }
 
+// A damaged notification is deleted, so that it is reported once.
+func TestADamagedNotificationIsDeleted(t *testing.T) {
+	s := started(t)
+	damaged := store.Entry{Key: "webhooks/job", Value: []byte{0xff}}
+	if _, err := s.State.Commit(t.Context(), store.Txn{Put: []store.Entry{damaged}}); err != nil {
+		t.Fatal(err)
+	}
+	s.Send(damaged)
+	await(t, "deletion", func() bool {
+		left, err := s.State.List(t.Context(), "webhooks/", "", 0)
+		return err == nil && len(left) == 0
+	})
+}
+
 // A notification that is sent while the sender starts is delivered once, whether the sender found it in the state or
 // not.
 func TestNotificationsBeforeTheStart(t *testing.T) {

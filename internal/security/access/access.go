@@ -79,7 +79,7 @@ func (c *Callers) Identify(certificate *x509.Certificate, authorization string) 
 	}
 	return identity.Caller{}, unauthenticated("NO_CREDENTIALS",
 		"this coordinator requires authentication; log in with: cleave login --server HOST:PORT --tls DIR, or with --token-stdin; "+
-			"other clients show a certificate, or send 'authorization: Bearer TOKEN'")
+			"other clients present a certificate, or send 'authorization: Bearer TOKEN'")
 }
 
 // byToken identifies a caller by the authorization header, which holds one of our own tokens, recognized by its

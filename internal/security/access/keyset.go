@@ -227,8 +227,8 @@ func checkURL(address string) error {
 	return nil
 }
 
-// parseKeys parses a key set. It skips keys of types that it does not know, which an issuer may have beside others. A set
-// may be empty: then the issuer has withdrawn all keys.
+// parseKeys parses a key set. It skips keys of types that it does not know, which an issuer may have beside others. A
+// set may be empty: then the issuer has withdrawn all keys.
 func parseKeys(content []byte) (*jose.JSONWebKeySet, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`

@@ -46,7 +46,7 @@ func TokenLine(token string, caller identity.Caller, expires time.Time) (string,
 
 func checkTokenOwner(caller identity.Caller) error {
 	if caller.Role == identity.Worker {
-		return fault.Invalid("WORKER_TOKEN", "workers show certificates, not tokens; make one with: cleave certs worker")
+		return fault.Invalid("WORKER_TOKEN", "workers authenticate with certificates, not tokens; make one with: cleave certs worker")
 	}
 	return identity.CheckName(caller.Name)
 }

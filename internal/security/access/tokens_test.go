@@ -63,7 +63,7 @@ func TestBadTokenFiles(t *testing.T) {
 		"alice submitter " + token:                      "line 1: the third part must be sha256:",
 		"alice submitter sha256:1234":                   "line 1: the third part must be sha256:",
 		"alice king sha256:1234":                        `the role "king" is unknown`,
-		strings.Replace(good, "submitter", "worker", 1): "workers show certificates, not tokens",
+		strings.Replace(good, "submitter", "worker", 1): "workers authenticate with certificates, not tokens",
 		good + " tomorrow":                              `"tomorrow" is not a time such as`,
 	} {
 		_, err := parseTokens([]byte(text))

@@ -54,7 +54,7 @@ func newWebTokens(cfg OIDC, log hclog.Logger, now func() time.Time) (*webTokens,
 			return nil, err
 		}
 		if w.role == identity.Worker {
-			return nil, fault.Invalid("BAD_OIDC", "workers show certificates, not tokens; the default role cannot be worker")
+			return nil, fault.Invalid("BAD_OIDC", "workers authenticate with certificates, not tokens; the default role cannot be worker")
 		}
 	}
 	if w.keys, err = newKeySet(cfg, log, now); err != nil {

@@ -199,7 +199,8 @@ func TestKeysThatCannotBeFetched(t *testing.T) {
 	}
 }
 
-// callersOf returns callers who have tokens of an issuer that gives its keys only while works is set, some seconds after noon.
+// callersOf returns callers who have tokens of an issuer that gives its keys only while works is set, some seconds
+// after noon.
 func callersOf(t *testing.T, i *issuer, works *atomic.Bool, seconds *atomic.Int64) *Callers {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

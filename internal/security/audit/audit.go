@@ -70,7 +70,8 @@ func Open(path string, now func() time.Time) (*Log, error) {
 	return l, nil
 }
 
-// endsTorn reports whether the last line of a file was cut off, for example when the process before ended on a full disk.
+// endsTorn reports whether the last line of a file was cut off, for example when the process before ended on a full
+// disk.
 func endsTorn(path string) bool {
 	last := []byte{'\n'} // stays if the file may only be written, or is no regular one
 	if file, err := os.Open(path); err == nil {

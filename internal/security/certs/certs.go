@@ -39,7 +39,8 @@ const (
 // hostName matches names that certificates can have, also for all hosts of a domain.
 var hostName = regexp.MustCompile(`^(\*\.)?[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?$`)
 
-// CheckHosts rejects hosts that no client could call: a certificate has names and addresses, without a scheme or a port.
+// CheckHosts rejects hosts that no client could call: a certificate has names and addresses, without a scheme or a
+// port.
 func CheckHosts(hosts []string) error {
 	for _, host := range hosts {
 		if net.ParseIP(host) == nil && !hostName.MatchString(host) {
@@ -79,8 +80,8 @@ func (f Folder) Init() error {
 	return create(dir, credentials.CAFile, template, nil)
 }
 
-// Issue creates the folder of one party and returns until when its certificate is valid: for p.Life, but not longer than
-// the authority. It fails if there is a certificate already, unless p.Renew is set.
+// Issue creates the folder of one party and returns until when its certificate is valid: for p.Life, but not longer
+// than the authority. It fails if there is a certificate already, unless p.Renew is set.
 func (f Folder) Issue(folder string, p Party) (until time.Time, err error) {
 	authority, err := f.authority()
 	if err != nil {
@@ -197,8 +198,8 @@ func absent(paths ...string) error {
 	return nil
 }
 
-// create makes a key and its certificate, which the authority signs, or the key itself if there is none, and writes both.
-// A process that reads them in between finds that they do not match, and keeps the old ones.
+// create makes a key and its certificate, which the authority signs, or the key itself if there is none, and writes
+// both. A process that reads them in between finds that they do not match, and keeps the old ones.
 func create(dir, certFile string, template *x509.Certificate, authority *tls.Certificate) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

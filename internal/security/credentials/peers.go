@@ -19,7 +19,7 @@ import (
 // workerURI is the beginning of the URI that identifies a worker in its certificate, as package access writes it.
 const workerURI = "cleave://worker/"
 
-// Peers configures connections between workers. Both sides show the certificate by which they attach to the
+// Peers configures connections between workers. Both sides present the certificate by which they attach to the
 // coordinator, and both require that the other's is one of a worker, whichever: workers have no names that others
 // know. Therefore the certificate needs no use as a server and no host names.
 type Peers struct {
@@ -55,7 +55,7 @@ func (p *Peers) Server(address string, listener net.Listener) (grpc.ServerOption
 	case !p.dial.any():
 		return grpc.Creds(insecure.NewCredentials()), nil
 	case p.material.pair == nil:
-		return nil, refuse("workers show each other certificates, and this one has none; " +
+		return nil, refuse("workers present certificates to each other, and this one has none; " +
 			"give --tls DIR, or --tls-cert and --tls-key, or leave out --peer-listen")
 	case p.material.pool == nil:
 		return nil, refuse("--tls-ca %s would let in everyone who has a certificate of any authority; "+
