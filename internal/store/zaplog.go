@@ -3,6 +3,8 @@
 package store
 
 import (
+	"strings"
+
 	"github.com/hashicorp/go-hclog"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -15,8 +17,9 @@ func zapLogger(log hclog.Logger, warnings hclog.Level, fatal zapcore.CheckWriteH
 }
 
 // ignorable reports whether a message is irrelevant here. One is about ports, which an embedded server does not open.
-// Two appear when a new server reads its storage version before it has written one; it retries after some seconds. The
-// last one appears if a server is closed while it starts something in the background.
+// Two appear when a new server reads its storage version before it has written one; it retries after some seconds. One
+// appears if a server is closed while it starts something in the background. The last one appears on a busy machine, if
+// the only member wants to lead before it has read from the log that it is one; it tries again.
 func ignorable(message string) bool {
 	switch message {
 	case "Running http and grpc server on single port. This is not recommended for production.",
@@ -25,7 +28,7 @@ func ignorable(message string) bool {
 		"server has stopped; skipping GoAttach":
 		return true
 	}
-	return false
+	return strings.HasSuffix(message, "since there are still pending configuration changes to apply")
 }
 
 // zapCore writes zap entries to an hclog.Logger.
