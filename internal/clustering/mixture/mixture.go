@@ -206,11 +206,12 @@ func newFit(p *Problem) *fit {
 	return f
 }
 
-// variances returns the variance of every column.
+// variances returns the variance of every column, which is exactly 0 for constant columns.
 func variances(p *dataset.Points) []float64 {
-	means, sums := make([]float64, p.D), make([]float64, p.D)
+	means, sums, varies := make([]float64, p.D), make([]float64, p.D), make([]bool, p.D)
 	for i, v := range p.Values {
 		means[i%p.D] += v
+		varies[i%p.D] = varies[i%p.D] || v != p.Values[i%p.D]
 	}
 	for column := range means {
 		means[column] /= float64(p.N)
@@ -220,7 +221,9 @@ func variances(p *dataset.Points) []float64 {
 		sums[i%p.D] += float64(difference * difference)
 	}
 	for column := range sums {
-		sums[column] /= float64(p.N)
+		if sums[column] /= float64(p.N); !varies[column] {
+			sums[column] = 0 // the mean of equal values is rounded
+		}
 	}
 	return sums
 }

@@ -197,3 +197,30 @@ func TestPlainCostIsSmall(t *testing.T) {
 		t.Errorf("%d bytes for %d rows", used, points.N)
 	}
 }
+
+// The mean of equal values is rounded, so a sum of squares about it need not be 0.
+func TestConstantColumnsAreLeftOut(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 0))
+	const n = 150
+	labels := make([]int32, n)
+	var plain []float64
+	with := map[float64][]float64{0: nil, 0.1: nil, 3.3: nil, 5.1: nil}
+	for i := range labels {
+		labels[i] = int32(i % 3)
+		row := []float64{rng.NormFloat64() + float64(4*(i%3)), rng.NormFloat64()}
+		plain = append(plain, row...)
+		for constant := range with {
+			with[constant] = append(append(with[constant], row...), constant)
+		}
+	}
+	want := fitted(t, &Problem{Points: &dataset.Points{N: n, D: 2, Values: plain}, K: 3, Labels: labels})
+	for constant, values := range with {
+		for _, few := range []bool{false, true} {
+			points := &dataset.Points{N: n, D: 3, Values: values}
+			got := fitted(t, &Problem{Points: points, K: 3, Labels: labels, Few: []bool{false, false, few}})
+			if !slices.Equal(got.Labels, want.Labels) || got.Evidence != want.Evidence {
+				t.Errorf("with a column of %v (few: %v), the evidence is %v, want %v", constant, few, got.Evidence, want.Evidence)
+			}
+		}
+	}
+}

@@ -31,7 +31,7 @@ type refiner struct {
 }
 
 func newRefiner(k, threads int) *refiner {
-	return &refiner{k: k, threads: threads, chainWork: chainWork, pool: parallel.NewPool(threads), links: newLinks(k), free: make(chan *links, threads)}
+	return &refiner{k: k, threads: threads, chainWork: chainWork, pool: parallel.NewPool(threads), links: newLinks(k), free: make(chan *links, max(1, threads))}
 }
 
 // refine moves single vertices as long as that raises the value. Threads propose moves based on the labels at the

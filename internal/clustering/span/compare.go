@@ -53,7 +53,7 @@ func (c *chooser) violatedBy(ctx context.Context, t *trial, fold int) ([]float64
 	if f == nil {
 		return clustering.Ones(len(held)), nil
 	}
-	r := rounding{k: c.K, starts: 3, goOn: 1, iterations: 10, ofStarts: c.Iterations, seed: c.seeds[fold], threads: 1}
+	r := rounding{k: c.K, starts: 3, improved: 1, improveIterations: 10, startIterations: c.Iterations, seed: c.seeds[fold], threads: 1}
 	pairs := choose.At(c.Pairs, known)
 	for i := range pairs {
 		pairs[i].I, pairs[i].J = c.place(pairs[i].I), c.place(pairs[i].J)
@@ -118,7 +118,7 @@ func (c *chooser) finish(ctx context.Context, winner, plain *trial, answer *Answ
 	}
 	answer.Embedding = coordinates(c.vectors, f)
 	r := rounding{
-		k: c.K, starts: cmp.Or(c.Starts, embedding.DefaultRestarts), goOn: 2, iterations: 30, ofStarts: c.Iterations,
+		k: c.K, starts: cmp.Or(c.Starts, embedding.DefaultRestarts), improved: 2, improveIterations: 30, startIterations: c.Iterations,
 		seed: c.seeds[len(c.seeds)-1], threads: c.threads,
 	}
 	answer.Labels, answer.Runs, err = r.run(ctx, answer.Embedding, c.Pairs)

@@ -52,7 +52,10 @@ type pencil struct {
 
 func (b *basis) newPencil(width int, g [][]float64) *pencil {
 	p := &pencil{basis: b, width: width, g: g}
-	p.eigenvalues, _ = eigen.DenseEigenvalues(context.Background(), width-1, p.matrix(func(a, c int) float64 { return g[a][c] })) // small
+	var err error // only if G is not finite, because the context does not end
+	if p.eigenvalues, err = eigen.DenseEigenvalues(context.Background(), width-1, p.matrix(func(a, c int) float64 { return g[a][c] })); err != nil {
+		panic(err)
+	}
 	return p
 }
 

@@ -16,12 +16,13 @@ import (
 // rounding turns coordinates into labels. Several starts of k-means, which ignores the pairs, are ranked by their
 // inertia plus the weights of violated pairs; PC-KMeans, which has that objective, improves the best.
 type rounding struct {
-	k            int
-	starts, goOn int
-	iterations   int // of PC-KMeans
-	ofStarts     int // iterations of k-means; 0 means embedding.DefaultIterations
-	seed         uint64
-	threads      int
+	k                 int
+	starts            int
+	improved          int // how many of the best starts PC-KMeans improves
+	improveIterations int // of PC-KMeans
+	startIterations   int // of k-means; 0 means embedding.DefaultIterations
+	seed              uint64
+	threads           int
 }
 
 // rounded is the result of k-means on rows of coordinates.
@@ -40,7 +41,7 @@ func (r rounding) run(ctx context.Context, rows *clustering.Embedding, pairs []c
 	var found []rounded
 	for start := range r.starts {
 		one, err := r.cluster(ctx, points, clustering.Spec{
-			Seed: r.seed + uint64(start), MaxIterations: cmp.Or(r.ofStarts, embedding.DefaultIterations), Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans},
+			Seed: r.seed + uint64(start), MaxIterations: cmp.Or(r.startIterations, embedding.DefaultIterations), Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans},
 		})
 		if err != nil {
 			return nil, nil, err
@@ -54,14 +55,14 @@ func (r rounding) run(ctx context.Context, rows *clustering.Embedding, pairs []c
 	}
 	byObjective := func(a, b rounded) int { return cmp.Compare(a.objective, b.objective) }
 	slices.SortStableFunc(found, byObjective)
-	best := found[:min(r.goOn, len(found))]
+	best := found[:min(r.improved, len(found))]
 	links := make([]constraint.Constraint, len(pairs))
 	for i, p := range pairs {
 		links[i] = p.Constraint()
 	}
 	for i, one := range best {
 		best[i], err = r.cluster(ctx, points, clustering.Spec{
-			Seed: r.seed, MaxIterations: r.iterations, Start: clustering.StartLabels, InitialLabels: one.labels, Constraints: links,
+			Seed: r.seed, MaxIterations: r.improveIterations, Start: clustering.StartLabels, InitialLabels: one.labels, Constraints: links,
 			Algorithm: &kmeans.Options{Algorithm: kmeans.PCKmeans, Inference: inference.ICM},
 		})
 		if err != nil {

@@ -22,7 +22,7 @@ func TestRoundingPaysForPairs(t *testing.T) {
 		{I: 1, J: 40, Kind: constraint.MustLink, Weight: 1}, {I: 0, J: 40, Kind: constraint.CannotLink, Weight: 1},
 		{I: 1, J: 41, Kind: constraint.MustLink, Weight: 1},
 	}
-	r := rounding{k: 2, starts: 3, goOn: 2, iterations: 30, seed: 1, threads: 1}
+	r := rounding{k: 2, starts: 3, improved: 2, improveIterations: 30, seed: 1, threads: 1}
 	labels, _, err := r.run(context.Background(), rows, pairs)
 	if err != nil {
 		t.Fatal(err)

@@ -132,7 +132,7 @@ func (m *method) lowest(ctx context.Context, count int) (eigen.Eigenpairs, error
 }
 
 // byPaper runs constrained spectral clustering with some of the pairs by a rule of the paper. It returns nil if they
-// allow no cut.
+// allow no cut, or the graph has too many components.
 func (m *method) byPaper(ctx context.Context, rule clustering.CutRule, pairs []constraint.Pair) (*clustering.Result, error) {
 	if len(pairs) == 0 {
 		return nil, nil
@@ -149,7 +149,7 @@ func (m *method) byPaper(ctx context.Context, rule clustering.CutRule, pairs []c
 	}
 	result := &clustering.Result{}
 	err := run.constrained(ctx, result)
-	if fault.Is(err, "INFEASIBLE_BETA") || fault.Is(err, "TOO_FEW_CUTS") {
+	if fault.Is(err, "INFEASIBLE_BETA") || fault.Is(err, "TOO_FEW_CUTS") || fault.Is(err, "TOO_MANY_COMPONENTS") {
 		return nil, nil
 	}
 	return result, err

@@ -30,6 +30,12 @@ func (b beliefOperator) Multiply(_ context.Context, columns [][]float64) ([][]fl
 //
 //	min v' Lbar v  with  v' Qbar v >= beta,  v'v = vol,  v != D^1/2 1        Wang2014 (6)
 func (m *method) constrained(ctx context.Context, result *clustering.Result) error {
+	k := m.spec.K
+	_, pieces := m.components()
+	if limit := max(64, 10*k, min(maxNullVectors, maxNullEntries/m.rows())); pieces > limit {
+		return fault.Invalid("TOO_MANY_COMPONENTS",
+			"the graph has %d connected components; constrained-spectral with this beta takes at most %d; set components to join to connect them", pieces, limit)
+	}
 	eigenvalues, err := m.beliefEigenvalues(ctx)
 	if err != nil {
 		return err
@@ -38,7 +44,6 @@ func (m *method) constrained(ctx context.Context, result *clustering.Result) err
 	if err != nil {
 		return err
 	}
-	k := m.spec.K
 	// The cheapest cuts need not have the least lambda, so a small problem is solved for all cuts.
 	count := feasible
 	if m.rows() > maxExactRows {
@@ -52,8 +57,8 @@ func (m *method) constrained(ctx context.Context, result *clustering.Result) err
 	}
 	if len(cuts.Values) < k-1 {
 		remedy := "give a smaller beta"
-		if _, count := m.components(); count > 1 {
-			remedy = fmt.Sprintf("the graph has %d connected components, and cuts between them, which cost nothing, do not count; set components to join to connect them", count)
+		if pieces > 1 {
+			remedy = fmt.Sprintf("the graph has %d connected components, and cuts between them, which cost nothing, do not count; set components to join to connect them", pieces)
 		}
 		return fault.Invalid("TOO_FEW_CUTS", "only %d of the %d cuts that %d clusters need were found at beta = %.6g; %s",
 			len(cuts.Values), k-1, k, beta, remedy)
@@ -110,6 +115,12 @@ func (m *method) warnCutsByChance(result *clustering.Result) {
 const (
 	maxExactRows = 2000 // problems of up to this size are solved for all cuts
 	extraCuts    = 2    // how many more cuts than necessary larger problems are solved for
+
+	// Every connected component has a null vector. Several dense copies of them are made, and the time grows with the
+	// square of their number. Graphs of up to 10 k components, as many as can be large enough for ComponentsAuto, are
+	// solved whatever their size.
+	maxNullVectors = 1000
+	maxNullEntries = 1 << 27 // 1 GiB
 )
 
 // discretize computes labels from the relaxed indicators.

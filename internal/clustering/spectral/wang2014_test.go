@@ -217,6 +217,22 @@ func TestDisconnectedGraph(t *testing.T) {
 	}
 }
 
+// Every component that is kept takes a dense column, so their number is limited.
+func TestTooManyComponents(t *testing.T) {
+	const pairs = maxNullVectors + 1
+	var edges []dataset.Edge
+	for i := range int32(pairs) {
+		edges = append(edges, dataset.Edge{Source: 2 * i, Target: 2*i + 1, Weight: 1})
+	}
+	g, err := dataset.NewGraph(2*pairs, edges)
+	if err != nil {
+		t.Fatal(err)
+	}
+	together := []constraint.Constraint{clusteringtest.MustLink(0, 1), clusteringtest.CannotLink(1, 4)}
+	_, err = trySolve(g, clustering.Spec{K: 2, Constraints: together, Algorithm: &Options{Algorithm: Constrained, BetaRule: BetaPaper, Components: ComponentsKeep}})
+	clusteringtest.WantFault(t, err, "TOO_MANY_COMPONENTS", "1001 connected components", "at most 1000", "join")
+}
+
 // Kernel k-means that starts from eigenvectors ends at least as low as it started, and finds the blocks
 // that a random start may miss.
 func TestSpectralStart(t *testing.T) {

@@ -54,3 +54,25 @@ func TestEachColumnIsVisitedOnce(t *testing.T) {
 		}
 	}
 }
+
+// Equal quantiles have no span, whatever their value: interpolating between equal numbers does not round.
+func TestSpansOfEqualQuantiles(t *testing.T) {
+	for n := 40; n < 120; n++ {
+		for tenths := 1; tenths < 60; tenths++ {
+			constant, nearly := make([]float64, 0, 2*n), make([]float64, 0, 2*n)
+			for i := range n {
+				v := float64(tenths) / 10
+				constant = append(constant, float64(i), v)
+				if i == n/2 {
+					v += float64(n)
+				}
+				nearly = append(nearly, float64(i), v)
+			}
+			for name, values := range map[string][]float64{"all": constant, "all but one": nearly} {
+				if s := ColumnSpans(&Points{N: n, D: 2, Values: values}); s.Ratio > 2 || !s.SameUnit {
+					t.Fatalf("%d rows, %s of which are %v: %+v", n, name, float64(tenths)/10, s)
+				}
+			}
+		}
+	}
+}

@@ -147,6 +147,9 @@ func quantile(sorted []float64, share float64) float64 {
 	at := float64(share * float64(len(sorted)-1))
 	below := math.Floor(at)
 	low, high := sorted[int(below)], sorted[int(math.Ceil(at))]
+	if low == high {
+		return low // the sum below may be rounded to another number
+	}
 	between := at - below
 	return float64(low*(1-between)) + float64(high*between)
 }

@@ -310,11 +310,11 @@ func (r *reduction) notCheapest(few int, mu []float64, w [][]float64, forms []fl
 		}
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(costs[i], costs[j]) })
-	is := make([]bool, len(mu))
+	others := make([]bool, len(mu))
 	for _, j := range order[min(few, len(order)):] {
-		is[j] = true
+		others[j] = true
 	}
-	return is
+	return others
 }
 
 // costFloor returns the total cost of the cheapest cuts. Cuts between connected components cost nothing.

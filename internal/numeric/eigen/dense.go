@@ -16,8 +16,8 @@ import (
 // Householder's reduction to tridiagonal form, implicit QL, and the reflections applied to the vectors, with about
 // n^3 multiplications each. General libraries are faster, but the bits of their sums depend on the processor.
 //
-// It takes no context, so it is for matrices of at most a few hundred rows, which take a fraction of a second. A
-// larger matrix takes seconds and belongs to LeadingEigenpairs. It panics if an entry is not finite.
+// It takes no context, so it is for matrices of at most about a thousand rows, a bound that callers keep. A larger
+// matrix takes seconds and belongs to LeadingEigenpairs. It panics if an entry is not finite.
 func DenseEigenpairs(n int, values []float64) (eigenvalues []float64, vectors [][]float64) {
 	eigenvalues, vectors, err := LeadingEigenpairs(context.Background(), n, values, func([]float64) int { return n })
 	if err != nil {
@@ -230,8 +230,8 @@ func (t *tridiagonal) diagonalize(ctx context.Context, onRotation func(i int, c,
 
 // applyReflections turns eigenvectors of the tridiagonal matrix into those of the original matrix.
 func (t *tridiagonal) applyReflections(ctx context.Context, x [][]float64) error {
-	const together = 16 // vectors that share one read of a reflection
-	return parallel.RangesContext(ctx, len(x), together, func(from, to int) {
+	const vectorsPerRead = 16 // vectors that share one read of a reflection
+	return parallel.RangesContext(ctx, len(x), vectorsPerRead, func(from, to int) {
 		some := x[from:to]
 		for len(some)%groupColumns != 0 { // pad to whole groups of four
 			some = append(some[:len(some):len(some)], make([]float64, len(t.diagonal)))

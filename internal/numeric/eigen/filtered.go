@@ -168,7 +168,7 @@ func (f *filtered) assess() {
 		f.lengths[j] = length(rest)
 		tolerance := f.Tolerance
 		if j >= f.count-f.Rough {
-			tolerance = max(tolerance, float64(rough*min(1, max(math.Abs(f.values[j])/scale, least))))
+			tolerance = max(tolerance, float64(roughTolerance*min(1, max(math.Abs(f.values[j])/scale, leastValue))))
 		} else {
 			worst = max(worst, f.lengths[j]/scale)
 		}
@@ -217,7 +217,7 @@ func (f *filtered) filter(ctx context.Context, columns [][]float64, top float64)
 	f.Rounds += degree
 	f.Products += degree * len(columns)
 	n := f.Rows()
-	filtered := make([][]float64, len(columns))
+	out := make([][]float64, len(columns))
 	parallel.Ranges(len(columns), together, func(from, to int) {
 		previous, current := interleaved(n, columns[from:to]), make([]float64, together*n)
 		f.step(previous, current, 1/half, -center/half, 0)
@@ -229,13 +229,13 @@ func (f *filtered) filter(ctx context.Context, columns [][]float64, top float64)
 			previous, current = current, previous
 		}
 		for c := from; c < to; c++ {
-			filtered[c] = make([]float64, n)
-			for i := range filtered[c] {
-				filtered[c][i] = current[together*i+c-from]
+			out[c] = make([]float64, n)
+			for i := range out[c] {
+				out[c][i] = current[together*i+c-from]
 			}
 		}
 	})
-	return filtered, ctx.Err()
+	return out, ctx.Err()
 }
 
 // step replaces y by byProduct P M x + byX x + byY y for interleaved columns, where P projects to the complement of

@@ -109,7 +109,7 @@ func TestRoughPairsAreFound(t *testing.T) {
 	for j, residual := range some.Residuals {
 		precision, values := 1e-8, 1e-12
 		if j >= exact {
-			precision, values = rough, rough
+			precision, values = roughTolerance, roughTolerance
 		}
 		if residual > precision || math.Abs(some.Values[j]-all.Values[j]) > values {
 			t.Errorf("pair %d has the value %g instead of %g, with a residual of %g", j, some.Values[j], all.Values[j], residual)

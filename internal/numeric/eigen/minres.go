@@ -7,12 +7,12 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
-// apply computes M_j x_j for every column x_j.
-type apply func(ctx context.Context, x [][]float64) ([][]float64, error)
+// columnProducts computes M_j x_j for every column x_j.
+type columnProducts func(ctx context.Context, x [][]float64) ([][]float64, error)
 
 // minres takes some steps of MINRES (Paige and Saunders 1975) toward M_j x_j = b_j with symmetric M_j, for all
 // columns side by side, and replaces b_j by x_j. A column that is solved no longer changes.
-func minres(ctx context.Context, m apply, b [][]float64, steps int) error {
+func minres(ctx context.Context, m columnProducts, b [][]float64, steps int) error {
 	systems := make([]minresSystem, len(b))
 	v := make([][]float64, len(b))
 	for j := range b {

@@ -16,12 +16,11 @@ type Options struct {
 	Observe     func(Progress) // called after every iteration
 }
 
-// Approximate pairs may have residuals of rough times their values, because the eigenvalues of a kernel fall quickly
-// and a small eigenvalue has a small residual with any vector. Values below least times the largest count as that
-// much.
+// Rough pairs may have larger residuals, because the eigenvalues of a kernel fall quickly and a small eigenvalue has a
+// small residual with any vector.
 const (
-	rough = 1e-2
-	least = 1e-3
+	roughTolerance = 1e-2 // residual of a rough pair, relative to its value
+	leastValue     = 1e-3 // relative to the largest value; smaller ones count as this
 )
 
 // Progress is the state after one iteration of a search. A solver may do several searches, each of which counts its
@@ -243,7 +242,7 @@ func (s *search) solve(ctx context.Context) (err error) {
 		tolerance := s.Tolerance
 		if s.Rough > 0 && j >= s.count-s.Rough {
 			share := math.Abs(s.values[j]) / max(math.Abs(s.values[0]), s.Scale, math.SmallestNonzeroFloat64)
-			tolerance = max(tolerance, float64(rough*min(1, max(share, least))))
+			tolerance = max(tolerance, float64(roughTolerance*min(1, max(share, leastValue))))
 		}
 		s.tolerances = append(s.tolerances, tolerance)
 	}

@@ -51,7 +51,7 @@ func congruent(m, c [][]float64) [][]float64 {
 // generalized solves A y = value B y for symmetric A and positive definite B. It returns all eigenvalues, largest
 // first, and the vectors of the largest ones: count, given all eigenvalues, returns how many. With B = G G' the
 // eigenvalues are those of G^-1 A G^-T. A pivot of B that rounding has made negative is replaced by a tiny one. It
-// fails only if the context ends.
+// fails only if the context ends or an entry is not finite.
 func generalized(ctx context.Context, a, b [][]float64, count func(values []float64) int) (values []float64, vectors [][]float64, err error) {
 	g := Cholesky(b)
 	if err := ctx.Err(); err != nil {
@@ -127,9 +127,9 @@ func eliminate(b, g [][]float64, i, from, to int) {
 
 // ForwardAll computes G^-1 x for every x, in new columns. G is read once for 16 of them.
 func ForwardAll(g, columns [][]float64) [][]float64 {
-	const together = 16
+	const columnsPerRead = 16
 	x := cloneColumns(columns)
-	parallel.Ranges(len(x), together, func(from, to int) {
+	parallel.Ranges(len(x), columnsPerRead, func(from, to int) {
 		some := x[from:to]
 		for len(some)%groupColumns != 0 { // pad to whole groups of four
 			some = append(some[:len(some):len(some)], make([]float64, len(g)))
