@@ -159,7 +159,9 @@ func (c *Client) watch(ctx context.Context, jobID string, after uint32, take fun
 			lastContact, timeout, refusals = time.Now(), reconnectTimeout, 0
 		})
 		if errors.Is(err, io.EOF) {
-			ended, err = c.endOf(ctx, jobID)
+			if ended, err = c.endOf(ctx, jobID); ended == nil && err == nil {
+				err = status.Error(codes.Unavailable, "the stream ended before the job")
+			}
 		}
 		delay, refused := wire.RetryDelay(err)
 		switch {

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -261,5 +262,40 @@ func TestAnImportWithoutATable(t *testing.T) {
 	_, err := c.ImportTable(t.Context(), &cleavev1.ImportTableRequest{Uris: []string{"s3://bucket/x.csv"}}, nil)
 	if e, is := errors.AsType[*Error](err); !is || e.Reason != BadAnswer {
 		t.Errorf("got %v", err)
+	}
+}
+
+// damaging are the tables of a coordinator that receives other data than was sent.
+type damaging struct{ cleavev1.TableServiceClient }
+
+func (damaging) GetTable(context.Context, *cleavev1.GetTableRequest, ...grpc.CallOption) (*cleavev1.GetTableResponse, error) {
+	return nil, status.Error(codes.NotFound, "there is no such table")
+}
+
+func (damaging) CreateTable(context.Context, ...grpc.CallOption) (grpc.ClientStreamingClient[cleavev1.CreateTableRequest, cleavev1.CreateTableResponse], error) {
+	return damagingStream{}, nil
+}
+
+type damagingStream struct {
+	grpc.ClientStreamingClient[cleavev1.CreateTableRequest, cleavev1.CreateTableResponse]
+}
+
+func (damagingStream) Send(*cleavev1.CreateTableRequest) error { return nil }
+
+func (damagingStream) CloseAndRecv() (*cleavev1.CreateTableResponse, error) {
+	return &cleavev1.CreateTableResponse{Table: &cleavev1.Table{TableId: "other"}}, nil
+}
+
+// A damaged upload is an *Error, as all errors are, and gives no ID.
+func TestADamagedUpload(t *testing.T) {
+	c, err := Dial("127.0.0.1:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	c.Tables = damaging{}
+	id, err := c.UploadTable(t.Context(), "table", Integers("x", 1, 2))
+	if e, is := errors.AsType[*Error](err); !is || e.Code != codes.DataLoss || e.Reason != "UPLOAD_DAMAGED" || id != "" {
+		t.Errorf("the upload gives %q, %v", id, err)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -116,6 +118,39 @@ func TestAWatchWaitsForItsReader(t *testing.T) {
 		}
 		if events != 6 || jobs.watches != 1 {
 			t.Errorf("%d events of %d watches, want 6 of one", events, jobs.watches)
+		}
+	})
+}
+
+// cut are the jobs of a coordinator behind a proxy that ends every watch at once.
+type cut struct{ cleavev1.JobServiceClient }
+
+func (cut) WatchJob(context.Context, *cleavev1.WatchJobRequest, ...grpc.CallOption) (grpc.ServerStreamingClient[cleavev1.WatchJobResponse], error) {
+	return cutStream{}, nil
+}
+
+func (cut) GetJob(context.Context, *cleavev1.GetJobRequest, ...grpc.CallOption) (*cleavev1.GetJobResponse, error) {
+	return &cleavev1.GetJobResponse{Job: &cleavev1.Job{State: cleavev1.JobState_JOB_STATE_RUNNING}}, nil
+}
+
+type cutStream struct {
+	grpc.ServerStreamingClient[cleavev1.WatchJobResponse]
+}
+
+func (cutStream) Recv() (*cleavev1.WatchJobResponse, error) { return nil, io.EOF }
+
+// The error of a watch that ends again and again before its job says why.
+func TestAWatchThatIsCutSaysWhy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := Dial("127.0.0.1:1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		c.Jobs = cut{}
+		_, err = c.watch(t.Context(), "job", 0, func(*cleavev1.WatchJobResponse) bool { return true })
+		if err == nil || !strings.HasSuffix(err.Error(), ": the stream ended before the job") {
+			t.Errorf("the watch ended with %v", err)
 		}
 	})
 }

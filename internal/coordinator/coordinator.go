@@ -201,14 +201,14 @@ func (c *Coordinator) openStorage(ctx context.Context) (err error) {
 	c.state, c.blobs = metered.State(c.state, c.cfg.Observe), metered.Blobs(c.blobs, c.cfg.Observe)
 	c.writer = &records.Writer{State: c.state, Context: c.storeCtx, Logger: c.log}
 	c.webhooks = &webhook.Sender{Config: c.cfg.Webhooks, State: c.state, Delete: c.writer.DeleteKeys, Logger: c.log.Named("webhook"), Now: c.cfg.Now}
-	blobBytes := &atomic.Int64{}
+	blobBytes, freed := &atomic.Int64{}, &atomic.Int64{}
 	blobBytes.Store(-1) // until the first sweep counts them
 	if c.cfg.Retention.Quota > 0 {
-		c.blobs = metered.Counted(c.blobs, blobBytes)
+		c.blobs = metered.Counted(c.blobs, blobBytes, freed)
 	}
 	c.opened = append(c.opened, func() error { c.writer.Wait(); c.webhooks.Wait(); return nil })
 	c.openContent()
-	c.retention = c.newRetention(blobBytes)
+	c.retention = c.newRetention(blobBytes, freed)
 	c.opened = append(c.opened, func() error { c.uploads.Close(); return nil })
 	c.snapshots = &checkpoint.Store{
 		Config: c.cfg.Snapshots, Blobs: c.blobs, Context: c.storeCtx, Hold: &c.hold, FreeDisk: c.cfg.Limits.FreeDisk, Logger: c.log,
@@ -246,9 +246,9 @@ func (c *Coordinator) openServers() error {
 }
 
 // newRetention returns what deletes expired jobs and data. total is the size of all blobs.
-func (c *Coordinator) newRetention(total *atomic.Int64) *retention.Sweeper {
+func (c *Coordinator) newRetention(total, freed *atomic.Int64) *retention.Sweeper {
 	return retention.New(retention.Dependencies{
-		Config: c.cfg.Retention, State: c.state, Blobs: c.blobs, Total: total, Hold: &c.hold, Logger: c.log, Now: c.cfg.Now,
+		Config: c.cfg.Retention, State: c.state, Blobs: c.blobs, Total: total, Freed: freed, Hold: &c.hold, Logger: c.log, Now: c.cfg.Now,
 		IsUnfinished: func(job string) bool { return c.jobs.get(job) != nil },
 		DeleteJob:    c.deleteJob, ReadSpec: c.readSpec, Datasets: c.datasets, Tables: c.tables,
 	})

@@ -171,9 +171,9 @@ func (c *Coordinator) predictByKernel(
 	if err != nil {
 		return nil, err
 	}
-	if spectral, is := spec.Algorithm.(*spectral.Options); is {
+	if options, is := spec.Algorithm.(*spectral.Options); is {
 		return nil, fault.New(fault.FailedPrecondition, "JOB_HAS_NO_MODEL",
-			"job %s used %s, which cannot assign new points; cluster old and new points together", job, spectral.Algorithm).With("job_id", job)
+			"job %s used %s, which cannot assign new points; cluster old and new points together", job, options.Algorithm).With("job_id", job)
 	}
 	// Without a ready worker, the call would block silently and hold up other predictions.
 	if why := whyNoneReady(c.fleet.Workers()); why != "" {

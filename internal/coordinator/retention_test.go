@@ -248,7 +248,7 @@ func TestBlobsBeforeTheFirstCount(t *testing.T) {
 	}
 	defer blobs.Close()
 	var total atomic.Int64
-	counted := metered.Counted(blobs, &total)
+	counted := metered.Counted(blobs, &total, &atomic.Int64{})
 	put := func(name string) {
 		t.Helper()
 		if err := counted.Put(t.Context(), name, func(w io.Writer) error { _, err := w.Write(make([]byte, 100)); return err }); err != nil {
@@ -285,7 +285,7 @@ func TestRetentionAndNewJobs(t *testing.T) {
 	data := h.points(4)
 	now.advance(2 * day)
 	var id string
-	r := h.c.newRetention(&atomic.Int64{})
+	r := h.c.newRetention(&atomic.Int64{}, &atomic.Int64{})
 	r.Datasets = sweptLate{r.Datasets, func() { id = h.create(spec(data)) }} // after the survey, before the deletion
 	if err := r.Sweep(t.Context()); err != nil {
 		t.Fatal(err)
@@ -305,7 +305,7 @@ func TestAQuotaAloneSparesWhatIsInUse(t *testing.T) {
 	if _, err := h.datasets.GetDataset(t.Context(), &cleavev1.GetDatasetRequest{DatasetId: used}); err != nil {
 		t.Fatal(err)
 	}
-	r := h.c.newRetention(&atomic.Int64{})
+	r := h.c.newRetention(&atomic.Int64{}, &atomic.Int64{})
 	if err := r.Sweep(t.Context()); err != nil { // counts the blobs
 		t.Fatal(err)
 	}

@@ -76,14 +76,14 @@ func (f *Fleet) ReadObjects(ctx context.Context, units []*ObjectUnit, report fun
 	defer r.release()
 	defer working.Wait()
 	defer cancel()
-	var alone <-chan time.Time // fires WorkerWait after the last worker has gone; nil while there are workers
+	var alone <-chan time.Time // fires after WorkerWait in which no worker reads or can read; nil while one does or can
 	for {
 		changed := f.Changed()
 		able, sound, attached, closed := f.readers()
 		if closed {
 			return unavailable(ErrClosed.Error())
 		}
-		if len(attached) > 0 {
+		if len(able) > 0 || r.isReading() {
 			alone = nil
 		} else if alone == nil {
 			alone = time.After(f.cfg.WorkerWait)
@@ -100,8 +100,11 @@ func (f *Fleet) ReadObjects(ctx context.Context, units []*ObjectUnit, report fun
 		case <-changed:
 		case <-r.changed:
 		case <-alone:
-			return fault.New(fault.Unavailable, noWorkers,
-				"no worker was connected for %v; start workers, and import the objects again", f.cfg.WorkerWait)
+			why := "no worker was connected"
+			if len(attached) > 0 {
+				why = fmt.Sprintf("none of the %d connected workers could read objects, because they were draining, quarantined, silent or of another version,", len(attached))
+			}
+			return fault.New(fault.Unavailable, noWorkers, "%s for %v; start workers, and import the objects again", why, f.cfg.WorkerWait)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -151,6 +154,13 @@ func (r *objectsRead) reportWorkers() {
 	if r.report != nil {
 		r.report(len(r.reading))
 	}
+}
+
+// isReading reports whether a worker reads.
+func (r *objectsRead) isReading() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.reading) > 0
 }
 
 // state reports whether the call is over, with the error if it cannot be completed.

@@ -3,6 +3,8 @@ package fleet
 import (
 	"context"
 	"errors"
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -92,6 +94,36 @@ func TestAnImportWaitsForItsReader(t *testing.T) {
 		f.mu.Unlock()
 		if err := <-done; !fault.Is(err, noWorkers) || time.Since(left) != f.cfg.WorkerWait {
 			t.Errorf("without workers the import ended after %v: %v", time.Since(left), err)
+		}
+	})
+}
+
+// An import ends after WorkerWait if the workers that are connected cannot take it.
+func TestAnImportWithoutAReadyWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := New(Config{Timing: DefaultTiming()})
+		defer f.Close()
+		s, a, err := f.admit(&workerv1.Hello{Name: "draining", ReadsObjects: true, TableRules: wire.TableRules}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.mu.Lock()
+		s.draining = true
+		f.mu.Unlock()
+		var beating sync.WaitGroup
+		defer beating.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), 2*f.cfg.WorkerWait)
+		defer cancel()
+		began := time.Now()
+		beating.Go(func() {
+			for ctx.Err() == nil {
+				f.receive(s, a, &workerv1.AttachRequest{Message: &workerv1.AttachRequest_Heartbeat{Heartbeat: &workerv1.Heartbeat{}}})
+				time.Sleep(f.cfg.HeartbeatInterval)
+			}
+		})
+		err = f.ReadObjects(ctx, []*ObjectUnit{{}}, nil)
+		if !fault.Is(err, noWorkers) || !strings.Contains(err.Error(), "none of the 1 connected workers") || time.Since(began) != f.cfg.WorkerWait {
+			t.Errorf("the import ended after %v: %v", time.Since(began), err)
 		}
 	})
 }

@@ -42,7 +42,7 @@ func ParseRule(text string) (Rule, error) {
 	} else {
 		role, err := identity.ParseRole(who)
 		if err != nil || !role.May(identity.Submitter) {
-			return bad("is for nobody: the role must be submitter or admin")
+			return bad("names no role that may import (submitter or admin)")
 		}
 		r.role = role
 	}

@@ -45,7 +45,7 @@ func TestASecureClusterRenewsItsCertificates(t *testing.T) {
 		if !shown().Equal(before) {
 			t.Fatal("the coordinator shows another certificate")
 		}
-		return strings.Contains(c.Stderr(), "the one before stays"), "its log does not say so"
+		return strings.Contains(c.Stderr(), "keeping the previous one"), "its log does not say so"
 	})
 	f.Cleave("certs", "coordinator", "--renew", "--dir", f.Dir, "--host", "localhost")
 	f.Cleave("certs", "worker", "--renew", "--dir", f.Dir)

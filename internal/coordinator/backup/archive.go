@@ -41,7 +41,7 @@ const (
 	maxHeadBytes = 64 << 10
 	maxKeyBytes  = 4 << 10
 
-	// maxDamagedKeys keeps the head below maxHeadBytes: our keys have some hundred bytes at most.
+	// maxDamagedKeys keeps the head below maxHeadBytes: our keys have a few hundred bytes at most.
 	maxDamagedKeys = 50
 
 	// blockBytes is the unit of a tar file: a header takes one, and files are filled up to a multiple of it.

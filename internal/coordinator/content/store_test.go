@@ -209,6 +209,31 @@ func TestKeptUploads(t *testing.T) {
 	})
 }
 
+// An upload that broke off gives memory that jobs lent back soon.
+func TestAKeptUploadReturnsLentMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var lent int64
+		u := NewUploads(UploadLimits{Bytes: 100, MessageBytes: 10, Stall: time.Minute, Lend: func(bytes int64) bool { lent = bytes; return true }})
+		large, err := u.Begin(t.Context())
+		if err == nil {
+			err = large.Hold(150)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		large.Keep("x", KeptUpload{Parts: 3})
+		large.End()
+		if _, found := u.Arrived(t.Context(), "x"); !found || lent != 50 {
+			t.Errorf("the upload is kept: %v, %d bytes are lent", found, lent)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if lent != 0 || u.Reserved() != 0 {
+			t.Errorf("after a minute %d bytes are held and %d lent", u.Reserved(), lent)
+		}
+	})
+}
+
 // A single upload may take more memory than uploads have if there is more, and gives it back.
 func TestALargeUploadBorrowsMemory(t *testing.T) {
 	lent, most := int64(0), int64(50)

@@ -49,6 +49,9 @@ type KeptUpload struct {
 // keepUploads is how long an upload that broke off is kept, unless others need its memory.
 const keepUploads = 10 * time.Minute
 
+// keepLent is the same for an upload that holds memory lent by the jobs; clients reconnect for about as long.
+const keepLent = time.Minute
+
 // RetryUpload is the number of seconds after which a refused upload may be tried again.
 const RetryUpload = 2
 
@@ -154,7 +157,11 @@ func (u *Upload) Keep(id string, kept KeptUpload) {
 	u.all.discard(key)
 	u.all.keeps++
 	kept.number, kept.held, u.held = u.all.keeps, u.held, 0
-	kept.drop = time.AfterFunc(keepUploads, func() {
+	keep := keepUploads
+	if u.all.used > u.all.limit { // jobs wait for the memory that is lent
+		keep = keepLent
+	}
+	kept.drop = time.AfterFunc(keep, func() {
 		u.all.mu.Lock()
 		defer u.all.mu.Unlock()
 		if u.all.kept[key] == &kept {

@@ -135,12 +135,15 @@ func failed(err error) bool {
 // countedBlobs keeps a running total of the bytes of the blobs.
 type countedBlobs struct {
 	store.Blobs
-	bytes *atomic.Int64
+	bytes, freed *atomic.Int64
 }
 
 // Counted returns b, adding what is stored to a total and taking off what is deleted. A negative total stays: the
-// blobs have not been counted yet. The total is approximate, so the caller counts again from time to time.
-func Counted(b store.Blobs, total *atomic.Int64) store.Blobs { return countedBlobs{b, total} }
+// blobs have not been counted yet. The total is approximate, so the caller counts again from time to time. Counted adds
+// what is deleted to freed.
+func Counted(b store.Blobs, total, freed *atomic.Int64) store.Blobs {
+	return countedBlobs{b, total, freed}
+}
 
 func (b countedBlobs) Put(ctx context.Context, name string, write func(io.Writer) error) error {
 	err := b.Blobs.Put(ctx, name, write)
@@ -157,6 +160,7 @@ func (b countedBlobs) Delete(ctx context.Context, name string) error {
 	err := b.Blobs.Delete(ctx, name)
 	if err == nil && sizeErr == nil {
 		b.add(-size)
+		b.freed.Add(size)
 	}
 	return err
 }

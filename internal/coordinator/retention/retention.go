@@ -92,6 +92,7 @@ type Dependencies struct {
 		Usage(context.Context) (int64, error)
 	}
 	Total  *atomic.Int64 // bytes of all blobs, kept current by metered.Counted; negative until first counted
+	Freed  *atomic.Int64 // bytes of all blobs deleted so far, by metered.Counted
 	Hold   *backup.Hold  // nothing is deleted while it is active
 	Logger hclog.Logger
 	Now    func() time.Time
@@ -196,11 +197,11 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 		if !s.exceeded(wanted) || s.Hold.Active() || now.Sub(j.end) < keepEnded+s.UseGrain() {
 			break
 		}
-		before := s.Used()
+		before := s.Freed.Load() // other blobs are stored meanwhile, so Used says nothing
 		err := s.deleteWithData(ctx, j, inUse, now)
-		if s.Used() >= before { // a backup began, or the store fails
+		if s.Freed.Load() == before { // a backup began, or the store fails
 			s.stuck = now
-			s.Logger.Warn("deleting a job for the quota has freed nothing; the other jobs are kept for now", "job", j.id)
+			s.Logger.Warn("deleting a job for the quota freed nothing; the other jobs are kept for now", "job", j.id)
 			return err
 		}
 		if err != nil {

@@ -66,7 +66,7 @@ func newSweeper(t *testing.T, cfg Config, deleteJob func()) *Sweeper {
 		}
 	}
 	return New(Dependencies{
-		Config: cfg, State: state, Blobs: &blobs{}, Total: &atomic.Int64{}, Hold: &backup.Hold{},
+		Config: cfg, State: state, Blobs: &blobs{}, Total: &atomic.Int64{}, Freed: &atomic.Int64{}, Hold: &backup.Hold{},
 		Logger: hclog.NewNullLogger(), Now: func() time.Time { return now }, Datasets: none{}, Tables: none{},
 		IsUnfinished: func(string) bool { return false },
 		DeleteJob:    func(context.Context, string, time.Time) error { deleteJob(); return nil },
@@ -120,6 +120,26 @@ func TestTheQuotaStopsIfNothingIsFreed(t *testing.T) {
 		}
 	}
 }
+
+// Blobs that are stored while a job is deleted do not hide what that freed.
+func TestTheQuotaGoesOnWhileBlobsAreStored(t *testing.T) {
+	var s *Sweeper
+	deleted := 0
+	s = newSweeper(t, Config{Quota: 300}, func() {
+		deleted++
+		s.Freed.Add(50)
+		s.Total.Add(100 - 50) // a snapshot is stored
+	})
+	s.Datasets = kept{}
+	if err := s.Sweep(t.Context()); err != nil || deleted != 2 {
+		t.Errorf("%d jobs are deleted, want 2, %v", deleted, err)
+	}
+}
+
+// kept is a store whose content is in use.
+type kept struct{ none }
+
+func (kept) DeleteUnused(context.Context, string, time.Time, time.Duration, string) error { return nil }
 
 // While it is not known what a damaged job uses, the quota deletes no results, because their data would stay.
 func TestTheQuotaSparesJobsBesideDamagedOnes(t *testing.T) {

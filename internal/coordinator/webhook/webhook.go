@@ -66,7 +66,7 @@ func (c Config) CheckURL(given string) error {
 	case len(given) > maxURL:
 		return fault.Invalid("BAD_WEBHOOK", "the URL of the webhook has %d bytes; at most %d are allowed", len(given), maxURL).OnField(field)
 	case err != nil || u.Host == "" || u.User != nil || u.Fragment != "" || u.Scheme != "https" && u.Scheme != "http":
-		return fault.Invalid("BAD_WEBHOOK", "the URL of the webhook is not of the form https://HOST/PATH, without a user and a fragment").OnField(field)
+		return fault.Invalid("BAD_WEBHOOK", "the URL of the webhook must have the form https://HOST/PATH, with no user name and no fragment").OnField(field)
 	}
 	for _, allowed := range c.Allow {
 		if a, err := url.Parse(allowed); err == nil && origin(a) == origin(u) {

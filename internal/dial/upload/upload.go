@@ -4,7 +4,6 @@ package upload
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/google/uuid"
 	"google.golang.org/grpc/codes"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/table"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -33,7 +33,7 @@ func (t Target) Dataset(ctx context.Context, name string, data dataset.Dataset, 
 		return "", err
 	}
 	_, err = t.Datasets.GetDataset(ctx, &cleavev1.GetDatasetRequest{DatasetId: id})
-	return id, t.sendMissing(ctx, "data set", id, err, begin, func(start wire.UploadStart) (string, error) {
+	return t.sendMissing(ctx, "data set", id, err, begin, func(start wire.UploadStart) (string, error) {
 		stored, err := wire.SendDataset(ctx, t.Datasets, name, data, start)
 		return stored.GetDatasetId(), err
 	})
@@ -44,17 +44,20 @@ func (t Target) Dataset(ctx context.Context, name string, data dataset.Dataset, 
 func (t Target) Table(ctx context.Context, name string, rows *table.Table, begin func()) (string, error) {
 	id := rows.ID()
 	_, err := t.Tables.GetTable(ctx, &cleavev1.GetTableRequest{TableId: id})
-	return id, t.sendMissing(ctx, "table", id, err, begin, func(start wire.UploadStart) (string, error) {
+	return t.sendMissing(ctx, "table", id, err, begin, func(start wire.UploadStart) (string, error) {
 		stored, err := wire.SendTable(ctx, t.Tables, name, rows, start)
 		return stored.GetTableId(), err
 	})
 }
 
-// sendMissing calls send if found, the error of a call that asked for the id, is NOT_FOUND. It continues a broken
-// upload where it stopped, if the coordinator kept the parts that arrived.
-func (t Target) sendMissing(ctx context.Context, noun, id string, found error, begin func(), send func(wire.UploadStart) (storedID string, err error)) error {
+// sendMissing calls send if found, the error of a call that asked for the id, is NOT_FOUND, and returns the id. It
+// continues a broken upload where it stopped, if the coordinator kept the parts that arrived.
+func (t Target) sendMissing(ctx context.Context, noun, id string, found error, begin func(), send func(wire.UploadStart) (storedID string, err error)) (string, error) {
+	if found == nil {
+		return id, nil
+	}
 	if status.Code(found) != codes.NotFound {
-		return found
+		return "", found
 	}
 	if begin != nil {
 		begin()
@@ -71,7 +74,10 @@ func (t Target) sendMissing(ctx context.Context, noun, id string, found error, b
 		return err
 	})
 	if err == nil && stored != id {
-		err = fmt.Errorf("the %s arrived as %s, but it is %s: the upload was damaged", noun, stored, id)
+		err = fault.New(fault.DataLoss, "UPLOAD_DAMAGED", "the %s arrived as %s, but it is %s: the upload was damaged; upload it again", noun, stored, id)
 	}
-	return err
+	if err != nil {
+		return "", err
+	}
+	return id, nil
 }

@@ -83,7 +83,7 @@ func (w *webTokens) identify(raw string) (caller identity.Caller, err error) {
 	case errors.As(err, &expired):
 		return caller, unauthenticated("TOKEN_EXPIRED", "the token expired at %s; get a new one", expired.Expiry.UTC().Format(time.RFC3339))
 	case err != nil:
-		return caller, unauthenticated("BAD_TOKEN", "the token is not one of %s for %s that is valid now", w.cfg.Issuer, w.cfg.Audience).Because(err)
+		return caller, unauthenticated("BAD_TOKEN", "the token was not issued by %s for the audience %s, or is not valid now", w.cfg.Issuer, w.cfg.Audience).Because(err)
 	}
 	claims := map[string]any{}
 	if err := token.Claims(&claims); err != nil {

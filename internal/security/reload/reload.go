@@ -78,7 +78,7 @@ func (f *Files[T]) Get() T {
 		}
 		if err.Error() != f.said {
 			f.said = err.Error()
-			f.log.Error(f.what+" was changed and cannot be used; the one before stays", "error", err)
+			f.log.Error(f.what+" changed, but the new version cannot be used; keeping the previous one", "error", err)
 		}
 		return f.value
 	}

@@ -47,7 +47,7 @@ func TestFilesAreReadAgain(t *testing.T) {
 	}{
 		{"two", checkEvery / 2, "one", ""}, // too early to look
 		{"two", checkEvery, "two", "was read again"},
-		{"bad", checkEvery, "two", "the one before stays"},
+		{"bad", checkEvery, "two", "keeping the previous one"},
 		{"", 10 * checkEvery, "two", ""}, // said once
 		{"three", checkEvery, "three", "was read again"},
 	} {
@@ -75,7 +75,7 @@ func TestFilesAreReadAgain(t *testing.T) {
 			t.Errorf("what cannot be read is %q", got)
 		}
 	}
-	if said := strings.Count(lines.String(), "the one before stays"); said != 1 {
+	if said := strings.Count(lines.String(), "keeping the previous one"); said != 1 {
 		t.Errorf("that it cannot be read is said %d times", said)
 	}
 	four := strings.Repeat("4", int(unreadable.Size()))

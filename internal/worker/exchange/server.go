@@ -42,8 +42,8 @@ func (s *server) allows(r *workerv1.FetchPieceRequest) bool {
 	return key != nil && len(*key) > 0 && hmac.Equal(r.GetTicket(), wire.PieceTicket(*key, r.GetDatasetId(), r.GetSessionId()))
 }
 
-// FetchPiece implements PeerService. A goroutine sends, so that a worker that accepts nothing cannot hold a slot for
-// ever.
+// FetchPiece implements PeerService. A goroutine sends, so that a worker that accepts nothing cannot hold a slot
+// forever.
 func (s *server) FetchPiece(r *workerv1.FetchPieceRequest, stream workerv1.PeerService_FetchPieceServer) error {
 	if !s.allows(r) {
 		s.exchange.cfg.Logger.Warn("refused a worker that asked for a piece without a ticket of the coordinator", "session", r.GetSessionId())
