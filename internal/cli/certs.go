@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -195,12 +196,12 @@ func (a *app) certsInitCommand() *cobra.Command {
 		return a.printf(`created an authority in %[1]s/ca, and certificates for a coordinator at %[2]s, valid until %[3]s. Next:
 
   coordinator --listen 0.0.0.0:7400 --data-dir DIR --tls %[1]s/coordinator
-  worker --coordinator %[2]s:7400 --tls %[1]s/worker
-  cleave login --server %[2]s:7400 --tls %[1]s/admin
+  worker --coordinator %[4]s --tls %[1]s/worker
+  cleave login --server %[4]s --tls %[1]s/admin
 
 Copy each folder to its machine over a secure channel. %[1]s/ca/key.pem signs certificates: keep it secret.
 For other users: cleave certs client --name alice --role submitter --dir %[1]s
-`, f.dir, f.allHosts()[0], until.Format(time.DateOnly))
+`, f.dir, f.allHosts()[0], until.Format(time.DateOnly), net.JoinHostPort(f.allHosts()[0], "7400"))
 	}
 	return cmd
 }
@@ -245,14 +246,14 @@ func (a *app) certsEtcdCommand() *cobra.Command {
 		}
 		return a.printf(`created %[3]scertificates for the members of etcd and for coordinators, valid until %[4]s. Next:
 
-  etcd --max-txn-ops=1024 --listen-client-urls https://0.0.0.0:2379 --advertise-client-urls https://%[2]s:2379 \
+  etcd --max-txn-ops=1024 --listen-client-urls https://0.0.0.0:2379 --advertise-client-urls https://%[2]s \
     --cert-file %[1]s/member/cert.pem --key-file %[1]s/member/key.pem --trusted-ca-file %[1]s/member/ca.pem --client-cert-auth \
     --peer-cert-file %[1]s/member/cert.pem --peer-key-file %[1]s/member/key.pem --peer-trusted-ca-file %[1]s/member/ca.pem --peer-client-cert-auth
-  coordinator --store etcd://%[2]s:2379 --store-tls %[1]s/client
+  coordinator --store etcd://%[2]s --store-tls %[1]s/client
 
 Copy member to each machine of etcd and client to each coordinator, over a secure channel. Whoever holds either
 folder can read and change everything in etcd. Workers and clients of Cleave need neither.
-`, folder.Dir, hosts[0], created, until.Format(time.DateOnly))
+`, folder.Dir, net.JoinHostPort(hosts[0], "2379"), created, until.Format(time.DateOnly))
 	}
 	return cmd
 }

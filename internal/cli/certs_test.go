@@ -89,3 +89,19 @@ func TestRenewedCertificates(t *testing.T) {
 		names(c.folder)
 	}
 }
+
+// The commands that are proposed can be pasted, even if the host is an IPv6 address.
+func TestCertificatesOfAnIPv6Host(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for args, want := range map[string][]string{
+		"certs init --host fd00::1": {"worker --coordinator [fd00::1]:7400 --tls", "login --server [fd00::1]:7400 --tls"},
+		"certs etcd --host fd00::1": {"--advertise-client-urls https://[fd00::1]:2379 ", "--store etcd://[fd00::1]:2379 "},
+	} {
+		out := succeed(t, args)
+		for _, command := range want {
+			if !strings.Contains(out, command) {
+				t.Errorf("%s does not propose %q:\n%s", args, command, out)
+			}
+		}
+	}
+}

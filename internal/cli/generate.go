@@ -112,7 +112,11 @@ func (a *app) generate(ctx context.Context, shape string, f *generateFlags) (err
 	if err = report.WriteFolder(ctx, f.out, files); err != nil {
 		return err
 	}
-	return a.printf("wrote %s, truth.csv and constraints.csv (%d) of %s to %s\n", data.Name, len(constraints), text.Plural(len(truth), "point"), f.out)
+	last := fmt.Sprintf("truth.csv and constraints.csv (%d)", len(constraints))
+	if clustered < len(truth) {
+		last = fmt.Sprintf("truth.csv, constraints.csv (%d) and score-on.csv", len(constraints))
+	}
+	return a.printf("wrote %s, %s of %s to %s\n", data.Name, last, text.Plural(len(truth), "point"), f.out)
 }
 
 // check refuses flags that do not apply to a shape, unless they have the implied value.

@@ -191,7 +191,7 @@ type contexts struct {
 func (a *app) loadContexts() (*contexts, error) {
 	c := &contexts{All: map[string]*loginContext{}}
 	dir := a.env(configVariable)
-	if dir == "" && (a.env("HOME") != "" || a.env("AppData") != "") {
+	if dir == "" && cmp.Or(a.env("HOME"), a.env("AppData"), a.env("XDG_CONFIG_HOME")) != "" {
 		if user, err := os.UserConfigDir(); err == nil {
 			dir = filepath.Join(user, "cleave")
 		}

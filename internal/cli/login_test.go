@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -75,5 +77,22 @@ func TestLoginOfTheEnvironment(t *testing.T) {
 		if r := invokeIn(t.Context(), c.args, env); r.code != 0 || !strings.HasPrefix(r.stdout, c.want) {
 			t.Errorf("%s: exit code %d, %q, %q; want %q", c.args, r.code, r.stdout, r.stderr, c.want)
 		}
+	}
+}
+
+// A service may have a folder for its configuration, but no home.
+func TestLoginsWithoutAHome(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("XDG_CONFIG_HOME is for Linux")
+	}
+	dir := t.TempDir()
+	t.Setenv("HOME", "")
+	t.Setenv("XDG_CONFIG_HOME", dir)
+	if err := os.Mkdir(filepath.Join(dir, "cleave"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	clitest.Write(t, filepath.Join(dir, "cleave/contexts.json"), `{"contexts": {"b": {"server": "h:1"}}}`)
+	if r := invokeIn(t.Context(), "contexts", os.Getenv); !strings.Contains(r.stdout, "  b  h:1\n") {
+		t.Errorf("exit code %d, %q, %q", r.code, r.stdout, r.stderr)
 	}
 }

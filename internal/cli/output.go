@@ -85,9 +85,9 @@ func (f *outputFlags) check(data *jobflags.DataFlags) error {
 	return err
 }
 
-// checkGraph refuses to save the graph of a job that builds none, or where there is no folder for it. The output folder
-// exists by then.
-func (f *outputFlags) checkGraph(spec *cleavev1.JobSpec) error {
+// checkGraph refuses to save the graph of a job that builds none, where there is no folder for it, or over an input.
+// The output folder exists by then.
+func (a *app) checkGraph(f *outputFlags, spec *cleavev1.JobSpec, data *jobflags.DataFlags) error {
 	if f.saveGraph == "" {
 		return nil
 	}
@@ -97,7 +97,7 @@ func (f *outputFlags) checkGraph(spec *cleavev1.JobSpec) error {
 	if _, err := os.Stat(filepath.Dir(f.saveGraph)); err != nil {
 		return shell.Usage("--save-graph %s cannot be written: %v", f.saveGraph, err)
 	}
-	return nil
+	return jobflags.RefuseInput("--save-graph", f.saveGraph, a.command.directory, data.NamedFiles(a.command.directory))
 }
 
 // labels returns how labels are written. t is the table of the data, or nil.

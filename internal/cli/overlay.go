@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"io"
 	"math"
 	"path/filepath"
@@ -68,7 +69,7 @@ func (f *overlayFlags) check() error {
 
 // overlay draws clusters or an embedding over the picture whose pixels were clustered, row by row.
 func (a *app) overlay(f *overlayFlags) error {
-	if err := f.check(); err != nil {
+	if err := cmp.Or(f.check(), jobflags.RefuseInput("--out", f.out, "", nil, f.picture, f.labels, f.embedding, f.boxes)); err != nil {
 		return err
 	}
 	p, err := format.LoadPicture(f.picture)

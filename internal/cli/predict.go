@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -35,6 +36,7 @@ import (
 type predictFlags struct {
 	model, job         string // the folder of a run; the id of a job
 	trainedOn, weights string // files of the run, for a model that needs its points
+	recordedWeights    string // the weights that the run recorded, if trainedOn is what it recorded, too
 	server             *string
 	data               *jobflags.NewPointsFlags
 	out                string // a file; "" or onStdout for standard output
@@ -94,7 +96,7 @@ type predictor struct {
 // predict assigns new points to the clusters of a run and writes a label for each row of their file. Rows that the
 // model cannot use, such as rows of zeros where directions are compared, have the label -1.
 func (a *app) predict(ctx context.Context, flags *predictFlags) error {
-	if err := flags.check(); err != nil {
+	if err := cmp.Or(flags.check(), jobflags.RefuseInput("--out", flags.out, "", flags.data.NamedFiles(""), flags.trainedOn, flags.weights)); err != nil {
 		return err
 	}
 	predictor, closePredictor, err := a.findPredictor(ctx, flags)
@@ -176,15 +178,15 @@ func (a *app) findPredictor(ctx context.Context, f *predictFlags) (p *predictor,
 	return p, c.Close, err
 }
 
-// findTrained sets --trained-on, and --weights if the run had some, to the files of the run, and reports whether they
-// are still where they were and have not changed.
+// findTrained sets --trained-on, and the recorded weights if the run had some, to the files of the run, and reports
+// whether they are still where they were and have not changed.
 func (f *predictFlags) findTrained(origin *cleavev1.Origin) bool {
 	data, same := recordedFiles(origin, "data")
 	weights, sameWeights := recordedFiles(origin, "weights")
 	if !same || !sameWeights || len(data) != 1 || len(weights) > 1 {
 		return false
 	}
-	f.trainedOn, f.weights = data[0], strings.Join(weights, "")
+	f.trainedOn, f.recordedWeights = data[0], strings.Join(weights, "")
 	return true
 }
 
@@ -316,12 +318,13 @@ func (a *app) kernelPredictor(f *predictFlags, result *cleavev1.Result) (*predic
 		Kernel:    &cleavev1.Kernel{Function: kernel.GetFunction(), Rho: kernel.Rho, Gamma: kernel.Gamma, Coef0: kernel.Coef0, Degree: kernel.Degree},
 		OnEmpty:   cleavev1.EmptyPolicy_EMPTY_POLICY_KEEP,
 	}
-	if f.weights != "" {
-		weights, _, err := format.LoadTable(f.weights, table.Weights, fileRows)
+	if path := cmp.Or(f.weights, f.recordedWeights); path != "" {
+		ids := trained.IDs()
+		weights, _, err := format.LoadNamed(format.Input{Path: path}, table.Weights, fileRows, table.Naming{IDs: ids})
 		if err != nil {
 			return nil, err
 		}
-		options.Weights = wire.InlineTable(weights)
+		options.Weights = wire.InlineTable(weights.Named(ids))
 	}
 	labels, err := jobflags.LoadStartLabels(filepath.Join(f.model, report.LabelsFile), fileRows, result.GetK(), trained.Filter, table.Naming{InOrder: true})
 	if err != nil {

@@ -114,3 +114,17 @@ func TestPredictByAKernelRefuses(t *testing.T) {
 		}
 	}
 }
+
+// The weights of a run are found again: the points of a neighbor graph do without them, and rows may go by their IDs.
+func TestPredictFindsTheWeights(t *testing.T) {
+	clitest.Folder(t, map[string]string{
+		"p.csv":  "x,y\n0,0\n0,1\n1,0\n9,9\n9,8\n8,9\n",
+		"w.csv":  "index,weight\n0,2\n1,1\n2,1\n3,1\n4,1\n5,1\n",
+		"t.csv":  "id,x,y\na,0,0\nb,0,1\nc,1,0\nd,9,9\ne,9,8\nf,8,9\n",
+		"tw.csv": "id,weight\na,2\nb,1\nc,1\nd,1\ne,1\nf,1\n",
+	})
+	succeed(t, "run --data p.csv --k 2 --algorithm kernel-kmeans --objective kernel-kmeans --knn 2 --weights w.csv --quiet --out graph")
+	succeed(t, "predict --model graph --data p.csv")
+	succeed(t, "run --data t.csv --id-column id --k 2 --algorithm kernel-kmeans --weights tw.csv --quiet --out named")
+	succeed(t, "predict --model named --data t.csv")
+}

@@ -41,7 +41,7 @@ func (a *app) reportCommand() *cobra.Command {
 	f.truth.add(set)
 	set.StringVar(&f.out, "out", "", "write the page to this `FILE`, - for standard output; default: report.html in DIR, or here")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := cmp.Or(f.truth.check(), f.data.CheckStandardInput()); err != nil {
+		if err := cmp.Or(f.truth.check(), f.data.CheckStandardInput(), jobflags.RefuseInput("--out", f.out, "", f.data.NamedFiles(""), f.constraints)); err != nil {
 			return err
 		}
 		return a.onFolderOrJob(cmd.Context(), *f.server, args, func(folder string) error {
@@ -56,6 +56,13 @@ func (a *app) reportCommand() *cobra.Command {
 func (a *app) reportFolder(ctx context.Context, folder string, f *reportFlags) error {
 	result, run, err := report.ReadResult(folder)
 	if err != nil {
+		return err
+	}
+	var inputs []string
+	for _, input := range run.GetOrigin().GetInputs() {
+		inputs = append(inputs, jobflags.ResolvePath(run.GetOrigin().GetDirectory(), input.GetPath()))
+	}
+	if err := jobflags.RefuseInput("--out", f.out, "", nil, inputs...); err != nil {
 		return err
 	}
 	r, err := report.ReadFolder(folder, result, run)

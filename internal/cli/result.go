@@ -70,7 +70,7 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 	r.Run.Origin = a.beginOrigin(f.data)(s.Title, s.Spec)
 	d := &delivered{report: r, notices: r.Result.GetWarnings()}
 	err = a.intoFolder(f.output.out, report.RunTables, f.data.NamedFiles(a.command.directory), func(out *report.OutputDir) error {
-		if err := f.output.checkGraph(s.Spec); err != nil {
+		if err := a.checkGraph(&f.output, s.Spec, f.data); err != nil {
 			return err
 		}
 		return errors.Join(a.deliver(ctx, d, s, out, &f.output, f.output.labels(s.Table)), a.saveNeighborGraph(ctx, c, jobID, f.output.saveGraph))

@@ -110,7 +110,7 @@ func (a *app) runInto(ctx context.Context, out *report.OutputDir, flags *runFlag
 	if err != nil {
 		return nil, err
 	}
-	if err := flags.output.checkGraph(job.Spec); err != nil {
+	if err := a.checkGraph(&flags.output, job.Spec, &flags.job.DataFlags); err != nil {
 		return nil, err
 	}
 	truth, err := job.LoadTruth(flags.truth.file, flags.truth.scoreOn)

@@ -242,7 +242,7 @@ func (f *upFlags) bundle(m *machine) ([]byte, error) {
 	if m.role == workerRole {
 		settings = "CLEAVE_WORKER_COORDINATOR=" + f.address + "\n"
 	} else if _, port, _ := net.SplitHostPort(f.address); port != "" {
-		settings = "CLEAVE_COORDINATOR_LISTEN=0.0.0.0:" + port + "\n"
+		settings = "CLEAVE_COORDINATOR_LISTEN=:" + port + "\n"
 	}
 	err := errors.Join(add("up.sh", upScript), add("role", []byte(m.role)), add("settings", []byte(settings)))
 	for _, name := range []string{credentials.CAFile, credentials.CertFile, credentials.KeyFile} {

@@ -35,8 +35,8 @@ fi
 # put SOURCE TARGET copies a file if it differs, and tells whether it does.
 put() {
     if cmp -s "$1" "$2"; then return 1; fi
-    install -m 600 "$1" "$2.new"
-    mv "$2.new" "$2"
+    # The shell ignores set -e here, because the caller tests the result.
+    install -m 600 "$1" "$2.new" && mv "$2.new" "$2" || { say "$2 cannot be written on $(hostname)"; exit 1; }
 }
 
 install -d -m 700 /etc/cleave/tls "/etc/cleave/tls/$role"

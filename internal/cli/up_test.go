@@ -85,7 +85,7 @@ func TestParcelOfUp(t *testing.T) {
 	if err := a.upCertificates(f); err != nil {
 		t.Fatal(err)
 	}
-	for role, setting := range map[string]string{workerRole: "CLEAVE_WORKER_COORDINATOR=c:7500\n", coordinatorRole: "CLEAVE_COORDINATOR_LISTEN=0.0.0.0:7500\n"} {
+	for role, setting := range map[string]string{workerRole: "CLEAVE_WORKER_COORDINATOR=c:7500\n", coordinatorRole: "CLEAVE_COORDINATOR_LISTEN=:7500\n"} {
 		bundle, err := f.bundle(&machine{role: role})
 		if err != nil {
 			t.Fatal(err)
@@ -138,6 +138,19 @@ func TestUpKeepsTheOrderOfSettings(t *testing.T) {
 		if got := clitest.Read(t, filepath.Join(dir, "env")); got != c.after {
 			t.Errorf("%q becomes %q, want %q", c.before, got, c.after)
 		}
+	}
+}
+
+// A file that cannot be copied ends the script; it does not count as unchanged.
+func TestUpReportsAFailedCopy(t *testing.T) {
+	dir := t.TempDir()
+	clitest.Write(t, filepath.Join(dir, "new"), "A=1\n")
+	_, put, _ := strings.Cut(string(upScript), "\nput() {")
+	put, _, _ = strings.Cut(put, "\n}\n")
+	script := "say() { echo \"$*\"; }\nput() {" + put + "\n}\nif put " + dir + "/new " + dir + "/missing/env; then :; fi\necho went on"
+	out, err := exec.Command("sh", "-euc", script).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "/missing/env cannot be written") || strings.Contains(string(out), "went on") {
+		t.Errorf("%v, %s", err, out)
 	}
 }
 

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import type { Client } from "@connectrpc/connect";
 import { Connection } from "./connection.js";
-import type { CallOptions, ConnectionOptions } from "./connection.js";
+import type { CallOptions, ConnectionOptions, RetryBudget } from "./connection.js";
 import { CleaveError, invalid, jobError } from "./errors.js";
 import { ClusterService } from "./gen/cleave/v1/cluster_pb.js";
 import { DatasetService } from "./gen/cleave/v1/dataset_pb.js";
@@ -143,6 +143,7 @@ export class Cleave {
   async createJob(options: JobOptions & { data: Data }): Promise<Job> {
     const { data, signal } = options;
     checkClusters(options.k);
+    checkSeed(options.seed);
     if (options.table && !("tableId" in data)) {
       throw invalid("OPTION_DOES_NOT_APPLY", "table says how the columns of a table are used, but the data is no table; leave it out", "spec.table");
     }
@@ -181,6 +182,7 @@ export class Cleave {
   async cluster(data: readonly ArrayLike<number>[] | TableSource, options: JobOptions & TableOptions & WatchOptions): Promise<Job> {
     const content: Content<Dataset | Table> = isPoints(data) ? pointsOfRows(data) : table(data, options);
     checkClusters(options.k);
+    checkSeed(options.seed);
     supervisionOf(options, content.rows);
     const job = await this.createJob({ ...options, data: await content.send(this.#connection, options) });
     await job.wait(options);
@@ -238,9 +240,12 @@ export class Cleave {
   /** Returns the labels of a job that has ended. For a job with a range of k, k selects the answer. */
   async labels(jobId: string, options: CallOptions & { k?: number } = {}): Promise<Labels> {
     const parts = new LabelParts();
-    await this.#resume(options.signal, async (call) => {
+    await this.#resume(options.signal, async (call, budget) => {
       const request = { jobId, firstIndex: parts.count, k: options.k ?? 0, withRows: true };
-      for await (const part of this.api.jobs.getLabels(request, call)) parts.add(part);
+      for await (const part of this.api.jobs.getLabels(request, call)) {
+        budget.reset(); // the next attempt continues after this part
+        parts.add(part);
+      }
     });
     return parts.joined();
   }
@@ -272,11 +277,11 @@ export class Cleave {
     };
   }
 
-  async #resume(signal: AbortSignal | undefined, receive: (call: { signal?: AbortSignal }) => Promise<void>): Promise<void> {
+  async #resume(signal: AbortSignal | undefined, receive: (call: { signal?: AbortSignal }, budget: RetryBudget) => Promise<void>): Promise<void> {
     const budget = this.#connection.retryBudget();
     for (;;) {
       try {
-        return await receive(callOf(signal));
+        return await receive(callOf(signal), budget);
       } catch (error) {
         await budget.pause(error, signal);
       }
@@ -392,9 +397,15 @@ function isPoints(data: readonly ArrayLike<number>[] | TableSource): data is rea
 }
 
 function checkClusters(k: JobOptions["k"]): void {
-  const numbers = typeof k === "number" ? [k] : k;
-  if (!Array.isArray(numbers) || !numbers.every((number) => isIndex(number) && number > 0)) {
+  const range = typeof k === "number" ? [k, k] : k;
+  if (!Array.isArray(range) || range.length !== 2 || !range.every((number) => isIndex(number) && number > 0) || range[0]! > range[1]!) {
     throw invalid("BAD_K", `k is ${shown(k)}; it must be a whole number of at least 1, or a range such as [2, 8]`, "spec.k");
+  }
+}
+
+function checkSeed(seed: number | bigint = 0): void {
+  if (!(typeof seed === "bigint" || Number.isInteger(seed)) || seed < 0 || seed >= 2 ** 64) {
+    throw invalid("BAD_SEED", `seed is ${String(seed)}; it must be a whole number of at least 0 and less than 2^64`, "spec.seed");
   }
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/objects"
 )
@@ -22,9 +23,16 @@ type NamedFile struct{ Flag, Path string }
 
 // NamedFiles returns the input files that flags name. A folder stands for its parts. Relative paths start from
 // directory.
-func (f *DataFlags) NamedFiles(directory string) []NamedFile {
+func (f *DataFlags) NamedFiles(directory string) []NamedFile { return namedFiles(f.set, directory) }
+
+// NamedFiles returns the files of new points, as DataFlags.NamedFiles does.
+func (f *NewPointsFlags) NamedFiles(directory string) []NamedFile {
+	return namedFiles(f.set, directory)
+}
+
+func namedFiles(set *pflag.FlagSet, directory string) []NamedFile {
 	var files []NamedFile
-	visitPaths(f.set, func(flag, path string) string {
+	visitPaths(set, func(flag, path string) string {
 		entries, err := os.ReadDir(ResolvePath(directory, path))
 		if err != nil { // not a folder
 			files = append(files, NamedFile{flag, path})
@@ -38,6 +46,24 @@ func (f *DataFlags) NamedFiles(directory string) []NamedFile {
 		return path
 	})
 	return files
+}
+
+// RefuseInput refuses an output file that is one of the input files, under whatever name. flag names the output.
+// Relative paths of inputs start from directory.
+func RefuseInput(flag, out, directory string, inputs []NamedFile, more ...string) error {
+	info, err := os.Stat(out)
+	if err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	for _, file := range inputs {
+		more = append(more, ResolvePath(directory, file.Path))
+	}
+	for _, path := range more {
+		if input, err := os.Stat(path); err == nil && os.SameFile(info, input) {
+			return fault.Invalid("BAD_OUTPUT", "%s is an input, which would be overwritten; choose another file with %s", out, flag)
+		}
+	}
+	return nil
 }
 
 // ResolveFiles replaces relative paths of input files in flags by paths within directory.
