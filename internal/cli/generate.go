@@ -104,7 +104,9 @@ func (a *app) generate(ctx context.Context, shape string, f *generateFlags) (err
 		{Name: "truth.csv", Write: func(w io.Writer) error { return format.WriteLabels(w, truth) }},
 		{Name: "constraints.csv", Write: func(w io.Writer) error { return format.WriteConstraints(w, constraints) }},
 	}
+	wrote := "wrote %s, truth.csv and constraints.csv (%d) of %s to %s\n"
 	if clustered < len(truth) {
+		wrote = "wrote %s, truth.csv, constraints.csv (%d) and score-on.csv of %s to %s\n"
 		files = append(files, report.File{Name: "score-on.csv", Write: func(w io.Writer) error {
 			return format.WriteIndexedMatrix(w, []string{"index"}, make([][]float64, clustered))
 		}})
@@ -112,11 +114,7 @@ func (a *app) generate(ctx context.Context, shape string, f *generateFlags) (err
 	if err = report.WriteFolder(ctx, f.out, files); err != nil {
 		return err
 	}
-	last := fmt.Sprintf("truth.csv and constraints.csv (%d)", len(constraints))
-	if clustered < len(truth) {
-		last = fmt.Sprintf("truth.csv, constraints.csv (%d) and score-on.csv", len(constraints))
-	}
-	return a.printf("wrote %s, %s of %s to %s\n", data.Name, last, text.Plural(len(truth), "point"), f.out)
+	return a.printf(wrote, data.Name, len(constraints), text.Plural(len(truth), "point"), f.out)
 }
 
 // check refuses flags that do not apply to a shape, unless they have the implied value.

@@ -58,12 +58,10 @@ func (a *app) reportFolder(ctx context.Context, folder string, f *reportFlags) e
 	if err != nil {
 		return err
 	}
-	var inputs []string
 	for _, input := range run.GetOrigin().GetInputs() {
-		inputs = append(inputs, jobflags.ResolvePath(run.GetOrigin().GetDirectory(), input.GetPath()))
-	}
-	if err := jobflags.RefuseInput("--out", f.out, "", nil, inputs...); err != nil {
-		return err
+		if err := jobflags.RefuseInput("--out", f.out, "", nil, jobflags.ResolvePath(run.GetOrigin().GetDirectory(), input.GetPath())); err != nil {
+			return err
+		}
 	}
 	r, err := report.ReadFolder(folder, result, run)
 	if err != nil {
