@@ -141,7 +141,7 @@ var packages = []packageRule{
 	{"worker/exchange", api, "dial/backoff fault objects/ranged security/credentials security/redact signal store/seal text wire"},
 	{"worker", api, "data/dataset data/labeling data/table dial/backoff dial/candidates fault format kernel numeric/neighbor numeric/parallel numeric/vector objects/ranged observe partition planning security/credentials signal text wire wire/reading worker/exchange"},
 
-	{"dial/upload", api, "data/dataset data/table wire"},
+	{"dial/upload", api, "data/dataset data/table fault wire"},
 	{"dial/clientopts", api, "security/credentials"},
 	{"/client", api, "data/dataset dial/backoff dial/candidates dial/clientopts dial/upload fault security/credentials wire"}, // public, at the top level
 

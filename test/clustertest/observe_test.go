@@ -138,7 +138,7 @@ func TestMetricsHealthAndLogs(t *testing.T) {
 	}
 	for message, has := range map[string]map[string]any{
 		"job is accepted":   {"job": job, "request": "run-7"},
-		"job started":          {"job": job},
+		"job started":       {"job": job},
 		"job ended":         {"job": job, "state": "SUCCEEDED", "stop": "MAX_ITERATIONS"},
 		"worker attached":   {"worker": "w0"},
 		"attached":          {"worker": "w0"},
