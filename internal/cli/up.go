@@ -335,7 +335,7 @@ func (f *upFlags) whyMissing(ctx context.Context, machines []machine) error {
 		if err != nil {
 			log = err.Error()
 		}
-		why = append(why, fmt.Errorf("%s, the end of its log:", m.host))
+		why = append(why, fmt.Errorf("the end of the log of %s", m.host))
 		for line := range strings.Lines(log) {
 			why = append(why, errors.New(line))
 		}

@@ -59,7 +59,6 @@ func TestALargeValueIsShared(t *testing.T) {
 		t.Errorf("it was decoded again: %v", err)
 	}
 	runtime.KeepAlive(first)
-	first = nil
 	runtime.GC()
 	if _, found := s.cache.Get(id); found {
 		t.Error("nobody holds it, and it is still in memory")
