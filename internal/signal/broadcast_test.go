@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 )
 
-// A change wakes up all who asked before it, and none who asks after it.
+// Notify wakes up everybody who called Wait before it, and nobody who calls Wait later.
 func TestAChangeWakesUpAllWhoWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b Broadcast
