@@ -41,7 +41,9 @@ func (c *Coordinator) deleteEnded(ctx context.Context, record *statev1.JobRecord
 		_, _ = c.tables.TouchAt(ctx, table, used)
 	}
 	blobs := records.JobBlobPrefix(job.GetJobId())
-	txn := store.Txn{Put: []store.Entry{{Key: records.GarbageKey(blobs)}}, Delete: []string{records.JobKey(job.GetJobId())}}
+	txn := store.Txn{
+		Put: []store.Entry{{Key: records.GarbageKey(blobs)}}, Delete: []string{records.JobKey(job.GetJobId())}, Urgent: true,
+	}
 	if job.GetRequestId() != "" {
 		txn.Delete = append(txn.Delete, records.RequestKey(job.GetOwner(), job.GetRequestId()))
 	}

@@ -109,6 +109,9 @@ func (c *Coordinator) storeEnd(j *job, out runOutcome) *jobEnd {
 		}
 		if blobs.outcome == "" { // nothing refers to the parts of the result that were stored
 			end.garbage = append(end.garbage, records.EndPrefix(j.id, c.term.Revision()))
+			if err := j.log.FlushBy(c.persistUrgently); err != nil { // they may be too many for the transaction that ends the job
+				c.log.Warn("the last events of a job are not durable yet", "job", j.id, "error", err)
+			}
 		} else if replaced != "" {
 			end.garbage = append(end.garbage, replaced)
 		}
@@ -117,6 +120,12 @@ func (c *Coordinator) storeEnd(j *job, out runOutcome) *jobEnd {
 		}
 		return end
 	}
+}
+
+// persistUrgently persists a transaction and lets it use the space that is reserved for the ends of jobs.
+func (c *Coordinator) persistUrgently(txn store.Txn) error {
+	txn.Urgent = true
+	return c.writer.Persist(txn)
 }
 
 // keepResult tells watchers that the result cannot be stored, and pauses before the next attempt.
@@ -318,7 +327,7 @@ func (e *jobEnd) result() *cleavev1.Result {
 // otherwise it adds the events that are not durable yet. An error means that these cannot be encoded; the transaction
 // is complete but for them.
 func (e *jobEnd) prepareTxn(j *job, blobs endBlobs) (err error) {
-	e.txn.Delete = []string{records.UnfinishedKey(j.id)}
+	e.txn.Urgent, e.txn.Delete = true, []string{records.UnfinishedKey(j.id)}
 	if blobs.outcome != "" {
 		e.txn.Delete = append(e.txn.Delete, j.log.Keys()[:min(len(j.log.Keys()), records.MaxTxnChanges)]...)
 	} else {

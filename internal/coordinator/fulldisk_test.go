@@ -247,7 +247,7 @@ func TestAReplacedOutcomeIsDeleted(t *testing.T) {
 	}
 }
 
-// fullState has space for no transactions but those that end or delete something, while it is full.
+// fullState has space only for urgent transactions and those that put nothing, while it is full.
 type fullState struct {
 	store.State
 	full    atomic.Bool
@@ -255,7 +255,7 @@ type fullState struct {
 }
 
 func (s *fullState) Commit(ctx context.Context, txn store.Txn) (int64, error) {
-	if s.full.Load() && !txn.Urgent && len(txn.Delete) == 0 {
+	if s.full.Load() && !txn.Urgent && len(txn.Put) > 0 {
 		signal(s.refused)
 		return 0, errNoSpace
 	}
@@ -290,6 +290,39 @@ func TestAJobIsCanceledWhileTheStateIsFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	if job := h.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED || job.GetIterations() != 0 || job.GetLastSequence() != 2 {
+		t.Errorf("the job is %v", job)
+	}
+}
+
+// A job whose events have filled more than a transaction while neither they nor its outcome could be stored can be
+// canceled, and keeps all of them.
+func TestAJobIsCanceledAfterManyEventsWithoutSpace(t *testing.T) {
+	const events = 90_000 // about 2 MB
+	begun, full := make(chan struct{}), make(chan struct{})
+	h := newHarness(t, testConfig(), scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
+		close(begun)
+		<-full
+		for i := range events {
+			o.Observe(clustering.IterationDone{Restart: 0, HistoryEntry: entry(i)})
+		}
+		<-ctx.Done()
+		return result(0, clustering.StopCanceled), nil
+	}))
+	state := &fullState{State: h.c.state, refused: make(chan struct{}, 1)}
+	h.useState(state)
+	data := h.upload()
+	blobs := &fullBlobs{Blobs: h.c.blobs, tried: make(chan struct{}, 100)}
+	blobs.full.Store(true)
+	h.c.blobs = blobs
+	id := h.create(spec(data))
+	within(t, begun, "the run")
+	state.full.Store(true)
+	close(full)
+	within(t, state.refused, "the refusal of an event")
+	if _, err := h.jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: id}); err != nil {
+		t.Fatal(err)
+	}
+	if job := h.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED || job.GetLastSequence() != events+1 {
 		t.Errorf("the job is %v", job)
 	}
 }

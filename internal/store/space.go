@@ -11,7 +11,7 @@ import (
 // some room on its disk: for a segment of the log, for the database, which grows by 16 MiB at a time, and for
 // transactions that end or delete something.
 const (
-	// ReservedSpace is how many bytes must be free for transactions that are not urgent and delete nothing.
+	// ReservedSpace is how many bytes must be free for transactions that store something and are not urgent.
 	ReservedSpace = 64 << 20
 	// neededSpace applies to the others. They make room, or end a job that would otherwise write more, so they may
 	// use some of the reserve.
@@ -21,7 +21,7 @@ const (
 // checkSpace rejects a transaction if the disk of a directory is nearly full.
 func checkSpace(dir string, txn Txn) error {
 	need := int64(ReservedSpace)
-	if txn.Urgent || len(txn.Delete) > 0 {
+	if txn.Urgent || len(txn.Put) == 0 {
 		need = neededSpace
 	}
 	free, known := FreeBytes(dir)

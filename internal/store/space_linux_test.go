@@ -53,8 +53,12 @@ func TestEmbeddedNearlyFullDisk(t *testing.T) {
 	if strings.Contains(err.Error(), dir) {
 		t.Errorf("a path for clients: %v", err)
 	}
-	commit(t, s, Txn{Delete: []string{"jobs/1"}, Put: []Entry{{Key: "garbage/1"}}})
-	commit(t, s, Txn{Put: []Entry{{Key: "garbage/1"}}, Urgent: true})
+	exchange := Txn{Delete: []string{"jobs/1"}, Put: []Entry{{Key: "garbage/1"}}}
+	_, err = s.Commit(t.Context(), exchange)
+	wantReason(t, err, DiskFull)
+	exchange.Urgent = true
+	commit(t, s, exchange)
+	commit(t, s, Txn{Delete: []string{"jobs/1"}})
 	empty()
 	commit(t, s, Txn{Put: []Entry{{Key: "jobs/2"}}})
 	empty = fill(t, dir, 1<<20)

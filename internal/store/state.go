@@ -47,8 +47,8 @@ type Txn struct {
 	Put    []Entry // the Revision of an entry is ignored
 	Delete []string
 
-	// Urgent lets a transaction use the space that is reserved for those that end something. One that deletes
-	// something may use it in any case.
+	// Urgent lets a transaction use the space that is reserved for those that end or delete something. One that puts
+	// nothing may use it in any case.
 	Urgent bool
 }
 

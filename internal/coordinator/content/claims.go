@@ -241,7 +241,7 @@ func (s *Store[V]) DeleteUnused(ctx context.Context, id string, now time.Time, a
 // remove deletes a value and its blob. If only the blob is left, it returns errBlobLeft: the value is gone, and the
 // next leader deletes the blob, whose garbage key is stored.
 func (s *Store[V]) remove(id string, record *statev1.ContentRecord) error {
-	txn, blob := store.Txn{Delete: []string{s.key(id)}}, record.GetBlob()
+	txn, blob := store.Txn{Delete: []string{s.key(id)}, Urgent: true}, record.GetBlob()
 	for _, claim := range record.GetClaims() {
 		if record.GetTable() != nil { // data sets are not imported
 			txn.Delete = append(txn.Delete, records.SourcesKey(id, claim.GetOwner()))

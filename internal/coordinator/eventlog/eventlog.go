@@ -57,7 +57,9 @@ type Log struct {
 	changed  signal.Broadcast    // durable has grown
 	step     *cleavev1.Iteration // the last visible iteration
 
-	stored batches // owned by FlushLoop; after that ends, by the goroutine that ends the job
+	// Both are owned by FlushLoop; after that ends, by the goroutine that ends the job.
+	stored batches
+	keys   []string // of all batches that are or may be stored: a failed transaction may have been committed
 }
 
 // batches describes the stored batches of events of a job. Only the last one may grow.
@@ -86,6 +88,7 @@ func Load(ctx context.Context, state store.State, job string, commit func(store.
 	for _, entry := range entries {
 		l.stored.keys = append(l.stored.keys, entry.Key)
 	}
+	l.keys = l.stored.keys
 	for _, entry := range entries {
 		batch := &statev1.EventBatch{}
 		if err := proto.Unmarshal(entry.Value, batch); err != nil {
@@ -189,8 +192,12 @@ func (l *Log) FlushLoop(ctx context.Context) error {
 	}
 }
 
-// Flush makes the pending events durable and visible. If it fails, the log is unchanged and Flush can be called again.
-func (l *Log) Flush() error {
+// Flush makes the pending events durable and visible. If it fails, the remaining events stay pending and Flush can be
+// called again.
+func (l *Log) Flush() error { return l.FlushBy(l.commit) }
+
+// FlushBy is Flush with another way to commit.
+func (l *Log) FlushBy(commit func(store.Txn) error) error {
 	for {
 		l.mu.Lock()
 		fresh := l.pending[:flushable(l.pending)]
@@ -202,7 +209,8 @@ func (l *Log) Flush() error {
 		if err != nil {
 			return err
 		}
-		if err := l.commit(store.Txn{Put: puts}); err != nil {
+		l.keys = grown.keys
+		if err := commit(store.Txn{Put: puts}); err != nil {
 			return err
 		}
 		l.stored = grown
@@ -326,10 +334,11 @@ func (l *Log) Distrust(why string) {
 	l.doubt = why
 }
 
-// Keys returns the keys of all stored batches. FlushLoop must have ended.
-func (l *Log) Keys() []string { return l.stored.keys }
+// Keys returns the keys of all batches that are or may be stored. FlushLoop must have ended.
+func (l *Log) Keys() []string { return l.keys }
 
-// Rest returns the entries that store the events that are not durable yet. FlushLoop must have ended.
+// Rest returns the entries that store the events that are not durable yet. After a flush they are few enough for one
+// transaction. FlushLoop must have ended.
 func (l *Log) Rest(events []*cleavev1.Event) ([]store.Entry, error) {
 	_, puts, err := l.stored.with(l.job, events[l.DurableCount():])
 	return puts, err

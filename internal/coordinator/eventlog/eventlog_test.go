@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -146,6 +147,27 @@ func TestARefusedFlushIsRepeated(t *testing.T) {
 	batch := &statev1.EventBatch{}
 	if len(stored) != 1 || proto.Unmarshal(stored[0].Value, batch) != nil || len(batch.GetEvents()) != 5 {
 		t.Errorf("stored %v: %v; want one batch of 5 events", stored, batch)
+	}
+}
+
+// A transaction may be committed although it failed. The keys of its batches are then among those that whoever ends
+// the job deletes.
+func TestKeysIncludeThoseOfAFailedFlush(t *testing.T) {
+	var written []string
+	l := New("job", func(txn store.Txn) error {
+		for _, e := range txn.Put {
+			written = append(written, e.Key)
+		}
+		return errors.New("the answer is lost")
+	})
+	if err := l.Append(notice("one")); err != nil {
+		t.Fatal(err)
+	}
+	if l.Flush() == nil {
+		t.Fatal("a flush whose commit failed succeeded")
+	}
+	if got := l.Keys(); len(written) != 1 || !slices.Equal(got, written) {
+		t.Errorf("the keys are %q; %q were written", got, written)
 	}
 }
 
