@@ -304,6 +304,17 @@ var faultVectors = sync.OnceValue(func() *workload {
 	})
 })
 
+// faultAssignments assigns the points that have no constraints apart from the others.
+var faultAssignments = sync.OnceValue(func() *workload {
+	known := knownPoints()
+	return newWorkload(known.sparse, &cleavev1.JobSpec{
+		Clusters: &cleavev1.JobSpec_K{K: 8}, Seed: 3, Restarts: restarts(8),
+		Supervision:    &cleavev1.Supervision{Constraints: known.constraints},
+		Initialization: &cleavev1.Initialization{Start: cleavev1.Start_START_RANDOM},
+		Algorithm:      &cleavev1.JobSpec_CopKmeans{CopKmeans: &cleavev1.CopKmeans{}},
+	})
+})
+
 // faultSteps has no constraints, so that each iteration is one step.
 var faultSteps = sync.OnceValue(func() *workload {
 	return newWorkload(gaussians(20_000, 6, 10, 6), &cleavev1.JobSpec{

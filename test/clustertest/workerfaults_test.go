@@ -39,7 +39,7 @@ func workerFaults() []disturbance {
 		{"Prepare", faultPoints, 1, true}, {"Build", faultPoints, 1, true}, {"SetOperands", faultPoints, 1, true}, {"Load", faultPoints, 1, true},
 		{"Update", faultPoints, 20, true}, {"MatrixAssign", faultPoints, 20, false}, {"Gains", faultPoints, 3, true}, {"Blocks", faultPoints, 3, true},
 		{"Multiply", faultProducts, 20, true}, {"Degrees", faultProducts, 1, true},
-		{"VectorAssign", faultVectors, 10, true}, {"Scatter", faultVectors, 10, true}, {"Distances", faultVectors, 10, true},
+		{"VectorAssign", faultAssignments, 10, true}, {"Scatter", faultVectors, 10, true}, {"Distances", faultVectors, 10, true},
 		{"VectorStep", faultSteps, 10, false},
 		{"Build", longNeighbors, 1, true}, {"Neighbors", longNeighbors, 1, true},
 	} {
