@@ -39,7 +39,7 @@ func (c *Coordinator) snapshots(job string) (names []string) {
 // goes on from there: with the outcome of an undisturbed run, and with the same events, without a gap.
 func TestJobsGoOnAfterAKill(t *testing.T) {
 	t.Parallel()
-	for name, load := range someOf(resumedJobs(), 2) {
+	for name, load := range someOf(resumedJobs(), 1) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := StartCoordinator(t, Options{Args: []string{"--snapshot-interval", "50ms"}})

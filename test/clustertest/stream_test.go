@@ -75,7 +75,7 @@ func TestStreamedTables(t *testing.T) {
 		"--data few.csv --ignore group --constraints pairs.csv --missing drop --join --labels-format parquet --algorithm pc-kmeans",
 		"--data all.parquet --label-column group --sample-constraints 40 --algorithm pc-kmeans",
 		"--data all.parquet --ignore group --seeds seeds.csv --truth truth.csv --algorithm kernel-kmeans",
-	}, 2) {
+	}, 1) {
 		run := func(out, command string) {
 			t.Helper()
 			line := fmt.Sprintf(command+" --k 2 --seed 3 --quiet --server %s --out %s", c.Addr, out)
