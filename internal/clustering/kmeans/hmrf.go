@@ -42,6 +42,7 @@ func newHMRF(run state) *hmrf {
 		return m
 	}
 	m.groups, m.pairs = run.p.linked()
+	m.held = m.points // they are assigned jointly
 	m.links = slices.Clone(run.p.links)
 	if run.p.options.Contract {
 		m.links = run.p.blocks.links()
@@ -154,7 +155,7 @@ func (m *hmrf) step(ctx context.Context) (clustering.Report, error) {
 // assign is the E-step. It returns how many points moved, and the sum of distortions after the moves. The sum is
 // measured again only if constrained points moved too.
 func (m *hmrf) assign(ctx context.Context) (moved int, distortion float64, err error) {
-	moved, distortion, err = m.assignFree(m.points)
+	moved, distortion, err = m.assignFree()
 	if err != nil || len(m.points) == 0 {
 		return moved, distortion, err
 	}
@@ -301,7 +302,7 @@ func (m *hmrf) terms(distortion float64) *clustering.ObjectiveParts {
 // learn updates the metric and the terms of J.
 func (m *hmrf) learn(ctx context.Context) (err error) {
 	if m.metric.Form() == metric.Identity {
-		distortion, err := m.distortionAhead(m.points)
+		distortion, err := m.distortionAhead()
 		if err == nil {
 			m.parts = m.terms(distortion)
 			m.parts.Spread = 1

@@ -11,7 +11,7 @@ import (
 // which start from seeds; the latter never moves them. On unit vectors it is SPKMeans, which maximizes the sum of
 // cosines, Basu2002 (2).
 type kmeans struct {
-	lloyd // holds the seeds of Constrained-KMeans
+	lloyd // with the seeds of Constrained-KMeans held
 	// Held seeds that may move after all, to the nearest of their clusters, ascending.
 	ambiguous []ambiguousSeed
 }

@@ -1,19 +1,28 @@
 package kmeans
 
 import (
+	"errors"
+
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 )
 
 // lane is the executor as one restart sees it: with one labeling, of clusters 0..k-1.
-type lane struct{ *clustering.Lane }
+type lane struct {
+	*clustering.Lane
+	// ahead is what StepAhead has done; nil if the executor has the labels of the restart.
+	ahead *step
+}
+
+// errAhead reports an operation on labels that the executor has left behind.
+var errAhead = errors.New("kmeans: the executor is a step ahead of the labels")
 
 // request is an operation that a restart asks of the executor, and its answer once it is served.
 type request struct {
 	clustering.Asked
 	query         vector.Query
-	before, after float64 // of a step: part of the answer
+	before, after float64 // the distortions around a step; set by the server
 }
 
 // The kinds of requests. Loads and updates, which are one kind, and steps are served last: every iteration has one of
@@ -29,23 +38,30 @@ const (
 )
 
 // ask asks for an operation and waits for the answer.
-func (l lane) ask(kind int, q vector.Query) (*request, error) {
+func (l *lane) ask(kind int, q vector.Query) (*request, error) {
 	r := &request{Asked: clustering.Asked{Kind: kind}, query: q}
+	if l.ahead != nil && kind != askNearest && kind != askDistances {
+		return r, errAhead
+	}
 	return r, l.Ask(r)
 }
 
 // update asks for a load of labels or an update by moves.
-func (l lane) update(labels []int32, moves []labeling.Move) ([]float64, error) {
+func (l *lane) update(labels []int32, moves []labeling.Move) ([]float64, error) {
 	r := &request{Asked: clustering.Asked{Kind: askUpdate, Labels: labels, Moves: moves}}
+	if l.ahead != nil && labels == nil {
+		return nil, errAhead
+	}
+	l.ahead = nil
 	err := l.Ask(r)
 	return r.Values, err
 }
 
 // Load sets all labels (-1 means none) and returns the exact sums of the clusters' rows.
-func (l lane) Load(labels []int32) ([]float64, error) { return l.update(labels, nil) }
+func (l *lane) Load(labels []int32) ([]float64, error) { return l.update(labels, nil) }
 
 // Update moves points between clusters and returns the exact sums.
-func (l lane) Update(moves []labeling.Move) ([]float64, error) { return l.update(nil, moves) }
+func (l *lane) Update(moves []labeling.Move) ([]float64, error) { return l.update(nil, moves) }
 
 // step is what the executor did in one step of a restart.
 type step struct {
@@ -55,40 +71,56 @@ type step struct {
 }
 
 // Step moves the points that are nearer to another centroid than to their own, without the points in skip, which must
-// ascend.
-func (l lane) Step(m *vector.Model, skip []int32) (*step, error) {
+// ascend. After StepAhead it returns that step, which must have had the same operands.
+func (l *lane) Step(m *vector.Model, skip []int32) (*step, error) {
+	if l.ahead == nil {
+		if _, err := l.StepAhead(m, skip); err != nil {
+			return nil, err
+		}
+	}
+	done := l.ahead
+	l.ahead = nil
+	return done, nil
+}
+
+// StepAhead makes the next Step now and returns the sum of distortions before it. From then on the executor's labels
+// differ from those of the restart, so all other operations on labels fail until Step or Load.
+func (l *lane) StepAhead(m *vector.Model, skip []int32) (float64, error) {
 	r, err := l.ask(askStep, vector.Query{Model: m, Points: skip})
-	return &step{r.Moves, r.Values, r.before, r.after}, err
+	if err == nil {
+		l.ahead = &step{r.Moves, r.Values, r.before, r.after}
+	}
+	return r.before, err
 }
 
 // Assign returns the moves of points that are nearer to another centroid than to their own, in row order, without the
 // points in skip, which must ascend.
-func (l lane) Assign(m *vector.Model, skip []int32) ([]labeling.Move, error) {
+func (l *lane) Assign(m *vector.Model, skip []int32) ([]labeling.Move, error) {
 	r, err := l.ask(askAssign, vector.Query{Model: m, Points: skip})
 	return r.Moves, err
 }
 
 // Distances returns the distances of the given points, which must ascend, to every centroid: k values per point.
-func (l lane) Distances(m *vector.Model, points []int32) ([]float64, error) {
+func (l *lane) Distances(m *vector.Model, points []int32) ([]float64, error) {
 	r, err := l.ask(askDistances, vector.Query{Model: m, Points: points})
 	return r.Values, err
 }
 
 // Scatter returns the deviation of the labeled points from their centroids, added up tile by tile.
-func (l lane) Scatter(m *vector.Model, kind vector.ScatterKind) ([]float64, error) {
+func (l *lane) Scatter(m *vector.Model, kind vector.ScatterKind) ([]float64, error) {
 	r, err := l.ask(askScatter, vector.Query{Model: m, Kind: kind})
 	return r.Values, err
 }
 
 // Farthest returns the point farthest from its centroid, not in skip, among clusters that have at least two points by
 // the given counts.
-func (l lane) Farthest(m *vector.Model, skip, counts []int32) (labeling.Candidate, error) {
+func (l *lane) Farthest(m *vector.Model, skip, counts []int32) (labeling.Candidate, error) {
 	r, err := l.ask(askFarthest, vector.Query{Model: m, Points: skip, Counts: counts})
 	return r.Farthest, err
 }
 
 // Nearest returns the distance of every point to the nearest centroid.
-func (l lane) Nearest(m *vector.Model) ([]float64, error) {
+func (l *lane) Nearest(m *vector.Model) ([]float64, error) {
 	r, err := l.ask(askNearest, vector.Query{Model: m})
 	return r.Values, err
 }

@@ -47,6 +47,27 @@ func solveAlone(t *testing.T, p *Problem, data dataset.Dataset, lanes int) solut
 	return s
 }
 
+// While the executor is a step ahead, only that step may follow: other operations would work on labels that the restart
+// does not know.
+func TestOperationsOnLabelsFailAheadOfThem(t *testing.T) {
+	ahead := &step{after: 3}
+	x := &lane{ahead: ahead}
+	for name, ask := range map[string]func() error{
+		"update":     func() error { _, err := x.Update(nil); return err },
+		"assign":     func() error { _, err := x.Assign(nil, nil); return err },
+		"scatter":    func() error { _, err := x.Scatter(nil, vector.Total); return err },
+		"farthest":   func() error { _, err := x.Farthest(nil, nil, nil); return err },
+		"step ahead": func() error { _, err := x.StepAhead(nil, nil); return err },
+	} {
+		if err := ask(); !errors.Is(err, errAhead) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if done, err := x.Step(nil, nil); done != ahead || err != nil || x.ahead != nil {
+		t.Errorf("the step is %v, %v", done, err)
+	}
+}
+
 // Restarts side by side have the results, bit for bit, and the events, word for word, of restarts one by one, whatever
 // the algorithm; and so have problems side by side.
 func TestRestartsAndProblemsSideBySideEqualThoseAlone(t *testing.T) {

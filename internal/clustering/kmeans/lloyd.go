@@ -13,7 +13,6 @@ import (
 type lloyd struct {
 	state
 	value float64 // the sum of distortions
-	held  []int32 // points that never move, ascending
 	// Moves points; nil if all but the held ones move to their nearest centroids.
 	assign func(ctx context.Context) (moved int, err error)
 	// Fills empty clusters after the means are taken, each with one point; nil if they stay empty.
@@ -47,7 +46,7 @@ func (m *lloyd) Init(ctx context.Context) (clustering.Report, error) {
 // move moves points, and returns how many moved and the sum of distortions after that.
 func (m *lloyd) move(ctx context.Context) (moved int, distortion float64, err error) {
 	if m.assign == nil {
-		return m.assignFree(m.held)
+		return m.assignFree()
 	}
 	if moved, err = m.assign(ctx); err != nil {
 		return 0, 0, err
@@ -101,7 +100,7 @@ func (m *lloyd) step(ctx context.Context) (clustering.Report, error) {
 // measure returns the sum of distortions in the current model.
 func (m *lloyd) measure() (float64, error) {
 	if m.assign == nil {
-		return m.distortionAhead(m.held)
+		return m.distortionAhead()
 	}
 	return m.distortion(m.model())
 }

@@ -311,7 +311,7 @@ func (o Options) startKind(start clustering.Start) clustering.Start {
 }
 
 // newMethod returns the stepper of a restart.
-func (p *Problem) newMethod(x lane, restart int) clustering.Stepper {
+func (p *Problem) newMethod(x *lane, restart int) clustering.Stepper {
 	source := p.spec.Source(uint64(restart))
 	run := state{p: p, x: x, restart: restart, source: source, rng: rand.New(source)}
 	switch {

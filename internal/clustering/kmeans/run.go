@@ -95,7 +95,7 @@ func (s setup) Runs() clustering.Runs {
 
 // NewStepper implements clustering.Setup.
 func (s setup) NewStepper(restart int, l *clustering.Lane, _ clustering.Observer) clustering.Stepper {
-	return s.p.newMethod(lane{l}, restart)
+	return s.p.newMethod(&lane{Lane: l}, restart)
 }
 
 // FillResult implements clustering.Setup.

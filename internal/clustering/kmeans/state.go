@@ -13,16 +13,14 @@ import (
 // state is what all methods of this package share: a labeling with its exact sums, the centroids, and the metric.
 type state struct {
 	p         *Problem
-	x         lane
+	x         *lane
 	source    *rand.PCG
 	rng       *rand.Rand // draws from source
 	restart   int
 	iteration int
 	labels    []int32
-	// ahead is the step of the next iteration if distortionAhead has had the executor make it already, else nil.
-	// assignFree then records it instead of making a step of its own.
-	ahead *step
-	made  [][]labeling.Move // since the iteration began; each list moves a point once
+	held      []int32           // points that assignFree does not move, ascending
+	made      [][]labeling.Move // since the iteration began; each list moves a point once
 	accepted
 }
 
@@ -62,7 +60,7 @@ func (s *state) load(labels []int32) error {
 	if err != nil {
 		return err
 	}
-	s.labels, s.sums, s.ahead = slices.Clone(labels), sums, nil
+	s.labels, s.sums = slices.Clone(labels), sums
 	s.counts = make([]int32, s.p.spec.K)
 	for _, c := range labels {
 		if c >= 0 {
@@ -101,32 +99,25 @@ func (s *state) record(moves []labeling.Move, sums []float64) {
 	s.sums, s.made = sums, append(s.made, moves)
 }
 
-// assignFree moves all points but those in skip to their nearest centroids. It returns how many moved, and the sum of
+// assignFree moves all points that are not held to their nearest centroids. It returns how many moved, and the sum of
 // distortions after the moves.
-func (s *state) assignFree(skip []int32) (moved int, distortion float64, err error) {
-	done := s.ahead
-	if s.ahead = nil; done == nil {
-		if done, err = s.x.Step(s.model(), skip); err != nil {
-			return 0, 0, err
-		}
+func (s *state) assignFree() (moved int, distortion float64, err error) {
+	done, err := s.x.Step(s.model(), s.held)
+	if err != nil {
+		return 0, 0, err
 	}
 	s.record(done.moves, done.sums)
 	return len(done.moves), done.after, nil
 }
 
 // distortionAhead returns the sum of distortions in the current model. Unless this is the last iteration, it has the
-// executor also make the step of the next one, which takes one pass over the rows instead of two. Points in skip do not
-// move.
-func (s *state) distortionAhead(skip []int32) (float64, error) {
+// executor also make the step of the next one, which takes one pass over the rows instead of two. The next operation on
+// the labels must then be assignFree, with the same model.
+func (s *state) distortionAhead() (float64, error) {
 	if s.iteration+1 >= s.p.spec.MaxIterations {
 		return s.distortion(s.model())
 	}
-	done, err := s.x.Step(s.model(), skip)
-	if err != nil {
-		return 0, err
-	}
-	s.ahead = done
-	return done.before, nil
+	return s.x.StepAhead(s.model(), s.held)
 }
 
 // merge combines two ascending lists of moves.
