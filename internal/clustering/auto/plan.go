@@ -43,7 +43,7 @@ func (p *Problem) Fitted() int {
 // single run on all rows.
 func (p *Problem) Fits(rows *kmeans.Problem) int {
 	starts, inFold := p.starts(), foldStarts
-	if rows.FromSample {
+	if rows.RaceRows() > 0 {
 		starts, inFold = 1, 0
 	}
 	if !p.supervised() || p.discriminants {

@@ -98,7 +98,7 @@ func (r *run) variants(w *rows, t task, shown []constraint.Constraint) ([]*kmean
 	case clustering.UseHard:
 		kinds = append(kinds, clustering.StartLabels, clustering.StartNeighborhoods)
 	}
-	if w.problem.FromSample { // the answer without constraints is already the best of many starts
+	if w.problem.RaceRows() > 0 { // the answer without constraints is already the best of many starts
 		kinds = []clustering.Start{clustering.StartLabels}
 	}
 	var problems []*kmeans.Problem

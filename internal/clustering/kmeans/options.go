@@ -55,6 +55,8 @@ type Options struct {
 	InitialCentroids []float64 // for StartCentroids, k x d, row by row
 	// Contract makes PC-KMeans assign must-linked points as one; see blocks.
 	Contract bool
+	// FromSample means that the caller finds a start on a sample and passes it to BeginAt, so that one run suffices.
+	FromSample bool
 }
 
 // NewOptions returns the options of a request that the catalog has accepted. Both the spherical geometry and the cosine

@@ -1,7 +1,6 @@
 package kmeans
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -24,8 +23,6 @@ type Problem struct {
 	Constraints *constraint.Set
 	Warnings    []clustering.Notice
 	Units       *dataset.Units // units of the rows; nil if they are those of the data
-	// FromSample means that the run over all rows begins at centroids found on a sample; see BeginAt and race.go.
-	FromSample bool
 	// MaxLanes bounds the number of concurrent restarts, to save memory; 0 means no bound.
 	MaxLanes int
 	// OnlyBest means that the labels of restarts that do not win are not needed.
@@ -33,6 +30,7 @@ type Problem struct {
 
 	spec     clustering.Spec
 	options  Options
+	plan     startPlan
 	n, d     int
 	data     dataset.Dataset          // in Units
 	source   *vector.Source           // for rows that methods read themselves: constrained points, seeds
@@ -40,10 +38,11 @@ type Problem struct {
 	links    []metric.Link            // one per constraint, with rows if the penalty needs distances
 	coloring *coloring                // only for COP-KMeans
 	blocks   *blocks                  // only for PC-KMeans with Contract
-	ranges   []float64                // of the features; see withRanges
+	ranges   []float64                // of the features, if a penalty needs them; set by begun
 	draws    *sync.Map                // shared by all problems on the same rows; see drawKey
-	free     *unconstrained           // nil if not known
-	sampled  []float64                // centroids found on a sample of the rows; nil if there are none
+	sampled  []float64                // where the run without constraints begins; nil if that is not given
+
+	unconstrained *unconstrained // set by begun if the plan asks for it
 }
 
 // Rows returns n.
@@ -112,7 +111,7 @@ func (p *Problem) resolve(spec clustering.Spec) error {
 		return err
 	}
 	p.prepareSeeds()
-	p.FromSample = p.races() || p.mixesStarts() && p.needsUnconstrained() && p.mayRace()
+	p.plan = p.planStarts()
 	if p.options.Metric == metric.Full && p.d > metric.MaxFullFeatures {
 		return fault.Invalid("TOO_MANY_COLUMNS", "a full metric of %d columns would have %d x %d values and take hours to learn; at most %d columns, or the metric diagonal",
 			p.d, p.d, p.d, metric.MaxFullFeatures).OnField(clustering.Field(p.spec.Algorithm, "metric"))
@@ -230,7 +229,7 @@ func (p *Problem) heldLabels() []int32 {
 // prepareCentroids checks the initial centroids and prepares them like rows.
 func (p *Problem) prepareCentroids() error {
 	given := p.options.InitialCentroids
-	if p.startKind() != clustering.StartCentroids {
+	if p.spec.Start != clustering.StartCentroids {
 		return nil
 	}
 	const field = "spec.initialization.centroids"
@@ -282,16 +281,9 @@ func (p *Problem) inDataCoordinates(centroids []float64) []float64 {
 // row writes one prepared row to dst.
 func (p *Problem) row(dst []float64, i int32) error { return p.source.Row(dst, int(i)) }
 
-// withRanges returns a problem with the ranges of its features, each the largest minus the smallest value, if a
-// penalty needs them. It reads all rows.
-func (p *Problem) withRanges(ctx context.Context) (*Problem, error) {
-	if !p.options.Algorithm.constrained() || p.options.Penalty != metric.Bilenko2004 || p.options.Distortion != metric.SquaredEuclidean {
-		return p, nil
-	}
-	ranged := *p
-	var err error
-	ranged.ranges, err = p.source.Ranges(ctx)
-	return &ranged, err
+// needsRanges reports whether a penalty needs the ranges of the features.
+func (p *Problem) needsRanges() bool {
+	return p.options.Algorithm.constrained() && p.options.Penalty == metric.Bilenko2004 && p.options.Distortion == metric.SquaredEuclidean
 }
 
 // withinTolerance reports whether the objective decreased so little that the run stops.
@@ -300,13 +292,11 @@ func (p *Problem) withinTolerance(previous, value float64) bool {
 }
 
 // startKind resolves the default start.
-func (p *Problem) startKind() clustering.Start { return p.options.startKind(p.spec.Start) }
-
-func (o Options) startKind(start clustering.Start) clustering.Start {
-	if start != clustering.StartDefault {
-		return start
+func (p *Problem) startKind() clustering.Start {
+	if p.spec.Start != clustering.StartDefault {
+		return p.spec.Start
 	}
-	algorithm, _ := catalog.FindAlgorithm(o.Algorithm.String())
+	algorithm, _ := catalog.FindAlgorithm(p.options.Algorithm.String())
 	return catalog.Named(algorithm.Starts[0], clustering.StartMultilevel)
 }
 

@@ -42,36 +42,13 @@ func (p *Problem) mayRace() bool {
 	return p.spec.Race && p.spec.Runs() > 1 && p.spec.MaxIterations > 0 && p.Vectors.Features == nil && p.n/raceShare >= p.raceSize()
 }
 
-// races reports whether the starts of the problem race.
-func (p *Problem) races() bool {
-	start := p.startKind()
-	return p.options.Algorithm == Kmeans && (start == clustering.StartKmeansPlusPlus || start == clustering.StartRandom) && p.mayRace()
-}
-
-// RaceRows returns the number of rows that starts race on, or 0 if they do not.
-func (p *Problem) RaceRows() int {
-	if p.FromSample && p.mayRace() {
-		return p.raceSize()
-	}
-	return 0
-}
-
-// afterRace returns the problem that begins where the best start on the sample ended.
-func (p *Problem) afterRace(ctx context.Context) (*Problem, error) {
-	if !p.races() {
-		return p, nil
-	}
-	centroids, err := snapshot.Once(ctx, "race", (*snapshot.Writer).Floats, func(r *snapshot.Reader) []float64 {
+// winner returns the centroids where the best start on the sample ended.
+func (p *Problem) winner(ctx context.Context) ([]float64, error) {
+	return snapshot.Once(ctx, "race", (*snapshot.Writer).Floats, func(r *snapshot.Reader) []float64 {
 		centroids := r.Floats()
 		r.Check(len(centroids) == p.spec.K*p.d)
 		return centroids
 	}, p.race)
-	if err != nil {
-		return nil, err
-	}
-	begun := p.BeginAt(centroids)
-	begun.spec.Tolerance = max(begun.spec.Tolerance, lastTolerance)
-	return begun, nil
 }
 
 // race runs all starts on the sample, whose rows have the same bits as among all rows, and returns the centroids of the

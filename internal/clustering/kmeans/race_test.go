@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/snapshot"
 	"github.com/cleave-project/cleave/test/testscale"
@@ -90,6 +91,20 @@ func TestStartsRace(t *testing.T) {
 		}
 		if again := raced(t, snapshot.With(t.Context(), memory), points, spec, 2); !slices.Equal(again.Labels, found.Labels) || again.Objective != found.Objective {
 			t.Errorf("going on from state %d of %d finds something else", at, len(snaps))
+		}
+	}
+}
+
+// The unconstrained answer is found by a race wherever it is needed, also if the start of the restarts is named, so that
+// the memory of the race is planned.
+func TestUnconstrainedStartsRace(t *testing.T) {
+	spec := chosen(PCKmeans, 12, []constraint.Constraint{{I: 0, J: 12, Kind: constraint.MustLink}})
+	spec.Race = true
+	for start, restarts := range map[clustering.Start]int{clustering.StartDefault: 2, clustering.StartRandom: 10} {
+		spec.Start = start
+		p, err := Prepare(manyRows(t), spec)
+		if err != nil || p.RaceRows() != raceRows || p.Restarts() != restarts || p.Runs() != restarts+1 {
+			t.Errorf("%v: a race on %d rows, then %d restarts in %d runs, %v", start, p.RaceRows(), p.Restarts(), p.Runs(), err)
 		}
 	}
 }

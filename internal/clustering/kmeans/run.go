@@ -78,13 +78,7 @@ func (s setup) Notices() []clustering.Notice { return s.p.Warnings }
 
 // Begin implements clustering.Job.
 func (s setup) Begin(ctx context.Context, _ clustering.Observer) (_ clustering.Setup, err error) {
-	if s.p, err = s.p.withUnconstrained(ctx, s.x); err != nil {
-		return nil, err
-	}
-	if s.p, err = s.p.afterRace(ctx); err != nil {
-		return nil, err
-	}
-	s.p, err = s.p.withRanges(ctx)
+	s.p, err = s.p.begun(ctx, s.x)
 	return s, err
 }
 
@@ -103,7 +97,7 @@ func (s setup) FillResult(r *clustering.Result) {
 	r.Warnings = slices.Concat(s.p.Warnings, r.Warnings)
 	r.ObjectiveName, r.Units = s.p.options.Algorithm.String(), s.p.Units
 	r.Satisfaction = s.p.Constraints.Satisfaction(r.Labels)
-	if s.p.free != nil {
-		r.BehindUnconstrained = max(0, r.Objective-s.p.objectiveOf(s.p.free))
+	if s.p.unconstrained != nil {
+		r.BehindUnconstrained = max(0, r.Objective-s.p.objectiveOf(s.p.unconstrained))
 	}
 }

@@ -79,11 +79,11 @@ func Prepare(ctx context.Context, data dataset.Dataset, spec clustering.Spec) (*
 		return nil, err
 	}
 	rows := vector.NewFeatureSpec(features, bounds.Entry)
-	p.Problem, err = kmeans.NewProblem(scaled, rows, kernels.Units, onFeatures(spec))
+	p.Problem, err = kmeans.NewProblem(scaled, rows, kernels.Units, onFeatures(spec, samples(spec)))
 	if err != nil {
 		return nil, err
 	}
-	if p.FromSample = samples(spec); p.FromSample {
+	if samples(spec) {
 		p.sample = p.drawSample(scaled.(*dataset.Points))
 	}
 	p.Warnings = slices.Concat(kernels.Warnings, p.notices(spec), p.Warnings)
@@ -92,7 +92,7 @@ func Prepare(ctx context.Context, data dataset.Dataset, spec clustering.Spec) (*
 
 // onFeatures returns the spec of k-means on features: PC-KMeans with constraints, started at seeds if there are any.
 // With constraints, a random start is replaced by the result on the sample.
-func onFeatures(spec clustering.Spec) clustering.Spec {
+func onFeatures(spec clustering.Spec, fromSample bool) clustering.Spec {
 	algorithm := kmeans.Kmeans
 	switch {
 	case len(spec.Constraints) > 0:
@@ -106,7 +106,7 @@ func onFeatures(spec clustering.Spec) clustering.Spec {
 	case len(spec.Seeds) > 0:
 		algorithm = kmeans.SeededKmeans
 	}
-	spec.Algorithm, spec.Scale = &kmeans.Options{Algorithm: algorithm}, clustering.ScaleNone
+	spec.Algorithm, spec.Scale = &kmeans.Options{Algorithm: algorithm, FromSample: fromSample}, clustering.ScaleNone
 	return spec
 }
 

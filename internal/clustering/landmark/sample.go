@@ -83,7 +83,7 @@ func (p *Problem) begin(ctx context.Context) (*kmeans.Problem, error) {
 func (p *Problem) searchSample(ctx context.Context) ([]float64, error) {
 	spec := p.spec
 	spec.Constraints, spec.MaxIterations = nil, max(spec.MaxIterations, 1)
-	some, err := kmeans.NewProblem(p.sample.points, p.sampleSpec(), nil, onFeatures(spec))
+	some, err := kmeans.NewProblem(p.sample.points, p.sampleSpec(), nil, onFeatures(spec, false))
 	if err != nil {
 		return nil, err
 	}

@@ -72,7 +72,7 @@ func TestTheUnitIsTheMeanDistortion(t *testing.T) {
 	spec := chosen(PCKmeans, 3, constraints)
 	spec.EntailSmall = false
 	problem, x := prepared(t, points, spec)
-	weighed, err := problem.withUnconstrained(context.Background(), x)
+	weighed, err := problem.begun(context.Background(), x)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,12 +85,12 @@ func TestTheUnitIsTheMeanDistortion(t *testing.T) {
 	if !slices.ContainsFunc(problem.Constraints.Pairs(), func(p constraint.Pair) bool { return p.Weight == 2.5 }) {
 		t.Error("no pair has a weight of its own")
 	}
-	if !slices.Equal(weighed.free.labels, free.Labels) {
+	if !slices.Equal(weighed.unconstrained.labels, free.Labels) {
 		t.Error("the unconstrained answer is not that of k-means")
 	}
 	spec.Algorithm = &Options{Algorithm: HMRFKmeans} // whose penalties have a unit of their own
 	problem, x = prepared(t, points, spec)
-	if weighed, err = problem.withUnconstrained(context.Background(), x); err != nil || weighed.Constraints != problem.Constraints || weighed.free == nil {
+	if weighed, err = problem.begun(context.Background(), x); err != nil || weighed.Constraints != problem.Constraints || weighed.unconstrained == nil {
 		t.Errorf("hmrf-kmeans weighs %v, %v", weighed.Constraints.Pairs()[0], err)
 	}
 }
@@ -126,17 +126,15 @@ func TestStartsOfRestarts(t *testing.T) {
 		spec := chosen(PCKmeans, 2, pair)
 		c.change(&spec)
 		problem, x := prepared(t, points, spec)
-		problem, err := problem.withUnconstrained(context.Background(), x)
+		problem, err := problem.begun(context.Background(), x)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if problem.Restarts() != c.restarts {
 			t.Errorf("%s: %d restarts, want %d", name, problem.Restarts(), c.restarts)
 		}
-		for restart, want := range c.starts {
-			if got := problem.startOf(restart); got != want {
-				t.Errorf("%s: restart %d starts by %v, want %v", name, restart, got, want)
-			}
+		if got := problem.plan.starts[:len(c.starts)]; !slices.Equal(got, c.starts) {
+			t.Errorf("%s: restarts start by %v, want %v", name, got, c.starts)
 		}
 	}
 }
