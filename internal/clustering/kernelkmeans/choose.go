@@ -11,6 +11,88 @@ import (
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
+// maxSpectralStart bounds n k for a spectral start that the user did not ask for, to limit the coordinator's memory.
+const maxSpectralStart = 1 << 20
+
+// startPlan says how the restarts of a problem begin.
+//
+//	start                starts of the restarts
+//	named, or by seeds   this one, once if it leaves nothing to chance
+//	open, on a graph     the answer without constraints, then those of package multilevel
+//	open otherwise       the answer without constraints, a spectral start, then alternately random labels and k-means++
+//
+// Farthest-first is not among those of an open start: it begins at must-link components, and so finds clusters that
+// consist of nothing else if they are worth only a little more than others. On a graph multilevel is, alone: in a sparse
+// graph most vertices are equally far from all clusters of a few vertices, so other starts fail.
+type startPlan struct {
+	starts []clustering.Start // of each restart
+	mixed  bool               // whether the start is open
+	// unconstrained is the number of runs without constraints, which go first; 0 if their answer is not needed.
+	unconstrained int
+	// spectral and multilevel tell whether a start, also one of a run without constraints, needs eigenvectors or the
+	// levels of a graph.
+	spectral, multilevel bool
+}
+
+// planStarts returns the plan for the spec.
+func (p *Problem) planStarts() (plan startPlan) {
+	start, runs := p.startKind(), p.spec.Runs()
+	plan.mixed = p.spec.Choose && p.spec.Start == clustering.StartDefault && len(p.spec.Seeds) == 0
+	plan.spectral, plan.multilevel = start == clustering.StartSpectral, start == clustering.StartMultilevel
+	if plan.mixed {
+		plan.multilevel = p.graph != nil
+		plan.spectral = p.graph == nil && p.n*p.spec.K <= maxSpectralStart
+	}
+	if !plan.mixed && !start.Random() || plan.multilevel && p.spec.Restarts == 0 { // multilevel tries many starts itself
+		runs = 1
+	}
+	if p.spec.Choose && p.Constraints.Len() > 0 {
+		if plan.unconstrained = runs; plan.multilevel && p.spec.Restarts == 0 {
+			runs = 2
+		}
+	}
+	if !plan.mixed {
+		plan.starts = slices.Repeat([]clustering.Start{start}, runs)
+		return plan
+	}
+	if plan.unconstrained > 0 {
+		plan.starts = append(plan.starts, clustering.StartLabels)
+	}
+	rest := []clustering.Start{clustering.StartRandom, clustering.StartKmeansPlusPlus}
+	if plan.multilevel {
+		rest = []clustering.Start{clustering.StartMultilevel}
+	} else if plan.spectral {
+		plan.starts = append(plan.starts, clustering.StartSpectral)
+	}
+	plan.starts = append(plan.starts, slices.Repeat(rest, runs)...)[:runs]
+	return plan
+}
+
+// startKind returns the start of the paper, unless the user named one.
+func (p *Problem) startKind() clustering.Start {
+	switch {
+	case p.spec.Start != clustering.StartDefault:
+		return p.spec.Start
+	case len(p.spec.Seeds) > 0:
+		return clustering.StartSeeds
+	case p.Constraints.Len() > 0:
+		return clustering.StartFarthestFirst
+	}
+	return clustering.StartKmeansPlusPlus
+}
+
+// Restarts returns the number of restarts, 1 if the start does not depend on chance.
+func (p *Problem) Restarts() int { return len(p.plan.starts) }
+
+// Runs returns how many runs a job takes: its restarts, and those for the unconstrained answer.
+func (p *Problem) Runs() int { return p.Restarts() + p.plan.unconstrained }
+
+// StartsSpectral reports whether a start needs eigenvectors.
+func (p *Problem) StartsSpectral() bool { return p.plan.spectral }
+
+// StartsMultilevel reports whether a run begins with the labels of package multilevel.
+func (p *Problem) StartsMultilevel() bool { return p.plan.multilevel }
+
 // withUnconstrained returns the problem with its unconstrained answer, if the user left choices open. The answer serves
 // as a start and provides the unit of constraint weights.
 //
@@ -23,7 +105,7 @@ import (
 // times the mean weight of the two points: the most that constraints can weigh without creating clusters that consist
 // of them alone. It does not depend on the number of constraints.
 func (p *Problem) withUnconstrained(ctx context.Context, x Executor) (*Problem, error) {
-	if !p.needsUnconstrained() {
+	if p.plan.unconstrained == 0 {
 		return p, nil
 	}
 	none, err := constraint.NewSet(p.n, nil, constraint.UnitWeight)
@@ -33,6 +115,7 @@ func (p *Problem) withUnconstrained(ctx context.Context, x Executor) (*Problem, 
 	free := *p
 	free.Constraints, free.Warnings = none, nil
 	free.spec.Constraints, free.spec.MaxIterations = nil, max(p.spec.MaxIterations, 1)
+	free.plan = free.planStarts()
 	f, err := NewSetup(ctx, &free, x, clustering.NopObserver{})
 	if err != nil {
 		return nil, err
@@ -43,8 +126,8 @@ func (p *Problem) withUnconstrained(ctx context.Context, x Executor) (*Problem, 
 	}
 	cost := answer.cost
 	chosen := *p
-	chosen.free = answer.labels
-	if p.mixesStarts() {
+	chosen.unconstrained = answer.labels
+	if p.plan.mixed {
 		chosen.spec.InitialLabels = answer.labels
 	}
 	if !(cost > 0) { // one cluster, or several of the same points
@@ -54,16 +137,6 @@ func (p *Problem) withUnconstrained(ctx context.Context, x Executor) (*Problem, 
 		return pair.Weight * min(cost*((f.weights[pair.I]+f.weights[pair.J])/2), p.maxConstraintUnit)
 	})
 	return &chosen, nil
-}
-
-func (p *Problem) needsUnconstrained() bool { return p.spec.Choose && p.Constraints.Len() > 0 }
-
-// Runs returns how many runs a job takes: its restarts, and those for the unconstrained answer.
-func (p *Problem) Runs() int {
-	if p.needsUnconstrained() {
-		return 2 * p.Restarts()
-	}
-	return p.Restarts()
 }
 
 // leastMerge returns the least amount by which J rises when two clusters are merged, or 0 if there are no two.
@@ -123,50 +196,10 @@ func (b begun) Begin(context.Context, clustering.Observer) (clustering.Setup, er
 	return b.Setup, nil
 }
 
-// mixesStarts reports whether each restart has a different start.
-func (p *Problem) mixesStarts() bool {
-	return p.spec.Choose && p.spec.Start == clustering.StartDefault && len(p.spec.Seeds) == 0
-}
-
-// maxSpectralStart bounds n k for a spectral start that the user did not ask for, to limit the coordinator's memory.
-const maxSpectralStart = 1 << 20
-
-// StartsSpectral reports whether a start needs eigenvectors.
-func (p *Problem) StartsSpectral() bool {
-	if p.mixesStarts() {
-		return p.graph == nil && p.n*p.spec.K <= maxSpectralStart
-	}
-	return p.start() == clustering.StartSpectral
-}
-
-// startOf returns the start of a restart. If starts differ, the first is the unconstrained answer. On graphs all others
-// are those of package multilevel; otherwise they are a spectral start, then alternately random labels and k-means++.
-// Farthest-first is not among them: it begins at must-link components, and so finds clusters that consist of nothing
-// else if they are worth only a little more than others.
-func (p *Problem) startOf(restart int) clustering.Start {
-	if !p.mixesStarts() {
-		return p.start()
-	}
-	var starts []clustering.Start
-	if p.free != nil {
-		starts = append(starts, clustering.StartLabels)
-	}
-	if p.graph != nil && restart >= len(starts) {
-		return clustering.StartMultilevel
-	}
-	if p.StartsSpectral() {
-		starts = append(starts, clustering.StartSpectral)
-	}
-	if restart < len(starts) {
-		return starts[restart]
-	}
-	return [...]clustering.Start{clustering.StartRandom, clustering.StartKmeansPlusPlus}[(restart-len(starts))%2]
-}
-
 // unite moves all points of a must-link component to the cluster that most of them are in, the first of equals. Two
 // linked points in different clusters would attract each other and, moving simultaneously, only swap places.
 func (m *method) unite() error {
-	if !m.p.mixesStarts() || m.p.Constraints.Len() == 0 {
+	if !m.p.plan.mixed || m.p.Constraints.Len() == 0 {
 		return nil
 	}
 	components := m.constraints.Components() // in which isolated points are alone

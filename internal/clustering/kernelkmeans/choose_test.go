@@ -216,10 +216,8 @@ func TestStartsOfRestarts(t *testing.T) {
 		if problem.Restarts() != c.restarts {
 			t.Errorf("%s: %d restarts, want %d", name, problem.Restarts(), c.restarts)
 		}
-		for restart, want := range c.starts {
-			if got := problem.startOf(restart); got != want {
-				t.Errorf("%s: restart %d starts by %v, want %v", name, restart, got, want)
-			}
+		if got := problem.plan.starts[:len(c.starts)]; !slices.Equal(got, c.starts) {
+			t.Errorf("%s: restarts start by %v, want %v", name, got, c.starts)
 		}
 	}
 	spec := chosen(2, clusteringtest.RandomConstraints(clusteringtest.NewRand(5), 60, 2, 30))
@@ -227,6 +225,38 @@ func TestStartsOfRestarts(t *testing.T) {
 	result := solve(t, points, spec)
 	if result.Satisfaction.MustLinkViolated > 0 {
 		t.Errorf("the start violates %d must-links", result.Satisfaction.MustLinkViolated)
+	}
+}
+
+// On a graph all starts are multilevel, which tries many starts itself, so by default there is one, and one more from the
+// unconstrained answer.
+func TestStartsOnGraphs(t *testing.T) {
+	graph := clusteringtest.RandomGraph(t, clusteringtest.NewRand(1), 60, 3)
+	link := []constraint.Constraint{{I: 0, J: 2, Kind: constraint.MustLink}}
+	const free, levels = clustering.StartLabels, clustering.StartMultilevel
+	for _, c := range []struct {
+		constraints []constraint.Constraint
+		start       clustering.Start
+		restarts    int
+		runs        int
+		starts      []clustering.Start
+	}{
+		{nil, clustering.StartDefault, 0, 1, []clustering.Start{levels}},
+		{link, clustering.StartDefault, 0, 3, []clustering.Start{free, levels}},
+		{link, clustering.StartDefault, 1, 2, []clustering.Start{free}},
+		{link, clustering.StartDefault, 3, 6, []clustering.Start{free, levels, levels}},
+		{link, levels, 0, 3, []clustering.Start{levels, levels}},
+		{link, clustering.StartSpectral, 3, 2, []clustering.Start{clustering.StartSpectral}},
+	} {
+		spec := chosen(3, c.constraints)
+		spec.Start, spec.Restarts = c.start, c.restarts
+		p, err := Prepare(graph, spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(p.plan.starts, c.starts) || p.Runs() != c.runs || p.StartsSpectral() != (c.start == clustering.StartSpectral) {
+			t.Errorf("%d restarts of %v: starts %v in %d runs, want %v in %d", c.restarts, c.start, p.plan.starts, p.Runs(), c.starts, c.runs)
+		}
 	}
 }
 

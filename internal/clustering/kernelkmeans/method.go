@@ -39,8 +39,8 @@ func (m *method) Labels() []int32 { return m.attached(m.answer().labels) }
 func (m *method) FillResult(r *clustering.Result) {
 	answer := m.answer()
 	r.Sigma, r.Objective, r.PlainObjective = m.p.FromUnit(m.sigma), m.objective(answer), m.plainObjective(answer)
-	if m.p.free != nil && m.Value() > m.freeValue {
-		r.BehindUnconstrained = math.Abs(r.Objective - m.freeReported)
+	if m.p.unconstrained != nil && m.Value() > m.unconstrainedValue {
+		r.BehindUnconstrained = math.Abs(r.Objective - m.unconstrainedReported)
 	}
 }
 
@@ -126,7 +126,7 @@ func (m *method) stepOfAll(ctx context.Context) (clustering.Report, error) {
 
 // endsAtRise reports whether a step that raises the objective ends the run. That is the default for labels of package
 // multilevel: no single move improves them, and steps that continue from worse labels seldom lead to better ones.
-func (m *method) endsAtRise() bool { return m.p.options.RiseOpen && m.p.StartsMultilevel() }
+func (m *method) endsAtRise() bool { return m.p.options.RiseOpen && m.p.plan.multilevel }
 
 // batch assigns all points once and fills the clusters that this emptied.
 func (m *method) batch() error {

@@ -24,11 +24,12 @@ type Problem struct {
 
 	spec              clustering.Spec
 	options           Options
+	plan              startPlan
 	n                 int
 	weights           []float64 // a_i on the weight grid; nil means degrees (normalized cut) or all 1
 	weightGrid        kernel.Grid
 	maxConstraintUnit float64        // upper bound of the unit of constraint weights, with Spec.Choose
-	free              []int32        // labels of the unconstrained answer; nil if not known
+	unconstrained     []int32        // labels of the unconstrained answer; nil if not known
 	graph             *dataset.Graph // nil if the data is not a graph
 	unit              int            // exponent: the matrix is 2^unit times the weights of the graph
 }
@@ -72,6 +73,7 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	if err := p.prepareMatrix(data); err != nil {
 		return nil, err
 	}
+	p.plan = p.planStarts()
 	return p, p.checkCut()
 }
 

@@ -32,12 +32,12 @@ func (j *job) Begin(ctx context.Context, o clustering.Observer) (clustering.Setu
 	if err != nil {
 		return nil, err
 	}
-	if p.free != nil {
-		free, err := f.assignmentOf(ctx, p.free)
+	if p.unconstrained != nil {
+		answer, err := f.assignmentOf(ctx, p.unconstrained)
 		if err != nil {
 			return nil, err
 		}
-		f.freeValue, f.freeReported = f.value(free), f.objective(free)
+		f.unconstrainedValue, f.unconstrainedReported = f.value(answer), f.objective(answer)
 	}
 	f.WarnIsolated(o)
 	j.setup = f
@@ -67,20 +67,6 @@ func (s *Setup) NewStepper(restart int, l *clustering.Lane, o clustering.Observe
 func (s *Setup) FillResult(r *clustering.Result) {
 	r.Warnings, r.ObjectiveName, r.Matrix = s.notices, s.p.Objective.String(), &s.p.Matrix
 	r.Units, r.Satisfaction = s.p.Units, s.p.Constraints.Satisfaction(r.Labels)
-}
-
-// Restarts returns the number of restarts, 1 if the start does not depend on chance.
-func (p *Problem) Restarts() int {
-	switch {
-	case !p.mixesStarts() && !p.start().Random():
-		return 1
-	case p.StartsMultilevel() && p.spec.Restarts == 0: // it tries many starts itself
-		if p.free != nil {
-			return 2
-		}
-		return 1
-	}
-	return p.spec.Runs()
 }
 
 // rowsPerLaneK bounds the lanes to n / (16 k), so that their sums take at most an eighth of the memory of a stored

@@ -36,9 +36,9 @@ type Setup struct {
 	diagonalTerm float64         // sum_i M_ii / a_i
 	diagonalSize float64         // sum_i |M_ii| / a_i
 	shift        *float64        // what autoShift found; nil if not yet known
-	freeValue    float64         // J of the unconstrained answer, if it is known
-	freeReported float64         // objective of the unconstrained answer, if it is known
 	notices      []clustering.Notice
+	// J and the objective of the unconstrained answer, if it is known.
+	unconstrainedValue, unconstrainedReported float64
 }
 
 // NewSetup sets the operands of the executor, reads the diagonal, and warns about constraint weights that outweigh the
@@ -68,7 +68,7 @@ func NewSetup(ctx context.Context, p *Problem, x Executor, o clustering.Observer
 		f.weights = clustering.Ones(p.n)
 	}
 	id := uint64(1)
-	if p.free != nil { // the unconstrained problem used 1
+	if p.unconstrained != nil { // the unconstrained problem used 1
 		id = 2
 	}
 	err := x.SetOperands(ctx, kernel.Operands{
@@ -128,10 +128,10 @@ func (s *Setup) unbalancedStart(labels []int32) []clustering.Notice {
 			sizes[c]++
 		}
 	}
-	if s.p.mixesStarts() { // other restarts start otherwise
+	if s.p.plan.mixed { // other restarts start otherwise
 		return nil
 	}
-	start := s.p.start()
+	start := s.p.plan.starts[0]
 	if largest := slices.Max(sizes); s.p.spec.K > 1 && start != clustering.StartLabels && start != clustering.StartRandom &&
 		float64(largest) > maxStartShare*float64(s.active) && s.active >= 20*s.p.spec.K {
 		return []clustering.Notice{s.addNotice(clustering.Notice{Code: "LOPSIDED_START", Message: fmt.Sprintf(

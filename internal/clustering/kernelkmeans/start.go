@@ -15,24 +15,11 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
-// start returns the start of the paper, unless the user named one.
-func (p *Problem) start() clustering.Start {
-	switch {
-	case p.spec.Start != clustering.StartDefault:
-		return p.spec.Start
-	case len(p.spec.Seeds) > 0:
-		return clustering.StartSeeds
-	case p.Constraints.Len() > 0:
-		return clustering.StartFarthestFirst
-	}
-	return clustering.StartKmeansPlusPlus
-}
-
 // start computes the first labels; some clusters may be empty.
 func (m *method) start(ctx context.Context) error {
 	var labels []int32
 	var err error
-	switch m.p.startOf(m.restart) {
+	switch m.p.plan.starts[m.restart] {
 	case clustering.StartLabels:
 		return m.load(m.p.spec.InitialLabels)
 	case clustering.StartRandom:
@@ -260,16 +247,10 @@ func (m *method) largePieces() embedding.Subset {
 
 // VectorsPerProduct returns how many vectors the matrix is multiplied with at a time.
 func (p *Problem) VectorsPerProduct() int {
-	if p.StartsSpectral() {
+	if p.plan.spectral {
 		return embedding.ProductsAtOnce
 	}
 	return 1
-}
-
-// StartsMultilevel reports whether a run begins with the labels of package multilevel. That is the default on graphs:
-// in a sparse graph most vertices are equally far from all clusters of a few vertices, so other starts fail.
-func (p *Problem) StartsMultilevel() bool {
-	return p.spec.Start == clustering.StartMultilevel || p.graph != nil && p.mixesStarts()
 }
 
 // multilevelStart computes the first labels from the graph, which the coordinator has in any case. Small pieces, which
