@@ -96,8 +96,8 @@ func (e *Executor) Maxima(ctx context.Context) ([]float64, error) {
 	return e.perRow(ctx, &operation{name: "maxima", wholeMatrix: true, possible: check.FiniteNonNegative, request: ask})
 }
 
-// SetOperands implements kernelkmeans.Executor. It ignores the caller's ID and assigns its own, so that no two
-// operands of a job share an ID.
+// SetOperands implements kernelkmeans.Executor. Operands are numbered, so that a worker that gets them twice keeps its
+// sums.
 func (e *Executor) SetOperands(ctx context.Context, a kernel.Operands) error {
 	sparse := a.Sparse
 	if sparse == nil {

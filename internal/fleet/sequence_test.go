@@ -18,16 +18,15 @@ import (
 // Between operations it calls disturb, which may do anything to the cluster.
 type sequence struct {
 	*testing.T
-	ctx        context.Context
-	remote     *fleet.Executor
-	local      *problem
-	random     *rand.Rand
-	operandsID uint64
-	k          int
-	lanes      int
-	weights    []float64
-	labels     []int32
-	sums       []kernel.Int128
+	ctx     context.Context
+	remote  *fleet.Executor
+	local   *problem
+	random  *rand.Rand
+	k       int
+	lanes   int
+	weights []float64
+	labels  []int32
+	sums    []kernel.Int128
 }
 
 func newSequence(c *cluster, e *fleet.Executor, p *problem, seed uint64) *sequence {
@@ -153,8 +152,7 @@ func (s *sequence) setOperands() {
 		}
 		sparse.RowStart = append(sparse.RowStart, int64(len(sparse.Column)))
 	}
-	s.operandsID++
-	a := kernel.Operands{ID: s.operandsID, K: s.k, Lanes: s.lanes, Weights: s.weights, Sparse: sparse}
+	a := kernel.Operands{K: s.k, Lanes: s.lanes, Weights: s.weights, Sparse: sparse}
 	if err := s.local.shard.SetOperands(a); err != nil {
 		s.Fatalf("set operands: %v", err)
 	}

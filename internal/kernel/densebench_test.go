@@ -68,7 +68,7 @@ func newDenseBenchmark(t testing.TB, n, k int) *denseBenchmark {
 	for i := range weights {
 		weights[i], d.labels[i] = 1, d.rng.Int32N(int32(k))
 	}
-	setOperands(t, d.Shard, Operands{ID: 1, K: k, Weights: weights, Sparse: &Sparse{RowStart: make([]int64, n+1)}})
+	setOperands(t, d.Shard, Operands{K: k, Weights: weights, Sparse: &Sparse{RowStart: make([]int64, n+1)}})
 	must(d.Load(context.Background(), d.tiles, 1, d.labels))
 	return d
 }

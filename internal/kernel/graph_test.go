@@ -61,7 +61,7 @@ func newGraphCase(t testing.TB, seed uint64) *graphCase {
 		links[[2]int32{i, j}], links[[2]int32{j, i}] = v, v
 	}
 	p := &problem{source: source, n: n, k: k, rng: rng}
-	p.operands = Operands{ID: 1, K: k, Weights: make([]float64, n), Sparse: sparseOf(n, links)}
+	p.operands = Operands{K: k, Weights: make([]float64, n), Sparse: sparseOf(n, links)}
 	for i := range p.operands.Weights {
 		p.operands.Weights[i] = 1
 		if !coarse {

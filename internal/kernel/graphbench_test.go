@@ -46,7 +46,7 @@ func benchmarkGraph(t testing.TB, n, edgesPerVertex, k int) (*Source, Operands) 
 			weights[i] += v
 		}
 	}
-	return source, Operands{ID: 1, K: k, Weights: weights, Sparse: &Sparse{RowStart: make([]int64, n+1)}}
+	return source, Operands{K: k, Weights: weights, Sparse: &Sparse{RowStart: make([]int64, n+1)}}
 }
 
 // graphBenchmark is a loaded shard of 200,000 vertices and 2,000,000 edges.

@@ -138,7 +138,7 @@ func newProblem(t testing.TB, rng *rand.Rand, n, k int, function Function) *prob
 	for i := range weights {
 		weights[i] = 0.5 + rng.Float64()
 	}
-	return &problem{data: data, bounds: bound, source: source, operands: Operands{ID: 1, K: k, Weights: weights, Sparse: sparse}, n: n, k: k, rng: rng}
+	return &problem{data: data, bounds: bound, source: source, operands: Operands{K: k, Weights: weights, Sparse: sparse}, n: n, k: k, rng: rng}
 }
 
 func (p *problem) shard(t testing.TB, threads int) *Shard {
@@ -376,7 +376,7 @@ func TestTinyWeightsAreSummedExactly(t *testing.T) {
 	if err := s.Build(t.Context(), []int{0}, true); err != nil {
 		t.Fatal(err)
 	}
-	setOperands(t, s, Operands{ID: 1, K: 2, Weights: []float64{1, 1, 1}, Sparse: &Sparse{RowStart: make([]int64, 4)}})
+	setOperands(t, s, Operands{K: 2, Weights: []float64{1, 1, 1}, Sparse: &Sparse{RowStart: make([]int64, 4)}})
 	sums := must(s.Load(t.Context(), []int{0}, 1, []int32{0, 0, 1}))
 	if got, want := spec.Grid.Value(sums[0]), 6*w; math.Abs(got-want) > 1e-12*want || sums[1] != (Int128{}) {
 		t.Errorf("the clusters have %v and %v within, want %v and 0", got, spec.Grid.Value(sums[1]), want)
@@ -416,7 +416,7 @@ func BenchmarkFullSweep(b *testing.B) {
 	for i := range weights {
 		weights[i], labels[i] = 1, int32(i%10)
 	}
-	setOperands(b, s, Operands{ID: 1, K: 10, Weights: weights, Sparse: &Sparse{RowStart: make([]int64, 4097)}})
+	setOperands(b, s, Operands{K: 10, Weights: weights, Sparse: &Sparse{RowStart: make([]int64, 4097)}})
 	b.SetBytes(4 * 4096 * 4096)
 	for step := uint64(1); b.Loop(); step++ {
 		if _, err := s.Load(context.Background(), tiles, step, labels); err != nil {

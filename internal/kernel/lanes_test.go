@@ -115,7 +115,7 @@ func TestLanesThatDoNotFitAreRefused(t *testing.T) {
 	ctx := context.Background()
 	p := newProblem(t, rand.New(rand.NewPCG(1, 2)), 40, 3, Gaussian)
 	s, tiles := p.shard(t, 1), partition.AllTiles(p.n)
-	p.operands.ID, p.operands.Lanes = 2, 2
+	p.operands.Lanes = 2
 	setOperands(t, s, p.operands)
 	labels := make([]int32, 2*p.n)
 	if _, err := s.Load(ctx, tiles, 1, labels); err == nil {

@@ -14,7 +14,7 @@ import (
 func (p *problem) entriesOf(t testing.TB, s *Shard) [][]float64 {
 	t.Helper()
 	plain := p.operands
-	plain.ID, plain.Sparse = 2, &Sparse{RowStart: make([]int64, p.n+1)}
+	plain.Sparse = &Sparse{RowStart: make([]int64, p.n+1)}
 	setOperands(t, s, plain)
 	defer func() { setOperands(t, s, p.operands) }()
 	entries := make([][]float64, p.n)

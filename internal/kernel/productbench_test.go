@@ -29,7 +29,7 @@ func BenchmarkDenseMultiply(b *testing.B) {
 		if err := s.Build(context.Background(), tiles, stored); err != nil {
 			panic(err)
 		}
-		setOperands(b, s, Operands{ID: 1, K: 1, Sparse: &Sparse{RowStart: make([]int64, n+1)}})
+		setOperands(b, s, Operands{K: 1, Sparse: &Sparse{RowStart: make([]int64, n+1)}})
 		for _, vectors := range []int{1, 4, 8, 16, 64} {
 			b.Run(fmt.Sprintf("stored=%v/vectors=%d", stored, vectors), func(b *testing.B) {
 				x := randomVectors(rand.New(rand.NewPCG(7, 7)), vectors, n)

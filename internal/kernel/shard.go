@@ -39,7 +39,6 @@ func (s *Sparse) Row(i int) ([]int32, []float64) {
 // Lanes are independent labelings, such as restarts, that share the matrix: a column is read once for all of
 // them. Clusters and labels are numbered as in labeling.Shape.
 type Operands struct {
-	ID      uint64    // must change whenever anything below changes
 	K       int       // clusters per lane
 	Lanes   int       // 0 means 1; a graph allows only 1
 	Weights []float64 // a_i per row, positive
@@ -179,12 +178,8 @@ func (s *Shard) Drop(numbers []int) {
 	}
 }
 
-// SetOperands sets the weights and the sparse part. It drops sums that were computed with other operands, and does
-// nothing if the ID is that of the current operands.
+// SetOperands sets the weights and the sparse part. It drops labels and sums, which belong to the operands before.
 func (s *Shard) SetOperands(a Operands) error {
-	if s.operands.K > 0 && s.operands.ID == a.ID {
-		return nil
-	}
 	if limit := s.source.maxLanes(); a.lanes() > limit {
 		return fmt.Errorf("kernel: there are %d lanes, want at most %d", a.Lanes, limit)
 	}

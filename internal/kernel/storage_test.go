@@ -119,7 +119,6 @@ func TestHalfPrecisionError(t *testing.T) {
 			t.Fatalf("%d bytes of %d: %v", tileBytes(half), tileBytes(full), err)
 		}
 		p.operands.Sparse = &Sparse{RowStart: make([]int64, p.n+1)}
-		p.operands.ID++
 		setOperands(t, full, p.operands)
 		setOperands(t, half, p.operands)
 		for j := range int32(p.n) {

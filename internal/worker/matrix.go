@@ -14,7 +14,8 @@ import (
 // matrix holds the tiles of a kernel-family job.
 type matrix struct {
 	*kernel.Shard
-	k int // clusters per lane, from SetOperands
+	k          int    // clusters per lane, from SetOperands; 0 without operands
+	operandsID uint64 // of the current operands
 }
 
 func (m *matrix) build(ctx context.Context, tiles []int, stored bool) error {
@@ -23,7 +24,7 @@ func (m *matrix) build(ctx context.Context, tiles []int, stored bool) error {
 
 // Reset implements shard.
 func (m *matrix) Reset() {
-	m.k = 0
+	m.k, m.operandsID = 0, 0
 	m.Shard.Reset()
 }
 
@@ -120,7 +121,7 @@ func (m *matrix) blocks(j *job, c *workerv1.Command, tiles []int, op *workerv1.B
 	return j.listsOf(c)(values, err)
 }
 
-// setOperands sets the weights and the sparse part.
+// setOperands sets the weights and the sparse part. The same operands again change nothing, so it is safe to retry.
 func (m *matrix) setOperands(j *job, a *workerv1.SetOperands) error {
 	in := &payloads{job: j}
 	weights := in.floatsOf(a.GetWeights(), j.rows)
@@ -137,8 +138,15 @@ func (m *matrix) setOperands(j *job, a *workerv1.SetOperands) error {
 	if err := checkSparse(sparse, j.rows); err != nil {
 		return err
 	}
+	if m.k > 0 && m.operandsID == a.GetOperandsId() {
+		return nil
+	}
 	m.k = int(a.GetK())
-	return m.SetOperands(kernel.Operands{ID: a.GetOperandsId(), K: m.k, Lanes: int(a.GetLanes()), Weights: weights, Sparse: sparse})
+	err := m.SetOperands(kernel.Operands{K: m.k, Lanes: int(a.GetLanes()), Weights: weights, Sparse: sparse})
+	if err == nil {
+		m.operandsID = a.GetOperandsId()
+	}
+	return err
 }
 
 func checkSparse(s *kernel.Sparse, rows int) error {

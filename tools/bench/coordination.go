@@ -89,7 +89,7 @@ func (b *benchmark) iterate(ctx context.Context, x kernelkmeans.Executor, n int,
 		stats.Weight[labels[i]]++
 		stats.Count[labels[i]]++
 	}
-	if err := x.SetOperands(ctx, kernel.Operands{ID: 1, K: k, Weights: weights, Sparse: &kernel.Sparse{RowStart: make([]int64, n+1)}}); err != nil {
+	if err := x.SetOperands(ctx, kernel.Operands{K: k, Weights: weights, Sparse: &kernel.Sparse{RowStart: make([]int64, n+1)}}); err != nil {
 		return err
 	}
 	if _, err := x.Load(ctx, labels); err != nil {

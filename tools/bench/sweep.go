@@ -25,14 +25,14 @@ const deltasPerRound = 10
 
 // sweeper is the whole matrix in one shard, and labels that change from sweep to sweep.
 type sweeper struct {
-	ctx        context.Context
-	shard      *kernel.Shard
-	tiles      []int
-	n, k       int
-	step       uint64
-	operandsID uint64
-	labels     []int32
-	rng        *rand.Rand
+	ctx    context.Context
+	shard  *kernel.Shard
+	tiles  []int
+	n, k   int
+	step   uint64
+	seed   uint64
+	labels []int32
+	rng    *rand.Rand
 }
 
 // newSweeper builds all tiles.
@@ -50,13 +50,13 @@ func newSweeper(ctx context.Context, problem *kernelkmeans.Problem, points *data
 // setOperands makes it a problem of k clusters of equal size.
 func (s *sweeper) setOperands(k int) error {
 	s.k = k
-	s.operandsID++
+	s.seed++
 	weights := make([]float64, s.n)
 	for i := range weights {
 		weights[i] = 1
 	}
-	s.labels = randomLabels(s.n, k, s.operandsID)
-	return s.shard.SetOperands(kernel.Operands{ID: s.operandsID, K: k, Weights: weights, Sparse: &kernel.Sparse{RowStart: make([]int64, s.n+1)}})
+	s.labels = randomLabels(s.n, k, s.seed)
+	return s.shard.SetOperands(kernel.Operands{K: k, Weights: weights, Sparse: &kernel.Sparse{RowStart: make([]int64, s.n+1)}})
 }
 
 // full makes a sweep over all columns: of an unknown step no sums can be reused.

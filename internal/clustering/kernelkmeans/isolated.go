@@ -147,7 +147,7 @@ func (s *Setup) AddEdges(ctx context.Context, edges []dataset.Edge) error {
 		s.setIsolated()
 	}
 	return s.x.SetOperands(ctx, kernel.Operands{
-		ID: 2, K: s.p.spec.K, Weights: s.rowWeights(), Sparse: sparsePart(s.p.n, s.constraints, s.p.Matrix.Grid, nil, edges),
+		K: s.p.spec.K, Weights: s.rowWeights(), Sparse: sparsePart(s.p.n, s.constraints, s.p.Matrix.Grid, nil, edges),
 	})
 }
 

@@ -67,12 +67,8 @@ func NewSetup(ctx context.Context, p *Problem, x Executor, o clustering.Observer
 	if f.weights == nil {
 		f.weights = clustering.Ones(p.n)
 	}
-	id := uint64(1)
-	if p.unconstrained != nil { // the unconstrained problem used 1
-		id = 2
-	}
 	err := x.SetOperands(ctx, kernel.Operands{
-		ID: id, K: p.spec.K, Lanes: f.lanes, Weights: f.rowWeights(),
+		K: p.spec.K, Lanes: f.lanes, Weights: f.rowWeights(),
 		Sparse: sparsePart(p.n, f.constraints, p.Matrix.Grid, sparseDiagonal, nil),
 	})
 	if err != nil {

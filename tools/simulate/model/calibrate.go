@@ -119,7 +119,7 @@ func matrix(ctx context.Context, spec kernel.MatrixSpec, data dataset.Dataset, k
 		return Cost{}, err
 	}
 	weights := clustering.Ones(spec.Rows)
-	if err := s.SetOperands(kernel.Operands{ID: 1, K: k, Weights: weights, Sparse: &kernel.Sparse{RowStart: make([]int64, spec.Rows+1)}}); err != nil {
+	if err := s.SetOperands(kernel.Operands{K: k, Weights: weights, Sparse: &kernel.Sparse{RowStart: make([]int64, spec.Rows+1)}}); err != nil {
 		return Cost{}, err
 	}
 	stats := kernel.ClusterStats{Weight: make([]float64, k), SelfAffinity: make([]float64, k), Count: make([]int32, k)}
