@@ -25,11 +25,11 @@ type method struct {
 	sigma     float64
 	iteration int
 	assignment
-	best    *assignment                // the best so far, with Options.KeepBest
-	bestAt  int                        // its iteration
-	seen    map[[sha256.Size]byte]bool // hashes of accepted labelings, to detect cycles
-	ended   clustering.StopReason      // why steps of all points ended; 0 until local search begins
-	chained bool                       // whether the last iteration was a chain, or a step of all points after one
+	best   *assignment                // the best so far, with Options.KeepBest
+	bestAt int                        // its iteration
+	seen   map[[sha256.Size]byte]bool // hashes of accepted labelings, to detect cycles
+	phase
+	finalStop clustering.StopReason // why the run stops if no chain lowers J any more; 0 in phase moveAll
 }
 
 // Labels implements clustering.Stepper.

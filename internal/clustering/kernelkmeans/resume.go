@@ -28,8 +28,8 @@ func (m *method) Save(w *snapshot.Writer) {
 	w.Int(m.iteration)
 	w.Float(m.sigma)
 	w.OptionalFloat(m.shift)
-	w.Int(int(m.ended))
-	w.Bool(m.chained)
+	w.Int(int(m.finalStop))
+	w.Bool(m.phase == afterChain)
 	w.Int(len(m.seen))
 	for _, hash := range slices.SortedFunc(maps.Keys(m.seen), func(a, b [sha256.Size]byte) int { return bytes.Compare(a[:], b[:]) }) {
 		w.Append(hash[:]) // sorted, so that a state has only one encoding
@@ -50,8 +50,16 @@ func (m *method) Restore(_ context.Context, r *snapshot.Reader) error {
 	labels := r.Labels(n, k)
 	m.iteration, m.sigma = r.Int(), r.Float()
 	shift := r.OptionalFloat()
-	m.ended, m.chained = clustering.StopReason(r.Int()), r.Bool()
-	r.Check(m.iteration >= 0 && m.ended <= clustering.StopMaxProducts)
+	m.finalStop = clustering.StopReason(r.Int())
+	switch chained := r.Bool(); {
+	case m.finalStop == 0:
+		m.phase = moveAll
+	case chained:
+		m.phase = afterChain
+	default:
+		m.phase = followChain
+	}
+	r.Check(m.iteration >= 0 && m.finalStop <= clustering.StopMaxProducts)
 	m.seen = map[[sha256.Size]byte]bool{}
 	for range r.Count(sha256.Size) {
 		var hash [sha256.Size]byte

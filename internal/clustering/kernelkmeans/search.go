@@ -15,6 +15,22 @@ import (
 // chains of single moves follow (chain.go), which also overcome small rises. Every chain that lowers J is kept up to
 // its lowest point and counts as an iteration; steps of all points follow it as long as they lower J too.
 
+// phase is what the next iteration of a run does.
+//
+//	phase         iteration                                    next phase
+//	moveAll       a step of all points                         moveAll; followChain once such steps have ended
+//	followChain   a chain from the best labeling               afterChain if J falls, otherwise the run stops
+//	afterChain    a step of all points, undone if J rises      afterChain if J falls, otherwise followChain at once
+//
+// Steps of all points have ended if they would stop a run without local search, or found nothing better for a while.
+type phase uint8
+
+const (
+	moveAll phase = iota
+	followChain
+	afterChain
+)
+
 // localSearchByShape is the value of Options.LocalSearch that lets n and k decide.
 const localSearchByShape = -1
 
@@ -56,7 +72,7 @@ const stepsWithoutGain = 10
 
 // Step runs one iteration: a step of all points until these end, then local search.
 func (m *method) Step(ctx context.Context) (clustering.Report, error) {
-	if m.ended != 0 {
+	if m.phase != moveAll {
 		return m.search()
 	}
 	report, err := m.stepOfAll(ctx)
@@ -64,9 +80,9 @@ func (m *method) Step(ctx context.Context) (clustering.Report, error) {
 		return report, err
 	}
 	if report.Stop != 0 {
-		m.ended, report.Stop = report.Stop, 0
+		m.phase, m.finalStop, report.Stop = followChain, report.Stop, 0
 	} else if m.best != nil && m.iteration-m.bestAt >= stepsWithoutGain {
-		m.ended = clustering.StopConverged
+		m.phase, m.finalStop = followChain, clustering.StopConverged
 	}
 	return report, nil
 }
@@ -83,7 +99,7 @@ func (m *method) search() (clustering.Report, error) {
 			before = m.assignment.clone()
 		}
 	}
-	if m.chained {
+	if m.phase == afterChain {
 		if err := m.batch(); err != nil {
 			return clustering.Report{}, m.restoreAfter(err, before)
 		}
@@ -91,7 +107,7 @@ func (m *method) search() (clustering.Report, error) {
 		if m.falls(before, m.value(m.assignment)) {
 			return m.accept(before, len(moves)), nil
 		}
-		m.chained = false
+		m.phase = followChain
 		if len(moves) > 0 {
 			if err := m.apply(reversed(moves)); err != nil {
 				return clustering.Report{}, m.restoreAfter(err, before)
@@ -103,13 +119,13 @@ func (m *method) search() (clustering.Report, error) {
 		return clustering.Report{}, err
 	}
 	if !m.falls(before, value) {
-		return clustering.Report{Stop: m.ended}, nil
+		return clustering.Report{Stop: m.finalStop}, nil
 	}
 	slices.SortFunc(moves, func(a, b labeling.Move) int { return int(a.Point) - int(b.Point) })
 	if err := m.apply(moves); err != nil {
 		return clustering.Report{}, err
 	}
-	m.chained, m.ended = true, clustering.StopConverged
+	m.phase, m.finalStop = afterChain, clustering.StopConverged
 	return m.accept(before, len(moves)), nil
 }
 
