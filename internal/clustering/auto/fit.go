@@ -61,7 +61,7 @@ func (r *run) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error
 	if len(onRows.places) > 0 { // workers may compute these while this process computes the others
 		alone = slices.Insert(alone, 0, func() error { return r.fitOnRows(ctx, s, onRows, answers) })
 	}
-	err := parallel.Run(ctx, r.searches(), len(alone), func(at int) error { return alone[at]() })
+	err := parallel.Run(ctx, min(r.threads, r.searches()), len(alone), func(at int) error { return alone[at]() })
 	return answers, err
 }
 

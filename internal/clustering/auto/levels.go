@@ -3,7 +3,6 @@ package auto
 import (
 	"context"
 	"math"
-	"runtime"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/component"
@@ -49,7 +48,7 @@ func (r *run) levelAnswer(s *space, labels []int32, found multilevel.Found) *ans
 // fitLevels runs tasks as cuts of the graph.
 func (r *run) fitLevels(ctx context.Context, s *space, tasks []task) ([]*answer, error) {
 	answers := make([]*answer, len(tasks))
-	atOnce, threads := runtime.GOMAXPROCS(0), 1
+	atOnce, threads := r.threads, 1
 	if len(s.graph.Column) > planning.SideBySideEntries { // one after another, each on all threads
 		atOnce, threads = 1, r.threads
 	}

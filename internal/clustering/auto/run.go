@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
@@ -16,6 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
 // Problem is a spec that was checked against its data.
@@ -103,7 +103,7 @@ type run struct {
 
 // Run runs a problem. It fails if the context ends before there is an answer.
 func Run(ctx context.Context, p *Problem, x Executors, o clustering.Observer) (*clustering.Result, error) {
-	r, err := newRun(p, x, o)
+	r, err := newRun(ctx, p, x, o)
 	if err != nil {
 		return nil, err
 	}
@@ -156,10 +156,10 @@ func (r *run) respect(ctx context.Context, found *answer, result *clustering.Res
 	return r.score(ctx, found, result)
 }
 
-func newRun(p *Problem, x Executors, o clustering.Observer) (*run, error) {
+func newRun(ctx context.Context, p *Problem, x Executors, o clustering.Observer) (*run, error) {
 	none, err := constraint.NewSet(p.n, nil, constraint.UnitWeight)
 	return &run{
-		Problem: p, spaces: slices.Clone(p.spaces), executors: x, o: o, threads: runtime.GOMAXPROCS(0), reporter: embedding.NewReporter(o),
+		Problem: p, spaces: slices.Clone(p.spaces), executors: x, o: o, threads: parallel.Threads(ctx), reporter: embedding.NewReporter(o),
 		none: none, opened: map[clustering.Space]*space{}, shared: cmp.Or(p.shared, NewShared(p.spec.K)),
 		ofFolds: map[clustering.Method][]clustering.Labeling{}, heldOut: map[clustering.Method][]bool{}, forests: map[int]*clustering.Forest{},
 	}, err

@@ -215,7 +215,7 @@ func (r *run) trial(method clustering.Method, right []bool, fold int) clustering
 // HeldOut reports which held-out pairs of the supervision of p auto has right. Each fold is judged by the method that
 // agrees best with the pairs of the other folds, so that no pair influences the method it is judged by.
 func HeldOut(ctx context.Context, p *Problem, x Executors) ([]bool, error) {
-	r, err := newRun(p, x, clustering.NopObserver{})
+	r, err := newRun(ctx, p, x, clustering.NopObserver{})
 	if err != nil {
 		return nil, err
 	}

@@ -6,12 +6,12 @@ import (
 	"cmp"
 	"context"
 	"math"
-	"runtime"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
@@ -52,7 +52,7 @@ func cluster(ctx context.Context, values []float64, columns int, spec clustering
 		K: spec.K, Seed: spec.Seed, Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans},
 		Restarts: cmp.Or(spec.Restarts, DefaultRestarts), MaxIterations: cmp.Or(spec.MaxIterations, DefaultIterations),
 		Scale: clustering.ScaleNone, // eigenvectors have one unit
-	}, runtime.GOMAXPROCS(0))
+	}, parallel.Threads(ctx))
 	if err != nil {
 		return Clusters{}, err
 	}

@@ -22,8 +22,8 @@ const maxSpectralStart = 1 << 20
 //	open otherwise       the answer without constraints, a spectral start, then alternately random labels and k-means++
 //
 // Farthest-first is not among those of an open start: it begins at must-link components, and so finds clusters that
-// consist of nothing else if they are worth only a little more than others. On a graph multilevel is, alone: in a sparse
-// graph most vertices are equally far from all clusters of a few vertices, so other starts fail.
+// consist of nothing else if they are worth only a little more than others. In a sparse graph most vertices are equally
+// far from all clusters of a few vertices, so starts other than multilevel fail.
 type startPlan struct {
 	starts []clustering.Start // of each restart
 	mixed  bool               // whether the start is open

@@ -228,8 +228,8 @@ func TestStartsOfRestarts(t *testing.T) {
 	}
 }
 
-// On a graph all starts are multilevel, which tries many starts itself, so by default there is one, and one more from the
-// unconstrained answer.
+// On a graph all starts are multilevel, which tries many starts itself, so by default there is one, and one more from
+// the unconstrained answer.
 func TestStartsOnGraphs(t *testing.T) {
 	graph := clusteringtest.RandomGraph(t, clusteringtest.NewRand(1), 60, 3)
 	link := []constraint.Constraint{{I: 0, J: 2, Kind: constraint.MustLink}}

@@ -3,7 +3,6 @@ package kernelkmeans
 import (
 	"context"
 	"math"
-	"runtime"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
@@ -13,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
 // start computes the first labels; some clusters may be empty.
@@ -266,7 +266,7 @@ func (m *method) multilevelStart(ctx context.Context) ([]int32, error) {
 		return labels, nil
 	}
 	g, rows := m.multilevelGraph(keep).Build()
-	options := multilevel.Options{K: k, Threads: runtime.GOMAXPROCS(0), Level: func(l multilevel.Level) { m.o.Observe(clustering.LevelStarted(l)) }}
+	options := multilevel.Options{K: k, Threads: parallel.Threads(ctx), Level: func(l multilevel.Level) { m.o.Observe(clustering.LevelStarted(l)) }}
 	if components := m.constraints.Components(); components.Count() < m.p.n {
 		options.Together, options.Groups = multilevel.Numbers(rows, m.p.n, components.Of)
 	}

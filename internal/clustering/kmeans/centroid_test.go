@@ -130,7 +130,7 @@ func TestObjectiveIsWhatItSaysAndNeverRises(t *testing.T) {
 				t.Fatalf("%s: %v", name, err)
 			}
 			e, last := newEvaluator(t, c.data, p), math.Inf(1)
-			f := checkedSetup{setup: setup{server: server{x}, p: p}, check: func(m clustering.Stepper, report clustering.Report) {
+			f := checkedSetup{setup: setup{server: server{x: x}, p: p}, check: func(m clustering.Stepper, report clustering.Report) {
 				if report.Entry == nil {
 					return
 				}

@@ -2,11 +2,11 @@ package kmeans
 
 import (
 	"context"
-	"runtime"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
@@ -66,7 +66,7 @@ func (p *Problem) race(ctx context.Context) ([]float64, error) {
 		return nil, err
 	}
 	some.OnlyBest = true
-	x, err := NewLocal(ctx, some, data, runtime.GOMAXPROCS(0))
+	x, err := NewLocal(ctx, some, data, parallel.Threads(ctx))
 	if err != nil {
 		return nil, err
 	}

@@ -95,8 +95,8 @@ func TestStartsRace(t *testing.T) {
 	}
 }
 
-// The unconstrained answer is found by a race wherever it is needed, also if the start of the restarts is named, so that
-// the memory of the race is planned.
+// The unconstrained answer is found by a race wherever it is needed, also if the start of the restarts is named, so
+// that the memory of the race is planned.
 func TestUnconstrainedStartsRace(t *testing.T) {
 	spec := chosen(PCKmeans, 12, []constraint.Constraint{{I: 0, J: 12, Kind: constraint.MustLink}})
 	spec.Race = true

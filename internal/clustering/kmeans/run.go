@@ -9,6 +9,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 )
 
@@ -51,7 +52,7 @@ func RunAll(ctx context.Context, problems []*Problem, x Executor, observer func(
 		if shape := x.Shape(); p.n != shape.Points || p.spec.K != shape.Clusters {
 			return nil, fmt.Errorf("kmeans: the executor has %d points and %d clusters, want %d and %d", shape.Points, shape.Clusters, p.n, p.spec.K)
 		}
-		jobs[i] = setup{server: server{x}, p: p}
+		jobs[i] = setup{server: server{x: x}, p: p}
 	}
 	return clustering.RunAll(ctx, jobs, observer)
 }
@@ -78,6 +79,7 @@ func (s setup) Notices() []clustering.Notice { return s.p.Warnings }
 
 // Begin implements clustering.Job.
 func (s setup) Begin(ctx context.Context, _ clustering.Observer) (_ clustering.Setup, err error) {
+	s.threads = parallel.Threads(ctx)
 	s.p, err = s.p.begun(ctx, s.x)
 	return s, err
 }

@@ -2,7 +2,6 @@ package kmeans
 
 import (
 	"context"
-	"runtime"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
@@ -10,13 +9,16 @@ import (
 )
 
 // server serves the requests of all restarts on an executor.
-type server struct{ x Executor }
+type server struct {
+	x       Executor
+	threads int // set by Begin
+}
 
 // Lanes implements clustering.Server.
 func (s server) Lanes() int { return s.x.Shape().Lanes }
 
 // Threads implements clustering.Server. Restarts do not share mutable state, so all may compute concurrently.
-func (s server) Threads() int { return runtime.GOMAXPROCS(0) }
+func (s server) Threads() int { return s.threads }
 
 // Serve implements clustering.Server.
 func (s server) Serve(ctx context.Context, requests clustering.Requests) error {

@@ -2,7 +2,6 @@ package landmark
 
 import (
 	"context"
-	"runtime"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
@@ -10,6 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/evaluate"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/snapshot"
@@ -133,7 +133,7 @@ func solve(ctx context.Context, points *dataset.Points, spec clustering.Spec) (*
 	if err != nil {
 		return nil, err
 	}
-	x, err := kernelkmeans.NewLocal(ctx, p, points, runtime.GOMAXPROCS(0))
+	x, err := kernelkmeans.NewLocal(ctx, p, points, parallel.Threads(ctx))
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package landmark
 
 import (
 	"context"
-	"runtime"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
@@ -10,6 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/snapshot"
@@ -87,7 +87,7 @@ func (p *Problem) searchSample(ctx context.Context) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, err := kmeans.NewLocal(ctx, some, p.sample.points, runtime.GOMAXPROCS(0))
+	x, err := kmeans.NewLocal(ctx, some, p.sample.points, parallel.Threads(ctx))
 	if err != nil {
 		return nil, err
 	}

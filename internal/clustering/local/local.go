@@ -14,6 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/landmark"
 	"github.com/cleave-project/cleave/internal/clustering/spectral"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
 // Solve runs a job from its spec to its result.
@@ -39,6 +40,7 @@ func solve(ctx context.Context, data dataset.Dataset, spec clustering.Spec, thre
 
 // solveOne runs a job for one k on the data as it is. If shared is not nil, it shares work with other jobs.
 func solveOne(ctx context.Context, data dataset.Dataset, spec clustering.Spec, threads int, shared *Shared, o clustering.Observer) (*clustering.Result, error) {
+	ctx = parallel.WithThreads(ctx, threads)
 	switch spec.Algorithm.(type) {
 	case *auto.Options:
 		p, err := auto.Prepare(data, spec)

@@ -3,7 +3,6 @@ package span
 import (
 	"context"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
@@ -53,7 +52,7 @@ type chooser struct {
 
 // Choose chooses coordinates by the pairs and labels all points by them.
 func Choose(ctx context.Context, p *Problem) (*Answer, error) {
-	threads := runtime.GOMAXPROCS(0)
+	threads := parallel.Threads(ctx)
 	c := &chooser{Problem: p, basis: newBasis(p.Vectors, p.Costs, p.K), threads: threads, pool: parallel.NewPool(threads)}
 	c.quick, c.links = p.Quick, c.newLinks(p.Pairs)
 	plain := newTrial(clustering.CutUnconstrained, p.K, c.losses(c.unconstrained(), choose.All[int](len(c.all))), c.links)

@@ -68,10 +68,9 @@ func Ranges(n, size int, do func(from, to int)) {
 	}
 }
 
-// RangesContext is Ranges until ctx is done. It then returns the context's error.
+// RangesContext is Ranges on the context's threads until it is done. It then returns the context's error.
 func RangesContext(ctx context.Context, n, size int, do func(from, to int)) error {
-	threads := runtime.GOMAXPROCS(0)
-	err := Run(ctx, threads, (n+size-1)/size, func(at int) error {
+	err := Run(ctx, Threads(ctx), (n+size-1)/size, func(at int) error {
 		do(at*size, min((at+1)*size, n))
 		return nil
 	})
@@ -79,6 +78,23 @@ func RangesContext(ctx context.Context, n, size int, do func(from, to int)) erro
 		panic(err)
 	}
 	return err
+}
+
+// threadsKey is the context key of the number of threads.
+type threadsKey struct{}
+
+// WithThreads returns a context for a task that may use the given number of threads, at least one, because others run
+// beside it.
+func WithThreads(ctx context.Context, threads int) context.Context {
+	return context.WithValue(ctx, threadsKey{}, max(1, threads))
+}
+
+// Threads returns the number of threads that a task in this context may use, by default all processors.
+func Threads(ctx context.Context) int {
+	if threads, limited := ctx.Value(threadsKey{}).(int); limited {
+		return threads
+	}
+	return runtime.GOMAXPROCS(0)
 }
 
 // progressKey is the context key of the progress counter.

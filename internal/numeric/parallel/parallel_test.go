@@ -3,6 +3,8 @@ package parallel
 import (
 	"context"
 	"errors"
+	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -90,4 +92,19 @@ func TestRanges(t *testing.T) {
 		}
 	}()
 	Ranges(100, 1, func(int, int) { panic("ouch") })
+}
+
+// A context says how many threads a task may use; the innermost counts.
+func TestThreadsOfAContext(t *testing.T) {
+	if got := Threads(t.Context()); got != runtime.GOMAXPROCS(0) {
+		t.Errorf("%d threads by default", got)
+	}
+	ctx := WithThreads(WithThreads(t.Context(), 7), 0)
+	if got := Threads(ctx); got != 1 {
+		t.Errorf("%d threads, want 1", got)
+	}
+	var pieces []int // without a lock: one thread takes them in order
+	if err := RangesContext(ctx, 100, 10, func(from, _ int) { pieces = append(pieces, from) }); err != nil || len(pieces) != 10 || !slices.IsSorted(pieces) {
+		t.Errorf("pieces %v, %v", pieces, err)
+	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"sync"
 
@@ -160,7 +159,7 @@ func (s *Source) EachRow(rows partition.Range, visit func(row []float64)) error 
 func (s *Source) Ranges(ctx context.Context) ([]float64, error) {
 	var mutex sync.Mutex
 	var least, most []float64
-	err := parallel.Run(ctx, runtime.GOMAXPROCS(0), partition.TileCount(s.spec.Rows), func(tile int) error {
+	err := parallel.Run(ctx, parallel.Threads(ctx), partition.TileCount(s.spec.Rows), func(tile int) error {
 		var low, high []float64
 		err := s.EachRow(partition.Tile(s.spec.Rows, tile), func(row []float64) { low, high = widen(low, high, row) })
 		if err != nil {
