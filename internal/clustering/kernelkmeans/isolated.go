@@ -146,9 +146,11 @@ func (s *Setup) AddEdges(ctx context.Context, edges []dataset.Edge) error {
 		}
 		s.setIsolated()
 	}
-	return s.x.SetOperands(ctx, kernel.Operands{
-		K: s.p.spec.K, Weights: s.rowWeights(), Sparse: sparsePart(s.p.n, s.constraints, s.p.Matrix.Grid, nil, edges),
-	})
+	sparse, err := sparsePart(s.p.n, s.constraints, s.p.Matrix.Grid, nil, edges)
+	if err != nil {
+		return err
+	}
+	return s.x.SetOperands(ctx, kernel.Operands{K: s.p.spec.K, Weights: s.rowWeights(), Sparse: sparse})
 }
 
 // Graph returns the graph that is clustered, or nil if the data is not one.

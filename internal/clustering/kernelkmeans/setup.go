@@ -67,11 +67,11 @@ func NewSetup(ctx context.Context, p *Problem, x Executor, o clustering.Observer
 	if f.weights == nil {
 		f.weights = clustering.Ones(p.n)
 	}
-	err := x.SetOperands(ctx, kernel.Operands{
-		K: p.spec.K, Lanes: f.lanes, Weights: f.rowWeights(),
-		Sparse: sparsePart(p.n, f.constraints, p.Matrix.Grid, sparseDiagonal, nil),
-	})
+	sparse, err := sparsePart(p.n, f.constraints, p.Matrix.Grid, sparseDiagonal, nil)
 	if err != nil {
+		return nil, err
+	}
+	if err := x.SetOperands(ctx, kernel.Operands{K: p.spec.K, Lanes: f.lanes, Weights: f.rowWeights(), Sparse: sparse}); err != nil {
 		return nil, err
 	}
 	if f.diagonal, err = x.Diagonal(ctx); err != nil {

@@ -28,42 +28,22 @@ func heaviestRow(n int, set *constraint.Set) float64 {
 	return heaviest
 }
 
-// sparseEntry is an entry of a row of the sparse part.
-type sparseEntry struct {
-	column int32
-	value  float64
-}
-
-// sparsePart returns W plus a diagonal, which may be nil, and further edges, symmetric and on the grid.
-func sparsePart(n int, set *constraint.Set, grid kernel.Grid, diagonal []float64, edges []dataset.Edge) *kernel.Sparse {
-	rows := make(map[int32][]sparseEntry, 2*(set.Len()+len(edges)))
-	add := func(i, j int32, weight float64) {
-		v := grid.Round(weight)
-		rows[i] = append(rows[i], sparseEntry{j, v})
-		rows[j] = append(rows[j], sparseEntry{i, v})
-	}
+// sparsePart returns W plus a diagonal, which may be nil, and further edges, symmetric and on the grid. Entries at the
+// same place, such as those of a pair that is both must-linked and cannot-linked, add up, exactly in any order.
+func sparsePart(n int, set *constraint.Set, grid kernel.Grid, diagonal []float64, edges []dataset.Edge) (*kernel.Sparse, error) {
+	all := slices.Clone(edges)
 	for _, p := range set.Pairs() {
-		add(p.I, p.J, signedWeight(p))
+		all = append(all, dataset.Edge{Source: p.I, Target: p.J, Weight: signedWeight(p)})
 	}
-	for _, e := range edges {
-		add(e.Source, e.Target, e.Weight)
+	for i, v := range diagonal {
+		all = append(all, dataset.Edge{Source: int32(i), Target: int32(i), Weight: v})
 	}
-	s := &kernel.Sparse{RowStart: make([]int64, n+1)}
-	for i := range n {
-		row := rows[int32(i)]
-		if diagonal != nil {
-			row = append(row, sparseEntry{int32(i), diagonal[i]})
-		}
-		slices.SortFunc(row, func(a, b sparseEntry) int { return int(a.column) - int(b.column) })
-		for at, e := range row {
-			if at > 0 && row[at-1].column == e.column {
-				s.Value[len(s.Value)-1] += e.value // such as a pair that is both must-linked and cannot-linked
-				continue
-			}
-			s.Column = append(s.Column, e.column)
-			s.Value = append(s.Value, e.value)
-		}
-		s.RowStart[i+1] = int64(len(s.Column))
+	for at := range all {
+		all[at].Weight = grid.Round(all[at].Weight)
 	}
-	return s
+	g, err := dataset.NewGraph(n, all)
+	if err != nil {
+		return nil, err
+	}
+	return &kernel.Sparse{RowStart: g.RowStart, Column: g.Column, Value: g.Weight}, nil
 }
