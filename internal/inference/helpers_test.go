@@ -78,7 +78,7 @@ func eachLabeling(points, k int) iter.Seq[[]int32] {
 func bruteForce(p *terms) float64 {
 	best := math.Inf(1)
 	for labels := range eachLabeling(p.points(), p.k) {
-		best = min(best, p.of(labels))
+		best = min(best, p.energyOf(labels))
 	}
 	return best
 }
@@ -88,7 +88,7 @@ func optimaOf(p *terms) [][]int32 {
 	var optima [][]int32
 	least := bruteForce(p)
 	for labels := range eachLabeling(p.points(), p.k) {
-		if p.of(labels) <= least+1e-15 {
+		if p.energyOf(labels) <= least+1e-15 {
 			optima = append(optima, slices.Clone(labels))
 		}
 	}

@@ -132,8 +132,8 @@ func MemoryBytes(engine Engine, k, points, pairs int) int64 {
 // points returns the number of points.
 func (t *terms) points() int { return len(t.unary) / max(t.k, 1) }
 
-// of computes E(labels), summed over the points, then over the pairs, in their order. Every point must have a label.
-func (t *terms) of(labels []int32) float64 {
+// energyOf computes E(labels), summed over the points, then over the pairs, in their order. Every point must have a label.
+func (t *terms) energyOf(labels []int32) float64 {
 	total := 0.0
 	for i, label := range labels {
 		total += t.unary[i*t.k+int(label)]
@@ -183,7 +183,7 @@ func (e *Energy) Solve(ctx context.Context, engine Engine, unary []float64, curr
 			s.result.Labels[point] = labels[i]
 		}
 	}
-	s.result.Energy = e.of(s.result.Labels)
+	s.result.Energy = e.energyOf(s.result.Labels)
 	if engine == LP {
 		s.result.LPValue = s.bound
 	}
@@ -196,7 +196,7 @@ func (s *solver) keepCurrent(t *terms, current []int32) {
 	if slices.ContainsFunc(current, func(label int32) bool { return label < 0 }) {
 		return
 	}
-	if before := t.of(current); before < s.result.Energy {
+	if before := t.energyOf(current); before < s.result.Energy {
 		copy(s.result.Labels, current)
 		s.result.Energy = before
 	}

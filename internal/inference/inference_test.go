@@ -44,12 +44,12 @@ func TestEnginesAgainstBruteForce(t *testing.T) {
 func checkResult(t *testing.T, engine Engine, p *terms, current []int32, r Result, least float64) {
 	t.Helper()
 	switch {
-	case r.Energy != p.of(r.Labels):
-		t.Fatalf("%v: energy %g, but the labels have %g", engine, r.Energy, p.of(r.Labels))
+	case r.Energy != p.energyOf(r.Labels):
+		t.Fatalf("%v: energy %g, but the labels have %g", engine, r.Energy, p.energyOf(r.Labels))
 	case r.Energy < least-1e-12:
 		t.Fatalf("%v: energy %g is below the least %g", engine, r.Energy, least)
-	case complete(current) && r.Energy > p.of(current):
-		t.Fatalf("%v: energy %g, above %g of the current labels", engine, r.Energy, p.of(current))
+	case complete(current) && r.Energy > p.energyOf(current):
+		t.Fatalf("%v: energy %g, above %g of the current labels", engine, r.Energy, p.energyOf(current))
 	case r.Exact && !near(r.Energy, least):
 		t.Fatalf("%v: energy %.17g is said to be exact, the least is %.17g", engine, r.Energy, least)
 	case engine == Exact && !r.Exact:
@@ -123,8 +123,8 @@ func TestLongCycle(t *testing.T) {
 		t.Errorf("value %g, energy %g, %+v", lp.LPValue, lp.Energy, lp.Fallbacks)
 	}
 	for _, engine := range engines {
-		if r := solve(t, engine, p, current, 1); r.Energy < lp.LPValue-1e-6 || r.Energy > p.of(current) {
-			t.Errorf("%v: energy %g, bound %g, current %g", engine, r.Energy, lp.LPValue, p.of(current))
+		if r := solve(t, engine, p, current, 1); r.Energy < lp.LPValue-1e-6 || r.Energy > p.energyOf(current) {
+			t.Errorf("%v: energy %g, bound %g, current %g", engine, r.Energy, lp.LPValue, p.energyOf(current))
 		}
 	}
 }
@@ -191,7 +191,7 @@ func TestOptimaStay(t *testing.T) {
 		for _, optimum := range optima {
 			for _, engine := range engines {
 				if r := solve(t, engine, p, optimum, 1); !slices.Equal(r.Labels, optimum) {
-					t.Fatalf("%v moved from %v to %v of energies %g and %g", engine, optimum, r.Labels, p.of(optimum), r.Energy)
+					t.Fatalf("%v moved from %v to %v of energies %g and %g", engine, optimum, r.Labels, p.energyOf(optimum), r.Energy)
 				}
 			}
 		}

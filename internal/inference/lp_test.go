@@ -156,7 +156,7 @@ func TestRelaxationOverTheWorkLimit(t *testing.T) {
 	if len(cut.Fallbacks) != 1 || cut.Fallbacks[0].Cause != OverWorkLimit {
 		t.Errorf("little work: %+v", cut.Fallbacks)
 	}
-	if cut.LPValue > full.LPValue*(1+1e-8) || full.LPValue > full.Energy || cut.Energy > p.of(current) {
+	if cut.LPValue > full.LPValue*(1+1e-8) || full.LPValue > full.Energy || cut.Energy > p.energyOf(current) {
 		t.Errorf("values %g and %g, energies %g and %g", cut.LPValue, full.LPValue, cut.Energy, full.Energy)
 	}
 }

@@ -21,23 +21,23 @@ func TestICMMovesLowerTheEnergy(t *testing.T) {
 		}
 		cost := make([]float64, p.k)
 		for range 40 {
-			before := p.of(labels)
+			before := p.energyOf(labels)
 			if g.improve(int32(rng.IntN(p.points())), labels, cost) {
 				moves++
-				if p.of(labels) >= before {
-					t.Fatalf("a move took the energy from %.17g to %.17g", before, p.of(labels))
+				if p.energyOf(labels) >= before {
+					t.Fatalf("a move took the energy from %.17g to %.17g", before, p.energyOf(labels))
 				}
 			}
 		}
 		if _, err := (&solver{ctx: t.Context(), rng: rng}).icm(g, labels); err != nil {
 			t.Fatal(err)
 		}
-		rest := p.of(labels)
+		rest := p.energyOf(labels)
 		for i := range labels {
 			kept := labels[i]
 			for label := range int32(p.k) {
-				if labels[i] = label; p.of(labels) < rest-1e-12 {
-					t.Fatalf("point %d would gain %g by label %d", i, rest-p.of(labels), label)
+				if labels[i] = label; p.energyOf(labels) < rest-1e-12 {
+					t.Fatalf("point %d would gain %g by label %d", i, rest-p.energyOf(labels), label)
 				}
 			}
 			labels[i] = kept
@@ -77,8 +77,8 @@ func TestPartsKeepTheEnergy(t *testing.T) {
 			seen += part.size()
 			total += part.energy(choose.At(labels, part.points))
 		}
-		if seen != p.points() || !near(total, p.of(labels)) {
-			t.Fatalf("%d of %d points with energy %g, want %g", seen, p.points(), total, p.of(labels))
+		if seen != p.points() || !near(total, p.energyOf(labels)) {
+			t.Fatalf("%d of %d points with energy %g, want %g", seen, p.points(), total, p.energyOf(labels))
 		}
 	}
 }
@@ -102,8 +102,8 @@ func TestReductionKeepsTheLeastEnergy(t *testing.T) {
 			}
 		}
 		r.extend(labels)
-		if !near(total, least) || !near(p.of(labels), least) {
-			t.Fatalf("reduced %g, extended %g, least %g", total, p.of(labels), least)
+		if !near(total, least) || !near(p.energyOf(labels), least) {
+			t.Fatalf("reduced %g, extended %g, least %g", total, p.energyOf(labels), least)
 		}
 	}
 	if left < 50 {
@@ -163,8 +163,8 @@ func TestAscentTightens(t *testing.T) {
 				}
 				total += cost
 			}
-			if !near(total, p.of(labels)) {
-				t.Fatalf("tightened %g, energy %g", total, p.of(labels))
+			if !near(total, p.energyOf(labels)) {
+				t.Fatalf("tightened %g, energy %g", total, p.energyOf(labels))
 			}
 		}
 	}

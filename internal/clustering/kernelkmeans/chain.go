@@ -48,25 +48,25 @@ func (m *method) findChain() (moves []labeling.Move, value float64, err error) {
 	return c.moves[:best], value, nil
 }
 
-// candidates returns the points, ascending, whose single moves gain most, at most `most` of them. Among equal ones it
+// candidates returns the points, ascending, whose single moves gain most, at most count of them. Among equal ones it
 // takes the first. Points that are alone in their clusters come last: they can move once others have joined them.
-func candidates(gains []float64, labels []int32, most int) []int32 {
+func candidates(gains []float64, labels []int32, count int) []int32 {
 	var points []int32
 	keepBest := func() {
 		slices.SortFunc(points, func(i, j int32) int { return cmp.Or(cmp.Compare(gains[j], gains[i]), cmp.Compare(i, j)) })
-		points = points[:most]
+		points = points[:count]
 	}
 	limit := math.Inf(-1) // points that do not gain more cannot be among the best
 	for i, c := range labels {
-		if c < 0 || gains[i] <= limit && len(points) >= most {
+		if c < 0 || gains[i] <= limit && len(points) >= count {
 			continue
 		}
-		if points = append(points, int32(i)); len(points) == 2*most {
+		if points = append(points, int32(i)); len(points) == 2*count {
 			keepBest()
-			limit = gains[points[most-1]]
+			limit = gains[points[count-1]]
 		}
 	}
-	if len(points) > most {
+	if len(points) > count {
 		keepBest()
 	}
 	slices.Sort(points)

@@ -12,7 +12,7 @@ import (
 // operation either succeeds over all rows or returns an error that ends the run; executors handle lost workers
 // themselves.
 type Executor interface {
-	// Degrees returns the row sums of the base matrix.
+	// Degrees returns the row sums of the base matrix. It fails with NEGATIVE_AFFINITY if an entry is negative.
 	Degrees(ctx context.Context) ([]float64, error)
 	// Maxima returns the largest entry of each row of the base matrix, at least 0.
 	Maxima(ctx context.Context) ([]float64, error)
@@ -24,7 +24,7 @@ type Executor interface {
 	ColumnSums(ctx context.Context, lists [][]int32) ([][]float64, error)
 	// Load sets all labels (-1 means none), lane after lane, and returns the exact self-affinities Q_c in grid units.
 	Load(ctx context.Context, labels []int32) ([]kernel.Int128, error)
-	// Update moves points between clusters and returns the exact Q_c.
+	// Update moves points between clusters, each at most once, and returns the exact Q_c. Load must have been called.
 	Update(ctx context.Context, moves []labeling.Move) ([]kernel.Int128, error)
 	// Assign returns the moves of points that are nearer to another cluster than to their own, in the lanes of the
 	// stats. Those of a lane are in row order.

@@ -129,7 +129,7 @@ func isolatedNotice(m kernel.MatrixSpec, isolated []bool) clustering.Notice {
 		what = "points"
 	}
 	if m.Rho > 0 {
-		remedy = fmt.Sprintf("; a wider kernel than rho = %.4g connects them", m.Rho)
+		remedy = fmt.Sprintf("; a kernel wider than rho = %.4g may connect them", m.Rho)
 	}
 	message := append(text.Message{text.Plain("%d of %d %s %s no affinity to any other (", len(which), len(isolated), what, have)}, text.FirstParts(which, 10)...)
 	return clustering.NewNotice("ISOLATED_VERTICES", append(message,

@@ -13,7 +13,7 @@ type lane struct{ *clustering.Lane }
 // those of a block.
 type request struct {
 	clustering.Asked
-	columns []int32 // of a column sum, or the points of a block
+	columns []int32 // those that a column sum adds up, or the points of a block
 	stats   kernel.ClusterStats
 	self    []kernel.Int128 // part of the answer
 }

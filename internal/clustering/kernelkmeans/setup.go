@@ -131,7 +131,7 @@ func (s *Setup) unbalancedStart(labels []int32) []clustering.Notice {
 	if largest := slices.Max(sizes); s.p.spec.K > 1 && start != clustering.StartLabels && start != clustering.StartRandom &&
 		float64(largest) > maxStartShare*float64(s.active) && s.active >= 20*s.p.spec.K {
 		return []clustering.Notice{s.addNotice(clustering.Notice{Code: "LOPSIDED_START", Message: fmt.Sprintf(
-			"%d of %d points start in one cluster, because most are equally far from the chosen starting points; a random start does better here", largest, s.active)})}
+			"%d of %d points start in one cluster, because most are equally far from the chosen starting points; try a random start", largest, s.active)})}
 	}
 	return nil
 }

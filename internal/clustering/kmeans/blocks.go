@@ -11,7 +11,7 @@ import (
 type groups struct {
 	members [][]int32 // points of each group, ascending
 	points  []int32   // points of all groups, ascending
-	of      []int32   // group of each entry of points
+	group   []int32   // group of each entry of points
 	single  bool      // whether each group is one point, in the order of points
 }
 
@@ -24,18 +24,18 @@ func newGroups(all *constraint.Components, components []int32) (g groups, number
 		g.points = append(g.points, all.Members(c)...)
 	}
 	slices.Sort(g.points)
-	g.of = make([]int32, len(g.points))
+	g.group = make([]int32, len(g.points))
 	for i, point := range g.points {
-		g.of[i] = number[all.Of(point)]
+		g.group[i] = number[all.Of(point)]
 	}
 	return g, number
 }
 
 // singletons makes a group of each of the given points, which must ascend.
 func singletons(points []int32) groups {
-	g := groups{members: make([][]int32, len(points)), points: points, of: make([]int32, len(points)), single: true}
+	g := groups{members: make([][]int32, len(points)), points: points, group: make([]int32, len(points)), single: true}
 	for i := range points {
-		g.members[i], g.of[i] = points[i:i+1], int32(i)
+		g.members[i], g.group[i] = points[i:i+1], int32(i)
 	}
 	return g
 }
@@ -46,7 +46,7 @@ func (g *groups) costs(distances []float64, k int) []float64 {
 		return distances
 	}
 	costs := make([]float64, len(g.members)*k)
-	for i, group := range g.of {
+	for i, group := range g.group {
 		for c := range k {
 			costs[int(group)*k+c] += distances[i*k+c]
 		}

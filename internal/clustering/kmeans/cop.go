@@ -88,7 +88,7 @@ func (m *cop) assignComponents(ctx context.Context) ([]labeling.Move, error) {
 	if current, valid := m.currentColors(); valid && !(totalCost(colors, costs, k) < totalCost(current, costs, k)) {
 		colors = current
 	}
-	return m.movesTo(m.points, func(at int) int32 { return colors[m.of[at]] }), nil
+	return m.movesTo(m.points, func(at int) int32 { return colors[m.group[at]] }), nil
 }
 
 // colorComponents finds clusters for all components: greedily in index order, then in random orders, then by the exact

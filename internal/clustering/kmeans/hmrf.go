@@ -203,7 +203,7 @@ func (m *hmrf) infer(ctx context.Context) ([]labeling.Move, error) {
 		}
 		m.lastInference.LPValue = &bound
 	}
-	return m.movesTo(m.points, func(at int) int32 { return result.Labels[m.of[at]] }), nil
+	return m.movesTo(m.points, func(at int) int32 { return result.Labels[m.group[at]] }), nil
 }
 
 // completeLowerBound turns the lower bound of the relaxation, which covers the constrained points, into one of J: it
@@ -271,7 +271,7 @@ func (m *hmrf) pairCosts() []inference.Pair {
 // groupOf returns the group of a constrained point.
 func (m *hmrf) groupOf(point int32) int32 {
 	at, _ := slices.BinarySearch(m.points, point)
-	return m.of[at]
+	return m.group[at]
 }
 
 func (m *hmrf) measureOf(a *metric.Metric) metric.Measure {

@@ -19,7 +19,7 @@ import (
 // is at most a quarter of the rows.
 const (
 	raceRows       = 1 << 15
-	leastRaceRows  = 1 << 13
+	minRaceRows    = 1 << 13
 	raceValues     = 1 << 24
 	racePerCluster = 128
 	raceShare      = 4
@@ -32,7 +32,7 @@ const (
 func (p *Problem) raceSize() int {
 	rows := raceRows
 	if _, dense := p.data.(*dataset.Points); dense {
-		rows = min(rows, max(leastRaceRows, raceValues/max(1, p.d)))
+		rows = min(rows, max(minRaceRows, raceValues/max(1, p.d)))
 	}
 	return max(rows, racePerCluster*p.spec.K)
 }

@@ -28,11 +28,11 @@ const (
 	// unwanted ones, but no pair by more than maxGrowth; otherwise the other pairs would be lost to rounding.
 	wantedGrowth = 100
 	maxGrowth    = 1e7
-	leastDegree  = 4
+	minDegree    = 4
 	maxDegree    = 80
 	filterRounds = 40
-	// leastGap is the minimum gap between wanted and unwanted eigenvalues, relative to the width of the spectrum.
-	leastGap = 1e-3
+	// minGap is the minimum gap between wanted and unwanted eigenvalues, relative to the width of the spectrum.
+	minGap = 1e-3
 	// The density of eigenvalues is estimated by densityStarts Lanczos processes of densitySteps steps.
 	densityStarts = 2
 	densitySteps  = 40
@@ -134,7 +134,7 @@ func (f *filtered) improve(ctx context.Context) error {
 	// A Ritz value is never above its eigenvalue, and those of the last columns are far below. If an eigenvalue is
 	// repeated more often than there are columns, wanted pairs must still grow faster than those below.
 	f.wanted, f.to = f.values[f.count-1], f.values[f.count+(f.block-f.count)*2/3-1]
-	f.to = min(f.to, f.wanted-float64(leastGap*(f.wanted+f.Bound)))
+	f.to = min(f.to, f.wanted-float64(minGap*(f.wanted+f.Bound)))
 	return f.ritz(ctx, columns, top, done)
 }
 
@@ -168,7 +168,7 @@ func (f *filtered) assess() {
 		f.lengths[j] = length(rest)
 		tolerance := f.Tolerance
 		if j >= f.count-f.Rough {
-			tolerance = max(tolerance, float64(roughTolerance*min(1, max(math.Abs(f.values[j])/scale, leastValue))))
+			tolerance = max(tolerance, float64(roughTolerance*min(1, max(math.Abs(f.values[j])/scale, minValue))))
 		} else {
 			worst = max(worst, f.lengths[j]/scale)
 		}
@@ -186,7 +186,7 @@ func (f *filtered) degree(top float64) int {
 	last, own := [2]float64{1, x}, [2]float64{1, y} // values of the last two polynomials
 	degree := 1
 	for ; degree < maxDegree; degree++ {
-		if degree >= leastDegree && (last[1] >= wantedGrowth || own[1] >= maxGrowth) {
+		if degree >= minDegree && (last[1] >= wantedGrowth || own[1] >= maxGrowth) {
 			break
 		}
 		last = [2]float64{last[1], float64(2*x*last[1]) - last[0]}

@@ -20,7 +20,7 @@ type Options struct {
 // small residual with any vector.
 const (
 	roughTolerance = 1e-2 // residual of a rough pair, relative to its value
-	leastValue     = 1e-3 // relative to the largest value; smaller ones count as this
+	minValue       = 1e-3 // relative to the largest value; smaller ones count as this
 )
 
 // Progress is the state after one iteration of a search. A solver may do several searches, each of which counts its
@@ -242,7 +242,7 @@ func (s *search) solve(ctx context.Context) (err error) {
 		tolerance := s.Tolerance
 		if s.Rough > 0 && j >= s.count-s.Rough {
 			share := math.Abs(s.values[j]) / max(math.Abs(s.values[0]), s.Scale, math.SmallestNonzeroFloat64)
-			tolerance = max(tolerance, float64(roughTolerance*min(1, max(share, leastValue))))
+			tolerance = max(tolerance, float64(roughTolerance*min(1, max(share, minValue))))
 		}
 		s.tolerances = append(s.tolerances, tolerance)
 	}

@@ -23,8 +23,8 @@ const (
 // String returns the name of the weights in the catalog, or "" for WeightsDefault.
 func (w Weights) String() string { return text.Name(w, "", "unweighted", "gaussian") }
 
-// leastWeight is the minimum weight of an edge. It keeps outliers connected.
-const leastWeight = 1e-6
+// minWeight is the minimum weight of an edge. It keeps outliers connected.
+const minWeight = 1e-6
 
 // Weigh gives the edges of a neighbor graph Gaussian weights, in place. neighbors lists count neighbors for each row of
 // the data set.
@@ -78,7 +78,7 @@ func (g *gaussians) weight(i, j int32) float64 {
 	if distance == 0 || math.IsNaN(exponent) { // squares overflowed: all rows count as equally far
 		return 1
 	}
-	return max(leastWeight, elementary.Exp(-exponent))
+	return max(minWeight, elementary.Exp(-exponent))
 }
 
 // squaredDistances returns a function that computes the squared distance of two rows, as used to compare neighbors. For
