@@ -19,8 +19,8 @@ import (
 //	open, with constraints or a metric   the answer without constraints, so that constraints cannot make the objective
 //	                                     worse than without them; the start of the paper; then k-means++
 //
-// Starts on a sample of the rows, such as those of a race, replace all k-means++ and random starts over all rows: one
-// run begins where the best of them ended. With constraints that is the run without them.
+// If starts run on a sample of the rows, as in a race, one run over all rows begins where the best of them ended: that
+// of k-means or, with constraints, the one without them. There is then no k-means++ in the last line.
 type startPlan struct {
 	starts []clustering.Start // of each restart
 	// unconstrained is the number of runs without constraints, which go first; 0 if their answer is not needed.
