@@ -150,8 +150,8 @@ func TestWeightsOfEqualAndFarRows(t *testing.T) {
 		want   float64 // of the edge between the last two rows
 	}{
 		{[]float64{1, 1, 1}, 1},
-		{[]float64{0, 0, 0, 1}, math.Exp(-1)},        // the scale of the zeros is that of the last row
-		{[]float64{-1e300, 0, 1e300}, 1},             // whose squares overflow
+		{[]float64{0, 0, 0, 1}, math.Exp(-1)},      // the scale of the zeros is that of the last row
+		{[]float64{-1e300, 0, 1e300}, 1},           // whose squares overflow
 		{[]float64{0, 1e-9, 2e-9, 1e9}, minWeight}, // an outlier
 	} {
 		points := &dataset.Points{N: len(c.values), D: 1, Values: c.values}
