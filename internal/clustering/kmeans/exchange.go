@@ -42,7 +42,7 @@ func BestStart(ctx context.Context, p *Problem, x Executor, rows []float64) ([]f
 		if err != nil {
 			return nil, err
 		}
-		found = &best{centroids: p.inRowCoordinates(first.Model.Centroids), objective: first.Objective}
+		found = &best{centroids: centered(first.Model.Centroids, p.Vectors.Mean), objective: first.Objective}
 	}
 	rng := rand.New(source)
 	for ; rows != nil && found.round < maxRounds && found.failures < maxFailures && ctx.Err() == nil; found.round++ {
@@ -56,21 +56,10 @@ func BestStart(ctx context.Context, p *Problem, x Executor, rows []float64) ([]f
 			return nil, err
 		}
 		if found.failures++; other.Objective < found.objective {
-			found.centroids, found.objective, found.failures = p.inRowCoordinates(other.Model.Centroids), other.Objective, 0
+			found.centroids, found.objective, found.failures = centered(other.Model.Centroids, p.Vectors.Mean), other.Objective, 0
 		}
 	}
 	return found.centroids, ctx.Err()
-}
-
-// inRowCoordinates undoes inDataCoordinates for rows in the units of the data.
-func (p *Problem) inRowCoordinates(centroids []float64) []float64 {
-	moved := slices.Clone(centroids)
-	for i := range moved {
-		if p.Vectors.Mean != nil {
-			moved[i] -= p.Vectors.Mean[i%p.d]
-		}
-	}
-	return moved
 }
 
 func (b *best) save(w *snapshot.Writer, source *rand.PCG) {

@@ -247,17 +247,12 @@ func (p *Problem) prepareCentroids() error {
 				i/p.d, given[i], i%p.d, metric.MaxValue).OnField(field)
 		}
 	}
+	p.options.InitialCentroids = centered(p.options.InitialCentroids, p.Vectors.Mean)
 	for c := range p.spec.K {
-		center := p.options.InitialCentroids[c*p.d : (c+1)*p.d]
-		if p.Vectors.Mean != nil {
-			for f := range center {
-				center[f] -= p.Vectors.Mean[f]
-			}
-		}
 		if p.options.Distortion == metric.SquaredEuclidean {
-			continue
+			break
 		}
-		if err := p.options.Distortion.Prepare(c, center); err != nil {
+		if err := p.options.Distortion.Prepare(c, p.options.InitialCentroids[c*p.d:(c+1)*p.d]); err != nil {
 			return fault.Invalid("BAD_START", "the centroid of cluster %d: %v", c, err).OnField(field)
 		}
 	}
@@ -276,6 +271,17 @@ func (p *Problem) inDataCoordinates(centroids []float64) []float64 {
 		return moved
 	}
 	return p.Units.Undo(moved)
+}
+
+// centered returns points, row by row, less the mean of the rows, which may be nil.
+func centered(points, mean []float64) []float64 {
+	moved := slices.Clone(points)
+	for i := range moved {
+		if mean != nil {
+			moved[i] -= mean[i%len(mean)]
+		}
+	}
+	return moved
 }
 
 // row writes one prepared row to dst.

@@ -55,13 +55,7 @@ func (p *Problem) rowModel(m *clustering.Model) (*vector.Model, error) {
 // preparedModel converts a model whose centroids are in the units of the rows to the coordinates of rows centered by
 // mean, which may be nil.
 func preparedModel(m *clustering.Model, centroids, mean []float64) *vector.Model {
-	prepared := &vector.Model{Distortion: m.Distortion, Clusters: m.K, Centroids: centroids}
-	if mean != nil {
-		prepared.Centroids = slices.Clone(centroids)
-		for i := range prepared.Centroids {
-			prepared.Centroids[i] -= mean[i%m.D]
-		}
-	}
+	prepared := &vector.Model{Distortion: m.Distortion, Clusters: m.K, Centroids: centered(centroids, mean)}
 	if m.Metric.Form() != metric.Identity {
 		prepared.Metric = m.Metric.Values()
 	}
