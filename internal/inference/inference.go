@@ -132,7 +132,8 @@ func MemoryBytes(engine Engine, k, points, pairs int) int64 {
 // points returns the number of points.
 func (t *terms) points() int { return len(t.unary) / max(t.k, 1) }
 
-// energyOf computes E(labels), summed over the points, then over the pairs, in their order. Every point must have a label.
+// energyOf computes E(labels), summed over the points, then over the pairs, in their order. Every point must have a
+// label.
 func (t *terms) energyOf(labels []int32) float64 {
 	total := 0.0
 	for i, label := range labels {
