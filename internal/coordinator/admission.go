@@ -76,6 +76,9 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 		}
 		return admitted, err
 	})
+	if fault.Is(err, records.StoreBusy) { // the job was not even tried
+		_ = c.blobs.Delete(c.storeCtx, record.GetSpecBlob())
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -3,8 +3,11 @@ package coordinator
 import (
 	"context"
 	"errors"
+	"io"
 	"runtime"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -16,8 +19,10 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
+	"github.com/cleave-project/cleave/internal/wire"
 )
 
 // faultyState is a state whose commits a test intercepts.
@@ -254,4 +259,59 @@ func TestFewChangesWaitForTheStore(t *testing.T) {
 	if err := w.CommitFor(t.Context(), store.Txn{}); fault.Is(err, "STORE_BUSY") {
 		t.Error("the store stays busy")
 	}
+}
+
+// putHook calls a function once a blob is stored.
+type putHook struct {
+	store.Blobs
+	stored func(name string)
+}
+
+func (p *putHook) Put(ctx context.Context, name string, write func(io.Writer) error) error {
+	err := p.Blobs.Put(ctx, name, write)
+	p.stored(name)
+	return err
+}
+
+// What is stored just before too many changes wait for the store is deleted again.
+func TestABusyStoreLeavesNoBlobs(t *testing.T) {
+	blobs := &putHook{sharedBlobs(t), func(string) {}}
+	cfg := testConfig()
+	cfg.Stores.Blobs = blobs
+	h := newHarness(t, cfg, scripted(steps(1)))
+	data := h.upload()
+	_, before := h.leftovers()
+	var hangs atomic.Bool
+	answers := make(chan struct{})
+	h.intercept(func(_ int64, commit func() error) error {
+		if hangs.Load() {
+			<-answers
+		}
+		return commit()
+	})
+	fill := sync.OnceFunc(func() {
+		hangs.Store(true)
+		left, leave := context.WithCancel(t.Context())
+		leave()
+		for !fault.Is(h.c.writer.CommitFor(left, store.Txn{}), "STORE_BUSY") {
+		}
+	})
+	blobs.stored = func(name string) {
+		if strings.HasPrefix(name, "datasets/") {
+			fill()
+		}
+	}
+	points, err := dataset.NewPoints(2, 1, []float64{1, 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = wire.SendDataset(t.Context(), h.datasets, "refused", points, wire.UploadStart{})
+	wantError(t, err, codes.Unavailable, "STORE_BUSY")
+	_, err = h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: spec(data)})
+	wantError(t, err, codes.Unavailable, "STORE_BUSY")
+	if _, after := h.leftovers(); !slices.Equal(before, after) {
+		t.Errorf("the blobs were %q and are %q", before, after)
+	}
+	close(answers)
+	h.c.writer.Wait()
 }

@@ -235,7 +235,7 @@ func (s *jobService) CancelJob(ctx context.Context, request *cleavev1.CancelJobR
 // requestCancel durably records that a job is to be canceled, and cancels its run. It reports whether the end of the
 // job is already decided, in which case nothing changes. ctx limits the wait for another change of the record.
 func (c *Coordinator) requestCancel(ctx context.Context, j *job) (tooLate bool, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, cancelTimeout, fault.New(fault.Unavailable, "STORE_BUSY",
+	ctx, cancel := context.WithTimeoutCause(ctx, cancelTimeout, fault.New(fault.Unavailable, records.StoreBusy,
 		"the state store has not taken an earlier change of job %s for %v; "+
 			"its disk may be full: try again when it answers", j.id, cancelTimeout).With("job_id", j.id))
 	defer cancel()

@@ -128,6 +128,7 @@ func (s *Store[V]) add(ctx context.Context, claim *statev1.Claim, value V, sourc
 	stored, err := records.FinishWith(ctx, s.Writer, func(finishing context.Context) (*statev1.ContentRecord, error) {
 		return s.claimBlob(ctx, finishing, id, record, sources)
 	})
+	s.unlessBegun(err, record.GetBlob())
 	if err != nil {
 		return nil, err
 	}
@@ -166,9 +167,18 @@ func (s *Store[V]) writeBlob(ctx context.Context, blob string, value V) error {
 	}
 	err := s.Blobs.Put(ctx, blob, func(w io.Writer) error { return s.encode(w, value) })
 	if err != nil {
-		_ = s.Writer.Finish(ctx, func(context.Context) error { s.discard(blob); return nil })
+		s.unlessBegun(s.Writer.Finish(ctx, func(context.Context) error { s.discard(blob); return nil }), blob)
 	}
 	return err
+}
+
+// unlessBegun deletes a blob whose change has failed with err, if that means that the change was not begun. The state
+// store does not answer then, so the key that marks the blob as garbage is left until the next start.
+func (s *Store[V]) unlessBegun(err error, blob string) {
+	if fault.Is(err, records.StoreBusy) {
+		_ = s.Blobs.Delete(s.Writer.Context, blob)
+		s.settle(blob)
+	}
 }
 
 // settle records that it is known whether a record refers to a blob.

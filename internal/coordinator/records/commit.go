@@ -42,6 +42,9 @@ type Writer struct {
 // maxPending is how many changes wait for a store that does not answer, including those whose callers have left.
 const maxPending = 1000
 
+// StoreBusy is the reason of the error of Finish if maxPending changes wait. It has not called do then.
+const StoreBusy = "STORE_BUSY"
+
 // FinishWith makes a change for a caller. If ctx ends first, it returns why, and do continues until its transactions
 // are decided, so that their outcome has its effects: a job that was created runs, a blob that nothing refers to is
 // deleted. The context of do has the values of ctx and ends when writing must stop; what do must not do without its
@@ -51,7 +54,7 @@ func FinishWith[T any](ctx context.Context, w *Writer, do func(context.Context) 
 	var none T
 	if w.pending.Add(1) > maxPending {
 		w.pending.Add(-1)
-		return none, fault.New(fault.Unavailable, "STORE_BUSY", "the state store has not answered %d changes; try again when it answers", maxPending)
+		return none, fault.New(fault.Unavailable, StoreBusy, "the state store has not answered %d changes; try again when it answers", maxPending)
 	}
 	detached, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(w.Context, cancel)
