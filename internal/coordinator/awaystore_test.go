@@ -17,6 +17,7 @@ import (
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/ownership"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
@@ -276,6 +277,31 @@ func TestBlobsTurnOutToBeAnotherCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := c.Serve(t.Context()); !fault.Is(err, ownership.Foreign) {
+		t.Errorf("serving ended with %v", err)
+	}
+}
+
+// A blob store whose owner turns out to be unreadable ends the coordinator, which would refuse it at its next start.
+func TestBlobsTurnOutToBeUnusable(t *testing.T) {
+	open, blobs := store.SharedMemory(), &awayBlobs{Blobs: sharedBlobs(t)}
+	cfg := testConfig()
+	cfg.Stores = Stores{State: open(), Blobs: blobs}
+	newHarness(t, cfg, scripted(steps(1))).close()
+	if err := blobs.Delete(t.Context(), records.IdentityBlob); err != nil {
+		t.Fatal(err)
+	}
+	if err := blobs.Put(t.Context(), records.IdentityBlob, func(w io.Writer) error { _, err := w.Write([]byte("?")); return err }); err != nil {
+		t.Fatal(err)
+	}
+	blobs.refuse.Store(2)
+	cfg.Listen, cfg.Stores.State = "127.0.0.1:0", open()
+	c, err := New(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := c.Serve(ctx); !fault.Is(err, store.BlobDamaged) {
 		t.Errorf("serving ended with %v", err)
 	}
 }

@@ -163,23 +163,28 @@ func (c *Coordinator) claim() ownership.Claim {
 
 // claimSoon claims the blob store of a cluster that was used before. If the store does not answer, the coordinator
 // starts all the same, as it does without blobs, and the claim is repeated until it does. If the store then turns out
-// to belong to another cluster, the coordinator ends.
+// to belong to another cluster, or its owner cannot be read, the coordinator ends, since it would not start either.
 func (c *Coordinator) claimSoon(ctx context.Context) error {
 	claim := c.claim()
-	asking, cancel := context.WithTimeout(ctx, claimTimeout+claim.Settle)
+	first, cancel := context.WithTimeout(ctx, claimTimeout+claim.Settle)
 	defer cancel()
-	err := claim.Make(asking)
-	if err == nil || store.IsPermanent(err) && !fault.Is(err, store.DiskFull) {
+	err := claim.Make(first)
+	unusable := func(err error) bool { return store.IsPermanent(err) && !fault.Is(err, store.DiskFull) }
+	if err == nil || unusable(err) {
 		return err
 	}
-	c.log.Warn("cannot find out which cluster the blob store belongs to, trying again", "error", err)
+	const asking = "cannot find out which cluster the blob store belongs to, trying again"
+	c.log.Warn(asking, "error", err)
 	c.sweeping.Go(func() {
 		for pause := backoff.New(records.StoreRetries); pause.Wait(c.storeCtx) == nil; {
-			if err := claim.Make(c.storeCtx); err == nil {
+			switch err := claim.Make(c.storeCtx); {
+			case err == nil || interrupted(err):
 				return
-			} else if fault.Is(err, ownership.Foreign) {
+			case unusable(err):
 				c.disowned <- err
 				return
+			default:
+				c.log.Warn(asking, "error", err)
 			}
 		}
 	})
