@@ -363,7 +363,11 @@ func (c *Coordinator) commitEnd(j *job, end *jobEnd) error {
 		if notification != nil {
 			txn.Put = append(txn.Put, *notification)
 		}
-		return c.writer.Persist(txn)
+		err := c.writer.Persist(txn)
+		if err == nil {
+			c.leaveQueue(j) // before the end is visible, because whoever sees it may submit the next job
+		}
+		return err
 	}
 	err := j.write(c.storeCtx, commit, end.txn, func(record *statev1.JobRecord) error {
 		end.change(record)
@@ -383,7 +387,6 @@ func (c *Coordinator) commitEnd(j *job, end *jobEnd) error {
 		c.webhooks.Send(*notification)
 	}
 	j.observeEnd(end)
-	c.leaveQueue(j)     // before the end is visible, because whoever sees it may submit the next job
 	c.jobs.remove(j.id) // from now on the stored record is authoritative
 	j.log.PublishEnd(end.events)
 	for _, prefix := range end.garbage { // if that fails, the next coordinator tries again
