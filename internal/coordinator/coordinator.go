@@ -73,7 +73,7 @@ type Coordinator struct {
 	writer   *records.Writer
 	garbage  *garbage.Collector
 	hold     backup.Hold // no blob is deleted while a backup reads them
-	disowned chan error  // receives the error if the blobs turn out to be those of another cluster
+	disowned chan error  // receives the error if the blobs turn out to be unusable, such as those of another cluster
 
 	// Who leads.
 	term     store.Leadership // set by lead, before leading becomes true
@@ -333,6 +333,9 @@ func (c *Coordinator) awaitEnd(ctx context.Context, served <-chan struct{}) erro
 	}
 }
 
+// handlerGrace is how long a shutdown waits for calls to return whose connections it has closed.
+const handlerGrace = time.Second
+
 // drain ends the calls that would stay open forever and waits up to ShutdownTimeout for the others to finish.
 func (c *Coordinator) drain() {
 	c.health.Shutdown()
@@ -358,7 +361,10 @@ func (c *Coordinator) drain() {
 	case <-timeout.Done():
 		c.log.Warn("some calls did not end in time", "timeout", c.cfg.ShutdownTimeout)
 		c.server.Stop()
-		<-graceful
+		select {
+		case <-graceful:
+		case <-time.After(handlerGrace): // a call that only computes may take minutes
+		}
 	}
 }
 

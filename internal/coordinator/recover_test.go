@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
@@ -239,6 +240,23 @@ func TestASuspendedLeaderAnswersNoReads(t *testing.T) {
 	if _, err := h.jobs.DeleteJob(t.Context(), &cleavev1.DeleteJobRequest{JobId: id}); err != nil || !term.over.Load() {
 		t.Errorf("a change that was made is answered with %v", err)
 	}
+}
+
+// A call that computes without end does not hold up the shutdown.
+func TestShutdownDoesNotWaitForACallForever(t *testing.T) {
+	cfg := testConfig()
+	cfg.ShutdownTimeout = 50 * time.Millisecond
+	h := newHarness(t, cfg, scripted(steps(1)))
+	called, computes := make(chan struct{}), make(chan struct{})
+	h.useState(suspendingState{h.c.state, func() { close(called); <-computes }})
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		_, _ = h.jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: "any"})
+	}()
+	within(t, called, "the call")
+	defer func() { close(computes); within(t, answered, "the call") }()
+	h.close()
 }
 
 func TestOpenFailsCleanly(t *testing.T) {
