@@ -69,10 +69,10 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 	var kept atomic.Pointer[problem.Problem] // empty once the caller has left, so that only callers who wait keep memory
 	kept.Store(ready)
 	defer kept.Store(nil)
-	admitted, err := records.FinishWith(ctx, c.writer, func(finishing context.Context) (string, error) {
-		admitted, err := c.admit(ctx, finishing, record, hash[:], kept.Load)
+	admitted, err := records.FinishWith(ctx, c.writer, func(change records.Change) (string, error) {
+		admitted, err := c.admit(change, record, hash[:], kept.Load)
 		if admitted != record.GetJob().GetJobId() && !records.MayBeCommitted(err) {
-			_ = c.blobs.Delete(finishing, record.GetSpecBlob()) // no record refers to it
+			_ = c.blobs.Delete(change, record.GetSpecBlob()) // no record refers to it
 		}
 		return admitted, err
 	})
@@ -131,9 +131,9 @@ func (c *Coordinator) borrowProblem(ctx context.Context, spec *cleavev1.JobSpec)
 // admit makes a job durable, launches it, and returns its id. If a concurrent call with the same request id created a
 // job first, admit returns the id of that job instead. If it is unknown whether the commit succeeded, admit returns
 // an error and a background goroutine launches the job once the store can tell. ready returns the problem of the job,
-// or nil. If callerCtx ends before it is the turn of the job, no job is created.
-func (c *Coordinator) admit(callerCtx, ctx context.Context, record *statev1.JobRecord, hash []byte, ready func() *problem.Problem) (string, error) {
-	if err := c.admission.Acquire(callerCtx, 1); err != nil {
+// or nil. If the caller leaves before it is the turn of the job, no job is created.
+func (c *Coordinator) admit(change records.Change, record *statev1.JobRecord, hash []byte, ready func() *problem.Problem) (string, error) {
+	if err := c.admission.Acquire(change.Caller(), 1); err != nil {
 		return "", fault.New(fault.Canceled, "CALL_CANCELLED", "the call was canceled before the job was created").Because(err)
 	}
 	defer c.admission.Release(1)
@@ -141,12 +141,12 @@ func (c *Coordinator) admit(callerCtx, ctx context.Context, record *statev1.JobR
 	// The data set and the tables may have been deleted since the spec was checked. While admission is held they
 	// stay.
 	if data := record.GetJob().GetDatasetId(); data != "" { // otherwise the job clusters a table
-		if _, err := c.datasets.Record(ctx, data); err != nil {
+		if _, err := c.datasets.Record(change, data); err != nil {
 			return "", err
 		}
 	}
 	for _, table := range record.GetTableIds() {
-		if _, err := c.tables.Record(ctx, table); err != nil {
+		if _, err := c.tables.Record(change, table); err != nil {
 			return "", err
 		}
 	}
@@ -175,7 +175,7 @@ func (c *Coordinator) admit(callerCtx, ctx context.Context, record *statev1.JobR
 	}
 	c.launch(c.newJob(record, eventlog.New(id, c.flushEvents), false), ready())
 	c.cfg.Observe.Accepted()
-	c.log.Info("job is accepted", "job", id, "request", observe.RequestID(ctx), "dataset", record.GetJob().GetDatasetId())
+	c.log.Info("job is accepted", "job", id, "request", observe.RequestID(change), "dataset", record.GetJob().GetDatasetId())
 	return id, nil
 }
 

@@ -27,7 +27,7 @@ func (c *Coordinator) deleteJob(ctx context.Context, id string, used time.Time) 
 	if err != nil {
 		return err
 	}
-	return c.writer.Finish(ctx, func(ctx context.Context) error { return c.deleteEnded(ctx, record, used) })
+	return c.writer.Finish(ctx, func(change records.Change) error { return c.deleteEnded(change, record, used) })
 }
 
 // deleteEnded deletes the record of a job that has ended, and then what belongs to it.

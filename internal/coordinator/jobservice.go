@@ -218,7 +218,7 @@ func (s *jobService) CancelJob(ctx context.Context, request *cleavev1.CancelJobR
 	if j == nil {
 		return &cleavev1.CancelJobResponse{Job: record.GetJob()}, nil
 	}
-	tooLate, err := records.FinishWith(ctx, s.c.writer, func(context.Context) (bool, error) { return s.c.requestCancel(ctx, j) })
+	tooLate, err := records.FinishWith(ctx, s.c.writer, func(records.Change) (bool, error) { return s.c.requestCancel(ctx, j) })
 	if err != nil {
 		return nil, err
 	}

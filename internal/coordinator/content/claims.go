@@ -133,13 +133,13 @@ func (s *Store[V]) moveSources(id string, record *statev1.ContentRecord) error {
 }
 
 // setSources replaces the list of objects that an owner imported a value from.
-func (s *Store[V]) setSources(callerCtx, ctx context.Context, id, owner string, sources []*cleavev1.SourceObject) error {
-	unlock, err := s.lock(callerCtx)
+func (s *Store[V]) setSources(change records.Change, id, owner string, sources []*cleavev1.SourceObject) error {
+	unlock, err := s.lock(change.Caller())
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	record, err := s.Touch(ctx, id)
+	record, err := s.Touch(change, id)
 	if err == nil && claimOf(record, owner) == nil { // it was just deleted
 		err = s.notFound(id)
 	}
@@ -170,25 +170,25 @@ func (s *Store[V]) Delete(ctx context.Context, id string) error {
 	if err := fault.Required(s.word+"_id", id); err != nil {
 		return err
 	}
-	return s.Writer.Finish(ctx, func(finishing context.Context) error { return s.deleteClaim(ctx, finishing, id) })
+	return s.Writer.Finish(ctx, func(change records.Change) error { return s.deleteClaim(change, id) })
 }
 
-func (s *Store[V]) deleteClaim(callerCtx, ctx context.Context, id string) error {
-	release, err := s.StopAdmission(callerCtx)
+func (s *Store[V]) deleteClaim(change records.Change, id string) error {
+	release, err := s.StopAdmission(change.Caller())
 	if err != nil {
 		return err
 	}
 	defer release()
-	unlock, err := s.lock(callerCtx)
+	unlock, err := s.lock(change.Caller())
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	record, err := s.Touch(ctx, id)
+	record, err := s.Touch(change, id)
 	if err != nil {
 		return err
 	}
-	caller := identity.FromContext(ctx)
+	caller := identity.FromContext(change)
 	if viewFor(record, caller) == nil {
 		return nil
 	}

@@ -72,7 +72,11 @@ func TestWaitingForAChangeCanBeCanceled(t *testing.T) {
 	for name, call := range map[string]func() error{
 		"Delete":       func() error { return s.Delete(ctx, id) },
 		"DeleteUnused": func() error { return s.DeleteUnused(ctx, id, time.Now(), 0, "the test says so") },
-		"setSources":   func() error { return s.setSources(ctx, t.Context(), id, "", nil) },
+		"setSources": func() (err error) {
+			_ = s.Writer.Finish(ctx, func(change records.Change) error { err = s.setSources(change, id, "", nil); return nil })
+			s.Writer.Wait()
+			return err
+		},
 	} {
 		if err := call(); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", name, err)

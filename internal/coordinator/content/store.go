@@ -112,8 +112,8 @@ func (s *Store[V]) add(ctx context.Context, claim *statev1.Claim, value V, sourc
 	if claimOf(existing, caller.Name) != nil {
 		s.cache.Put(id, value, s.Size(value))
 		if len(sources) > 0 {
-			err = s.Writer.Finish(ctx, func(finishing context.Context) error {
-				return s.setSources(ctx, finishing, id, caller.Name, sources)
+			err = s.Writer.Finish(ctx, func(change records.Change) error {
+				return s.setSources(change, id, caller.Name, sources)
 			})
 		}
 		return viewFor(existing, caller), err
@@ -125,8 +125,8 @@ func (s *Store[V]) add(ctx context.Context, claim *statev1.Claim, value V, sourc
 	if err := s.writeBlob(ctx, record.GetBlob(), value); err != nil {
 		return nil, err
 	}
-	stored, err := records.FinishWith(ctx, s.Writer, func(finishing context.Context) (*statev1.ContentRecord, error) {
-		return s.claimBlob(ctx, finishing, id, record, sources)
+	stored, err := records.FinishWith(ctx, s.Writer, func(change records.Change) (*statev1.ContentRecord, error) {
+		return s.claimBlob(change, id, record, sources)
 	})
 	s.unlessBegun(err, record.GetBlob())
 	if err != nil {
@@ -137,14 +137,14 @@ func (s *Store[V]) add(ctx context.Context, claim *statev1.Claim, value V, sourc
 }
 
 // claimBlob stores record, or adds its claim to the existing record and deletes the new blob.
-func (s *Store[V]) claimBlob(callerCtx, ctx context.Context, id string, record *statev1.ContentRecord, sources []*cleavev1.SourceObject) (*statev1.ContentRecord, error) {
-	unlock, err := s.lock(callerCtx)
+func (s *Store[V]) claimBlob(change records.Change, id string, record *statev1.ContentRecord, sources []*cleavev1.SourceObject) (*statev1.ContentRecord, error) {
+	unlock, err := s.lock(change.Caller())
 	if err != nil {
 		s.discard(record.GetBlob())
 		return nil, err
 	}
 	defer unlock()
-	stored, err := s.claim(ctx, id, record, sources)
+	stored, err := s.claim(change, id, record, sources)
 	switch {
 	case err == nil && stored.GetBlob() == record.GetBlob():
 		s.settle(record.GetBlob())
@@ -167,7 +167,7 @@ func (s *Store[V]) writeBlob(ctx context.Context, blob string, value V) error {
 	}
 	err := s.Blobs.Put(ctx, blob, func(w io.Writer) error { return s.encode(w, value) })
 	if err != nil {
-		s.unlessBegun(s.Writer.Finish(ctx, func(context.Context) error { s.discard(blob); return nil }), blob)
+		s.unlessBegun(s.Writer.Finish(ctx, func(records.Change) error { s.discard(blob); return nil }), blob)
 	}
 	return err
 }

@@ -17,8 +17,8 @@ import (
 // StoreRetries spaces the attempts to reach a store that does not answer.
 var StoreRetries = backoff.Policy{First: 50 * time.Millisecond, Max: 30 * time.Second}
 
-// MaxTxnChanges is how many keys a transaction of many changes puts or deletes. An etcd with default settings takes
-// 128.
+// MaxTxnChanges caps the keys that one transaction of a bulk change puts or deletes. etcd's default limit is 128
+// operations, which must also cover conditions and the fence.
 const MaxTxnChanges = 100
 
 // Writer makes transactions durable. Only the leader has one. It is safe for concurrent use. While the store does not
@@ -45,12 +45,22 @@ const maxPending = 1000
 // StoreBusy is the reason of the error of Finish if maxPending changes wait. It has not called do then.
 const StoreBusy = "STORE_BUSY"
 
+// Change is the context of a change that Finish makes for a caller. It has the values of the caller's context, but ends
+// only when writing must stop.
+type Change struct {
+	context.Context
+	caller context.Context
+}
+
+// Caller returns the context of the caller. Work that is pointless once the caller has left, such as waiting for a lock,
+// must use it.
+func (c Change) Caller() context.Context { return c.caller }
+
 // FinishWith makes a change for a caller. If ctx ends first, it returns why, and do continues until its transactions
 // are decided, so that their outcome has its effects: a job that was created runs, a blob that nothing refers to is
-// deleted. The context of do has the values of ctx and ends when writing must stop; what do must not do without its
-// caller, such as waiting for a lock, uses ctx. Functions that need both take (callerCtx, ctx). do must not refer to
-// anything large, since callers may come and leave for as long as the store does not answer.
-func FinishWith[T any](ctx context.Context, w *Writer, do func(context.Context) (T, error)) (T, error) {
+// deleted. do must not refer to anything large, since callers may come and leave for as long as the store does not
+// answer.
+func FinishWith[T any](ctx context.Context, w *Writer, do func(Change) (T, error)) (T, error) {
 	var none T
 	if w.pending.Add(1) > maxPending {
 		w.pending.Add(-1)
@@ -66,7 +76,7 @@ func FinishWith[T any](ctx context.Context, w *Writer, do func(context.Context) 
 	w.finishing.Go(func() {
 		var o outcome
 		o.err = fault.Guard(w.Logger.Error, func() (err error) {
-			o.value, err = do(detached)
+			o.value, err = do(Change{detached, ctx})
 			return err
 		})
 		stop()
@@ -83,14 +93,14 @@ func FinishWith[T any](ctx context.Context, w *Writer, do func(context.Context) 
 }
 
 // Finish is FinishWith for a change that returns no value.
-func (w *Writer) Finish(ctx context.Context, do func(context.Context) error) error {
-	_, err := FinishWith(ctx, w, func(ctx context.Context) (none struct{}, _ error) { return none, do(ctx) })
+func (w *Writer) Finish(ctx context.Context, do func(Change) error) error {
+	_, err := FinishWith(ctx, w, func(change Change) (none struct{}, _ error) { return none, do(change) })
 	return err
 }
 
-// CommitFor is Commit for a caller: it returns when ctx ends, and the transaction is then still tried.
+// CommitFor commits txn for a caller. If ctx ends first it returns why, and the Writer keeps trying in the background.
 func (w *Writer) CommitFor(ctx context.Context, txn store.Txn) error {
-	return w.Finish(ctx, func(context.Context) error { return w.Commit(txn) })
+	return w.Finish(ctx, func(Change) error { return w.Commit(txn) })
 }
 
 // Wait waits for the changes that Finish has begun. They end soon after the Writer's context.
