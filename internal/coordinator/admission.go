@@ -318,7 +318,7 @@ func (c *Coordinator) leaveQueue(j *job) {
 // advanceQueue tells every job whose turn has come that it may run.
 func (c *Coordinator) advanceQueue() {
 	for _, j := range c.queue.Advance() {
-		close(j.mayRun)
+		close(j.turn)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/attempts"
 	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/coordinator/webhook"
@@ -29,7 +30,7 @@ func (c *Coordinator) finish(j *job, out runOutcome) {
 	cause := context.Cause(j.ctx)
 	if cause != nil && interrupted(cause) || out.err != nil && interrupted(out.err) {
 		c.log.Info("job suspended; the next coordinator resumes it", "job", j.id)
-		c.endAttempt(j, forgetAttempts)
+		c.endAttempt(j, (*attempts.Attempts).Forget)
 		return
 	}
 	j.log.RevokeRest()
@@ -39,7 +40,7 @@ func (c *Coordinator) finish(j *job, out runOutcome) {
 	end := c.storeEnd(j, out)
 	if end == nil {
 		c.log.Warn("job suspended; its result is not stored, and the next coordinator resumes it", "job", j.id)
-		c.endAttempt(j, forgetAttempts)
+		c.endAttempt(j, (*attempts.Attempts).Forget)
 		return
 	}
 	if err := c.commitEnd(j, end); err != nil {
@@ -371,7 +372,7 @@ func (c *Coordinator) commitEnd(j *job, end *jobEnd) error {
 	}
 	err := j.write(c.storeCtx, commit, end.txn, func(record *statev1.JobRecord) error {
 		end.change(record)
-		forgetAttempts(record)
+		changeAttempts(record, (*attempts.Attempts).Forget)
 		record.Job.EndTime = c.now()
 		if url := record.GetWebhookUrl(); url != "" {
 			entry, err := webhook.Entry(url, record.GetJob())

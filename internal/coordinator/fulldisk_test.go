@@ -14,6 +14,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/coordinator/attempts"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/store"
 )
@@ -332,7 +333,7 @@ func TestAShutdownOnAFullDiskIsNoCrash(t *testing.T) {
 	open, blobs := store.SharedMemory(), sharedBlobs(t)
 	cfg := testConfig()
 	id := ""
-	for range maxAttempts {
+	for range attempts.Max {
 		state := &fullState{State: open()}
 		cfg.Stores = Stores{State: state, Blobs: blobs}
 		shown := make(chan struct{}, 1)

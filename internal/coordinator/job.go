@@ -37,8 +37,27 @@ const (
 	reasonNotStored   = "RESULT_NOT_STORED"
 )
 
-// job is an unfinished job. When it ends it is removed from its jobTable; its watchers keep reading its log to the
-// end.
+// job is an unfinished job. These are its states, each with what the store has, and what moves the job on:
+//
+//	state      in the store                          until
+//	created    the record, PENDING, and its key      launch adds it to the jobTable and the queue (admission.go, recover.go)
+//	           in unfinished/
+//	queued     the same                              the queue closes turn
+//	preparing  the attempt is counted                its problem and a worker are there (prepare in supervise.go)
+//	running    RUNNING; events, snapshots, the       the run returns (execute in supervise.go); a wrong worker makes it
+//	           time used                             prepare again (trust.go)
+//	deciding   blobs of the result                   beginEnd sets ending (storeEnd in end.go)
+//	ending     the same                              the transaction that ends the job is committed (commitEnd in end.go)
+//	ended      the final record; no key in           deletion.go or package retention deletes it
+//	           unfinished/
+//	suspended  as before; no attempt is counted      the next coordinator resumes it (recover.go)
+//	refused    as before                             a restart after the store is repaired
+//
+// A cancellation is part of the record. It cancels ctx from queued to running; while the end is decided, it changes what
+// is decided; from ending on it is too late. A job that is canceled before it runs, fails to prepare or reaches its time
+// limit goes on to deciding. A job is suspended instead if its coordinator stops before ending, and refused if the store
+// rejects its end. In each of the last three states its supervisor has returned, and done is closed. An ended job is
+// removed from its jobTable; its watchers keep reading its log to the end.
 type job struct {
 	// Set when the job is made, and never changed.
 	id        string
@@ -57,7 +76,7 @@ type job struct {
 	log      *eventlog.Log
 	progress *progress.Progress
 	observed *observe.Job
-	mayRun   chan struct{} // closed when its turn has come
+	turn     chan struct{} // closed when its turn has come
 	done     chan struct{} // closed when its supervisor has returned
 	// ctx is the context of the run. Its cause is errCanceled, errTimeLimit, errStopping, or the error of the event
 	// log.
@@ -86,7 +105,7 @@ func (c *Coordinator) newJob(record *statev1.JobRecord, log *eventlog.Log, resum
 		id: record.GetJob().GetJobId(), datasetID: record.GetJob().GetDatasetId(), tableIDs: record.GetTableIds(),
 		queue: c.queue, owner: record.GetJob().GetOwner(), priority: priorityOf(record), memory: int64(record.GetCoordinatorBytes()),
 		timeLimit: record.GetJob().GetTimeLimit().AsDuration(), timeUsed: record.GetTimeUsed().AsDuration(),
-		writing: make(chan struct{}, 1), log: log, progress: progress.New(c.cfg.Now), mayRun: make(chan struct{}), done: make(chan struct{}), record: record,
+		writing: make(chan struct{}, 1), log: log, progress: progress.New(c.cfg.Now), turn: make(chan struct{}), done: make(chan struct{}), record: record,
 		resumed: resumed, snapshots: c.snapshots.Of(record.GetJob().GetJobId(), resumed),
 	}
 	ctx, observed := c.cfg.Observe.BeginJob(c.runCtx, j.id, record.GetTraceParent())

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -13,6 +12,7 @@ import (
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/coordinator/attempts"
 	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -60,16 +60,18 @@ func (c *Coordinator) resumeJob(ctx context.Context, id string) error {
 	}
 	record = proto.CloneOf(record)
 	record.Job.State, record.Job.StartTime = cleavev1.JobState_JOB_STATE_PENDING, nil
-	if uint64(log.DurableCount()) > record.GetAttemptEvents() {
-		record.Attempts, record.AttemptTerms = 0, nil // the last attempt made progress
-	}
-	forgiveAttempts(record, c.cfg.Election.outlived)
+	alone := false
+	changeAttempts(record, func(a *attempts.Attempts) {
+		a.Reached(uint64(log.DurableCount()))
+		a.Forgive(c.cfg.Election.outlived)
+		alone = a.LastIsNext()
+	})
 	if class := clustering.NumericClass(); setNumericClass(record, class, log.DurableCount()) {
 		c.log.Warn("restarting job from scratch: it was run before by a version with a different numeric class", "job", id, "now", class)
 	}
 	log.Distrust(record.GetDistrusted())
 	j := c.newJob(record, log, true)
-	j.alone = record.GetAttempts() == maxAttempts-1
+	j.alone = alone
 	switch {
 	case damaged:
 		c.log.Error("an unfinished job has lost its events and fails", "job", id, "error", err)
@@ -97,49 +99,54 @@ func setNumericClass(record *statev1.JobRecord, class string, events int) (start
 	return true
 }
 
-// maxAttempts is how many runs of a job may end in a crash of the coordinator before the job fails. Attempts before
-// one that produced more events or a later snapshot do not count: whatever ended the coordinator, the job makes
-// progress. The last attempt runs alone, so that no job fails because another one crashed the coordinator. A few
-// kills in a row from outside are not yet a reason to give up a job that was acknowledged.
-const maxAttempts = 5
+// changeAttempts changes the attempts in the record of a job; see package attempts.
+func changeAttempts(record *statev1.JobRecord, change func(*attempts.Attempts)) {
+	a := attempts.Attempts{
+		Count: int(record.GetAttempts()), Events: record.GetAttemptEvents(), Steps: record.GetAttemptSteps(), Terms: record.GetAttemptTerms(),
+	}
+	change(&a)
+	record.Attempts, record.AttemptEvents, record.AttemptSteps, record.AttemptTerms = uint32(a.Count), a.Events, a.Steps, a.Terms
+}
 
 // beginAttempt durably counts the attempt, before anything in the run can crash the coordinator. It fails if the job
 // has crashed too often.
 func (c *Coordinator) beginAttempt(j *job) error {
-	if attempts := j.attempts(); attempts >= maxAttempts && !j.counted {
+	j.mu.Lock()
+	made := attempts.Attempts{Count: int(j.record.GetAttempts())}
+	j.mu.Unlock()
+	if made.Spent() && !j.counted {
 		return fault.New(fault.Internal, "COORDINATOR_CRASHED",
 			"the coordinator crashed %d times while it ran this job, so the job is not started again; "+
-				"look for the cause in the logs of the coordinator and of the system, such as too little memory", attempts).
+				"look for the cause in the logs of the coordinator and of the system, such as too little memory", made.Count).
 			With("job_id", j.id)
 	}
 	if j.problem != nil {
 		return nil // nothing can crash before markRunning, which counts the attempt
 	}
 	return j.write(c.storeCtx, c.writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
-		j.countAttempt(record, c.term.Revision())
+		c.countAttempt(j, record)
 		return nil
 	})
 }
 
 // countAttempt counts the current run in the record, once.
-func (j *job) countAttempt(record *statev1.JobRecord, term int64) {
+func (c *Coordinator) countAttempt(j *job, record *statev1.JobRecord) {
 	if j.counted {
 		return
 	}
 	j.counted = true
-	sequence, _ := j.log.Latest()
-	record.Attempts, record.AttemptEvents = record.GetAttempts()+1, uint64(sequence)
-	record.AttemptTerms = append(record.AttemptTerms, term)
+	events, _ := j.log.Latest()
+	changeAttempts(record, func(a *attempts.Attempts) { a.Begin(uint64(events), c.term.Revision()) })
 }
 
-// recordResume records that the job resumes from a snapshot. If that snapshot is later than the one of the previous
-// attempt, the earlier attempts no longer count.
+// recordResume durably records that the run of a job resumes from a snapshot.
 func (c *Coordinator) recordResume(j *job, steps int) error {
 	return j.write(c.storeCtx, c.writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
-		if uint64(steps) <= record.GetAttemptSteps() {
+		later := false
+		changeAttempts(record, func(a *attempts.Attempts) { later = a.Resumed(uint64(steps), c.term.Revision()) })
+		if !later {
 			return errUnchanged
 		}
-		record.Attempts, record.AttemptSteps, record.AttemptTerms = 1, uint64(steps), []int64{c.term.Revision()}
 		return nil
 	})
 }
@@ -149,52 +156,23 @@ func (c *Coordinator) recordResume(j *job, steps int) error {
 func (c *Coordinator) untilWorkersCome(j *job, report func(fleet.Status)) func(fleet.Status) {
 	return func(s fleet.Status) {
 		if s.Waiting != "" {
-			c.endAttempt(j, uncountAttempt)
+			c.endAttempt(j, (*attempts.Attempts).TakeBack)
 		}
 		report(s)
 	}
 }
 
-// endAttempt durably records that a counted run did not crash, by applying change to the record. It does nothing if
-// no run is counted.
-func (c *Coordinator) endAttempt(j *job, change func(*statev1.JobRecord)) {
+// endAttempt durably records that a counted run did not crash. It does nothing if no run is counted.
+func (c *Coordinator) endAttempt(j *job, change func(*attempts.Attempts)) {
 	if !j.counted {
 		return
 	}
 	err := j.write(c.storeCtx, c.writer.Commit, store.Txn{Urgent: true}, func(record *statev1.JobRecord) error {
-		change(record)
+		changeAttempts(record, change)
 		return nil
 	})
 	j.counted = err != nil
 	if err != nil && !interrupted(err) && !errors.Is(err, c.storeCtx.Err()) {
 		c.log.Warn("cannot record that the run of a job did not crash; it counts as a crash", "job", j.id, "error", err)
 	}
-}
-
-// attempts returns how many runs of the job are counted, that is, crashed or in progress.
-func (j *job) attempts() int {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return int(j.record.GetAttempts())
-}
-
-// forgetAttempts clears the attempts of a job.
-func forgetAttempts(record *statev1.JobRecord) {
-	record.Attempts, record.AttemptEvents, record.AttemptSteps, record.AttemptTerms = 0, 0, 0, nil
-}
-
-// uncountAttempt takes back the current attempt.
-func uncountAttempt(record *statev1.JobRecord) {
-	record.Attempts--
-	if last := len(record.AttemptTerms) - 1; last >= 0 {
-		record.AttemptTerms = record.AttemptTerms[:last]
-	}
-}
-
-// forgiveAttempts takes back attempts made in terms that ended without a crash, because the lease was lost. A leader
-// that lost its lease cannot write that its runs did not crash, but if the same process leads again, it knows.
-func forgiveAttempts(record *statev1.JobRecord, outlived []int64) {
-	before := len(record.AttemptTerms)
-	record.AttemptTerms = slices.DeleteFunc(record.AttemptTerms, func(term int64) bool { return slices.Contains(outlived, term) })
-	record.Attempts -= min(record.Attempts, uint32(before-len(record.AttemptTerms)))
 }

@@ -13,6 +13,7 @@ import (
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/coordinator/attempts"
 	"github.com/cleave-project/cleave/internal/coordinator/checkpoint"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fleet"
@@ -141,7 +142,7 @@ func TestJobsGoOnFromTheirSnapshots(t *testing.T) {
 func TestTheLastAttemptStartsOver(t *testing.T) {
 	cfg := snapshotConfig(t)
 	id := interruptedJob(t, cfg)
-	for range maxAttempts - 1 {
+	for range attempts.Max - 1 {
 		c := &climber{iterations: 9, held: 3, from: make(chan int, 1), offers: make(chan struct{})}
 		h := newHarness(t, cfg, scripted(c.run))
 		<-c.from
@@ -160,9 +161,9 @@ func TestTheLastAttemptStartsOver(t *testing.T) {
 // A job that gets on may be interrupted as often as it likes, even if nobody hears of it.
 func TestProgressWithoutEventsCounts(t *testing.T) {
 	cfg := snapshotConfig(t)
-	const attempts = maxAttempts + 2
+	const runs = attempts.Max + 2
 	var id string
-	for attempt := range attempts {
+	for attempt := range runs {
 		began := make(chan int, 1)
 		h := newHarness(t, cfg, scripted(func(ctx context.Context, _ clustering.Observer) (*clustering.Result, error) {
 			piece, from := snapshot.Open(ctx, "dig"), 0
@@ -170,7 +171,7 @@ func TestProgressWithoutEventsCounts(t *testing.T) {
 				from = r.Int()
 			}
 			began <- from
-			if attempt == attempts-1 {
+			if attempt == runs-1 {
 				return result(0, clustering.StopConverged), nil
 			}
 			for deepest := from + 2; ctx.Err() == nil; time.Sleep(time.Millisecond) { // until it is asked for
@@ -184,7 +185,7 @@ func TestProgressWithoutEventsCounts(t *testing.T) {
 		if from := within(t, began, "the run"); from < 2*attempt {
 			t.Errorf("attempt %d began at %d", attempt, from)
 		}
-		if attempt == attempts-1 {
+		if attempt == runs-1 {
 			if job := h.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
 				t.Errorf("the job is %v", job)
 			}

@@ -113,7 +113,7 @@ func (c *Coordinator) supervise(j *job) {
 	}()
 	var out runOutcome
 	select {
-	case <-j.mayRun:
+	case <-j.turn:
 		stopClock := c.limitTime(j)
 		out = c.runTrusted(j)
 		stopClock()
@@ -284,7 +284,7 @@ func (c *Coordinator) markRunning(j *job, r runner.Runner) error {
 		record.Job.State = cleavev1.JobState_JOB_STATE_RUNNING
 		record.Job.StartTime = c.now()
 		record.Job.ObjectiveName = r.Objective()
-		j.countAttempt(record, c.term.Revision())
+		c.countAttempt(j, record)
 		return nil
 	})
 	if err == nil {

@@ -42,6 +42,7 @@ var packages = []packageRule{
 	{"security/identity", pure, "fault"},
 	{"security/redact", io, ""},
 	{"coordinator/queue", pure, "text"},
+	{"coordinator/attempts", pure, ""},
 	{"numeric/hugepage", advice, ""},
 	{"numeric/parallel", pure, ""},
 	{"numeric/choose", pure, ""},
@@ -137,7 +138,7 @@ var packages = []packageRule{
 	{"coordinator/imports", api, "coordinator/content coordinator/records data/table fault fleet format objects objects/buckets security/identity signal store text wire wire/reading"},
 	{"coordinator/runner", api, "clustering clustering/auto clustering/embedding clustering/kernelkmeans clustering/kmeans clustering/knn clustering/krange clustering/landmark clustering/local clustering/spectral data/dataset fleet kernel numeric/metric numeric/neighbor planning"},
 	{"coordinator/problem", api, "clustering clustering/comparison coordinator/content coordinator/runner data/dataset data/recipe data/table fault fleet planning text wire"},
-	{"coordinator", api, "clustering clustering/auto clustering/comparison clustering/kernelkmeans clustering/kmeans clustering/knn clustering/spectral coordinator/backup coordinator/checkpoint coordinator/content coordinator/downloads coordinator/eventlog coordinator/garbage coordinator/gate coordinator/httpapi coordinator/imports coordinator/metered coordinator/ownership coordinator/port coordinator/problem coordinator/progress coordinator/queue coordinator/records coordinator/retention coordinator/runner coordinator/webhook data/dataset data/evaluate data/recipe data/table dial/backoff fault fleet kernel observe partition planning security/access security/credentials security/identity snapshot store text wire"},
+	{"coordinator", api, "clustering clustering/auto clustering/comparison clustering/kernelkmeans clustering/kmeans clustering/knn clustering/spectral coordinator/attempts coordinator/backup coordinator/checkpoint coordinator/content coordinator/downloads coordinator/eventlog coordinator/garbage coordinator/gate coordinator/httpapi coordinator/imports coordinator/metered coordinator/ownership coordinator/port coordinator/problem coordinator/progress coordinator/queue coordinator/records coordinator/retention coordinator/runner coordinator/webhook data/dataset data/evaluate data/recipe data/table dial/backoff fault fleet kernel observe partition planning security/access security/credentials security/identity snapshot store text wire"},
 	{"worker/exchange", api, "dial/backoff fault objects/ranged security/credentials security/redact signal store/seal text wire"},
 	{"worker", api, "data/dataset data/labeling data/table dial/backoff dial/candidates fault format kernel numeric/neighbor numeric/parallel numeric/vector objects/ranged observe partition planning security/credentials signal text wire wire/reading worker/exchange"},
 
