@@ -8,13 +8,11 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/iotest"
 	"time"
 
 	"github.com/google/uuid"
 	"google.golang.org/grpc/codes"
 
-	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/ownership"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
@@ -303,21 +301,5 @@ func TestBlobsTurnOutToBeUnusable(t *testing.T) {
 	defer cancel()
 	if err := c.Serve(ctx); !fault.Is(err, store.BlobDamaged) {
 		t.Errorf("serving ended with %v", err)
-	}
-}
-
-// breakingBlobs fail while they are read.
-type breakingBlobs struct{ store.Blobs }
-
-func (breakingBlobs) Open(context.Context, string, int64, int64) (io.ReadCloser, error) {
-	return io.NopCloser(iotest.ErrReader(fault.New(fault.Unavailable, "BLOBS_UNAVAILABLE", "the blob store does not work now"))), nil
-}
-
-// A blob store that fails during a read has not lost what it holds.
-func TestABreakingReadIsNotDamage(t *testing.T) {
-	h := newHarness(t, testConfig(), scripted(steps(1)))
-	h.c.blobs = breakingBlobs{h.c.blobs}
-	if _, err := h.c.rowsOf(t.Context(), &statev1.JobRecord{Job: &cleavev1.Job{JobId: "x"}, RowsBlob: "rows"}, 1); !fault.Is(err, "BLOBS_UNAVAILABLE") {
-		t.Errorf("got %v", err)
 	}
 }

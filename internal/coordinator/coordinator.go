@@ -11,15 +11,16 @@
 // A job moves through the files as follows: jobservice.go receives the call, admission.go creates the job and queues
 // it, supervise.go runs it, and end.go stores how it ended. recover.go resumes the jobs that an earlier coordinator
 // left unfinished and counts their attempts; snapshots.go has it continue from a snapshot. trust.go restarts a run
-// that used the answers of a faulty worker. results.go reads the results of jobs, and predict.go labels new points by
-// them. deletion.go deletes a job, and package retention decides which jobs and data have expired.
+// that used the answers of a faulty worker. deletion.go deletes a job, and package retention decides which jobs and data
+// have expired.
 //
 // contentservice.go serves data sets and tables, and uploads.go resumes interrupted uploads of them. backup.go copies
 // everything for administrators, and restores it.
 //
 // The packages below do the parts: problem turns specs into problems, runner runs them, queue decides which job is
-// next, eventlog and progress keep what watchers see, checkpoint stores the states of runs, content stores what clients
-// upload, garbage deletes what nothing refers to, and records knows the keys of all that is stored.
+// next, eventlog and progress keep what watchers see, checkpoint stores the states of runs, results reads what jobs have
+// found, content stores what clients upload, garbage deletes what nothing refers to, and records knows the keys of all
+// that is stored.
 package coordinator
 
 import (
@@ -49,6 +50,7 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/problem"
 	"github.com/cleave-project/cleave/internal/coordinator/queue"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
+	"github.com/cleave-project/cleave/internal/coordinator/results"
 	"github.com/cleave-project/cleave/internal/coordinator/retention"
 	"github.com/cleave-project/cleave/internal/coordinator/webhook"
 	"github.com/cleave-project/cleave/internal/data/recipe"
@@ -87,7 +89,7 @@ type Coordinator struct {
 	uploads  *content.Uploads
 	importer *imports.Importer
 	problems *problem.Maker
-	rows     *content.Cache[*recipe.Rows] // the rows of recently read results of jobs on tables, by job
+	parts    *results.Parts
 
 	// How calls arrive.
 	addr    net.Addr
@@ -99,16 +101,14 @@ type Coordinator struct {
 	serving atomic.Bool
 
 	// What runs jobs.
-	fleet       *fleet.Fleet
-	queue       *queue.Queue[*job]
-	snapshots   *checkpoint.Store
-	webhooks    *webhook.Sender
-	retention   *retention.Sweeper
-	predictions chan struct{} // semaphore; holds one value for each prediction in progress
-	// predictionWait is how long a prediction waits for workers or for their memory.
-	predictionWait time.Duration
-	downloads      *downloads.Memory
-	loans          *semaphore.Weighted // see borrow; nil if there is no limit
+	fleet     *fleet.Fleet
+	queue     *queue.Queue[*job]
+	snapshots *checkpoint.Store
+	webhooks  *webhook.Sender
+	retention *retention.Sweeper
+	results   *results.Service
+	downloads *downloads.Memory
+	loans     *semaphore.Weighted // see borrow; nil if there is no limit
 
 	// A shutdown has three stages: closing stopping ends the open watches, canceling runCtx ends the runs, and
 	// canceling storeCtx ends writes to the stores.
@@ -147,10 +147,9 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 	}
 	c := &Coordinator{
 		cfg: cfg, log: cfg.Logger.Named("coordinator"), engine: engine,
-		stopping:    make(chan struct{}),
-		disowned:    make(chan error, 1),
-		queue:       queue.NewQueue[*job](queue.Limits{Running: cfg.MaxConcurrentJobs, RunningPerOwner: cfg.Limits.RunningPerOwner, Memory: cfg.MemoryBytes}),
-		predictions: make(chan struct{}, maxPredictions), predictionWait: cfg.LostAfter,
+		stopping:  make(chan struct{}),
+		disowned:  make(chan error, 1),
+		queue:     queue.NewQueue[*job](queue.Limits{Running: cfg.MaxConcurrentJobs, RunningPerOwner: cfg.Limits.RunningPerOwner, Memory: cfg.MemoryBytes}),
 		downloads: downloads.NewMemory(cfg.CacheBytes, cfg.Limits.SlowReader),
 		jobs:      jobTable{byID: map[string]*job{}},
 		admission: semaphore.NewWeighted(allAdmission),
@@ -228,6 +227,13 @@ func (c *Coordinator) openServers() error {
 	c.fleet = fleet.New(fleet.Config{
 		Timing: c.cfg.Timing, Logger: c.cfg.Logger.Named("fleet"), Observe: c.cfg.Observe, Referee: c.cfg.Referee, Datasets: c.datasets,
 	})
+	c.results = &results.Service{
+		Ended: c.endedRecord, Parts: c.parts, Rows: content.NewCache(c.cfg.CacheBytes/smallerCaches, content.Weakly[recipe.Rows]), Downloads: c.downloads,
+		Datasets: c.datasets, Tables: c.tables, Problems: c.problems,
+		Fleet: c.fleet, WhyNoWorker: func() string { return whyNoneReady(c.fleet.Workers()) },
+		Borrow: c.borrow, InputBytes: c.inputBytes, CheckRows: c.checkTableRows,
+		Predictions: make(chan struct{}, results.MaxPredictions), SlowReader: c.cfg.Limits.SlowReader, PredictionWait: c.cfg.LostAfter,
+	}
 	c.importer = imports.New(c.cfg.Imports, imports.Dependencies{
 		Fleet: c.fleet, Tables: c.tables, Uploads: c.uploads, Writer: c.writer,
 		CheckDisk: c.checkDisk, MaxBytes: c.cfg.MaxDatasetBytes, Logger: c.log.Named("import"), Now: c.cfg.Now,
@@ -250,7 +256,7 @@ func (c *Coordinator) newRetention(total, freed *atomic.Int64) *retention.Sweepe
 	return retention.New(retention.Dependencies{
 		Config: c.cfg.Retention, State: c.state, Blobs: c.blobs, Total: total, Freed: freed, Hold: &c.hold, Logger: c.log, Now: c.cfg.Now,
 		IsUnfinished: func(job string) bool { return c.jobs.get(job) != nil },
-		DeleteJob:    c.deleteJob, ReadSpec: c.readSpec, Datasets: c.datasets, Tables: c.tables,
+		DeleteJob:    c.deleteJob, ReadSpec: c.parts.Spec, Datasets: c.datasets, Tables: c.tables,
 	})
 }
 

@@ -54,6 +54,7 @@ func TestCallsHoldMemory(t *testing.T) {
 		},
 	}
 	h.c.downloads = downloads.NewMemory(0, time.Millisecond)
+	h.c.results.Downloads = h.c.downloads
 	var all []*downloads.Download
 	for range downloads.MaxLarge {
 		held, err := h.c.downloads.Begin(t.Context(), 1)
@@ -63,7 +64,7 @@ func TestCallsHoldMemory(t *testing.T) {
 		all = append(all, held)
 	}
 	labels := &partBlobs{Blobs: h.c.blobs, part: "/labels"}
-	h.c.blobs = labels
+	h.useBlobs(labels)
 	for name, call := range calls {
 		t.Run(name, func(t *testing.T) { wantError(t, call(), codes.ResourceExhausted, "TOO_MANY_DOWNLOADS") })
 	}

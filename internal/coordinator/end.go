@@ -16,6 +16,7 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/attempts"
 	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
+	"github.com/cleave-project/cleave/internal/coordinator/results"
 	"github.com/cleave-project/cleave/internal/coordinator/webhook"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/dial/backoff"
@@ -162,7 +163,7 @@ func decideEnd(out runOutcome, cause error, canceled bool) *jobEnd {
 // withoutResult turns e into the end of a job whose outcome cannot be stored.
 func (e *jobEnd) withoutResult(j *job, why error) {
 	if e.state == cleavev1.JobState_JOB_STATE_SUCCEEDED {
-		e.fail(fault.New(fault.Internal, reasonNotStored, "the result cannot be stored: %v", why))
+		e.fail(fault.New(fault.Internal, results.NotStored, "the result cannot be stored: %v", why))
 	}
 	e.lost = e.run.result != nil
 	e.run.result = nil
@@ -283,6 +284,16 @@ func (o runOutcome) parts() (parts []endPart) {
 		})
 	}
 	return parts
+}
+
+// writeAll writes the labels for every k of a range, in ascending order of k.
+func writeAll(w io.Writer, all [][]int32) error {
+	for _, labels := range all {
+		if err := binary.Write(w, binary.LittleEndian, labels); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // storeOutcome stores the large parts of the result, and then the outcome, which contains the result and all events.

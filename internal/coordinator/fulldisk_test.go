@@ -16,6 +16,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/coordinator/attempts"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
+	"github.com/cleave-project/cleave/internal/coordinator/results"
 	"github.com/cleave-project/cleave/internal/store"
 )
 
@@ -41,7 +42,7 @@ func withFullDisk(t *testing.T, h *harness) (string, *fullBlobs) {
 	data := h.upload()
 	blobs := &fullBlobs{Blobs: h.c.blobs, tried: make(chan struct{}, 100)}
 	blobs.full.Store(true)
-	h.c.blobs = blobs
+	h.useBlobs(blobs)
 	id := h.create(spec(data))
 	for range 3 {
 		within(t, blobs.tried, "an attempt to store the end")
@@ -131,7 +132,7 @@ func TestAJobIsCanceledWhileThereIsNoSpace(t *testing.T) {
 		t.Errorf("%s is deleted", deleted)
 	}
 	_, err := h.jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: id})
-	wantError(t, err, codes.FailedPrecondition, reasonNotStored)
+	wantError(t, err, codes.FailedPrecondition, results.NotStored)
 	if events, _ := h.watch(id, 0); len(events) != 4 { // from the state, because there is no blob
 		t.Errorf("events are %v", events)
 	}
@@ -163,7 +164,7 @@ func TestAFailureNeedsNoSpace(t *testing.T) {
 	data := h.upload()
 	blobs := &fullBlobs{Blobs: h.c.blobs, tried: make(chan struct{}, 100)}
 	blobs.full.Store(true)
-	h.c.blobs = blobs
+	h.useBlobs(blobs)
 	if job := h.end(h.create(spec(data))); job.GetState() != cleavev1.JobState_JOB_STATE_FAILED || job.GetError().GetMessage() != "the run failed" {
 		t.Errorf("the job is %v", job)
 	}
@@ -314,7 +315,7 @@ func TestAJobIsCanceledAfterManyEventsWithoutSpace(t *testing.T) {
 	data := h.upload()
 	blobs := &fullBlobs{Blobs: h.c.blobs, tried: make(chan struct{}, 100)}
 	blobs.full.Store(true)
-	h.c.blobs = blobs
+	h.useBlobs(blobs)
 	id := h.create(spec(data))
 	within(t, begun, "the run")
 	state.full.Store(true)

@@ -152,6 +152,9 @@ func (h *harness) useState(state store.State) {
 	h.c.state, h.c.writer.State = state, state
 }
 
+// useBlobs replaces the blob store of a coordinator that runs, but for what reads and writes data sets and tables.
+func (h *harness) useBlobs(blobs store.Blobs) { h.c.blobs, h.c.parts.Blobs = blobs, blobs }
+
 // close shuts the coordinator down.
 func (h *harness) close() {
 	h.once.Do(func() {

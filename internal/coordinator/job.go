@@ -32,10 +32,7 @@ var (
 	errUnchanged = errors.New("the record does not change")
 )
 
-const (
-	reasonJobNotFound = "JOB_NOT_FOUND"
-	reasonNotStored   = "RESULT_NOT_STORED"
-)
+const reasonJobNotFound = "JOB_NOT_FOUND"
 
 // job is an unfinished job. These are its states, each with what the store has, and what moves the job on:
 //
@@ -316,59 +313,6 @@ func (c *Coordinator) endedRecord(ctx context.Context, id string) (*statev1.JobR
 }
 
 func (c *Coordinator) now() *timestamppb.Timestamp { return timestamppb.New(c.cfg.Now()) }
-
-func (c *Coordinator) readSpec(ctx context.Context, job string) (*cleavev1.JobSpec, error) {
-	spec := &cleavev1.JobSpec{}
-	return spec, c.readMessage(ctx, job, records.SpecBlob(job), records.PartSpec, spec)
-}
-
-// readOutcome reads the result and the events of a job that has ended and whose outcome was stored.
-func (c *Coordinator) readOutcome(ctx context.Context, record *statev1.JobRecord) (*statev1.Outcome, error) {
-	outcome := &statev1.Outcome{}
-	return outcome, c.readMessage(ctx, record.GetJob().GetJobId(), record.GetOutcomeBlob(), records.PartOutcome, outcome)
-}
-
-// readMessage reads the blob of a job part into message. The part's name is used in errors only.
-func (c *Coordinator) readMessage(ctx context.Context, job, blob, part string, message proto.Message) error {
-	r, err := c.openPart(ctx, job, blob, part, 0)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	encoded, err := io.ReadAll(r)
-	if err != nil {
-		return err
-	}
-	if err := proto.Unmarshal(encoded, message); err != nil {
-		return records.JobPart(part, job).Damaged(err)
-	}
-	return nil
-}
-
-// openPart opens the blob of a job part at a byte offset. The part's name is used in errors only.
-func (c *Coordinator) openPart(ctx context.Context, job, blob, part string, offset int64) (io.ReadCloser, error) {
-	var err error
-	var r io.ReadCloser
-	if offset != 0 {
-		var size int64
-		size, err = c.blobs.Size(ctx, blob)
-		if err == nil && (offset < 0 || offset > size) {
-			return nil, fault.Invalid("OFFSET_OUT_OF_RANGE", "the request starts after the end of the %s of job %s", part, job).With("job_id", job)
-		}
-	}
-	if err == nil {
-		r, err = c.blobs.Open(ctx, blob, offset, -1)
-	}
-	if errors.Is(err, store.ErrNotFound) {
-		if _, _, deleted := c.find(ctx, job); deleted != nil { // the job was deleted after the caller found it
-			return nil, deleted
-		}
-	}
-	if err != nil {
-		return nil, records.JobPart(part, job).Explain(err)
-	}
-	return records.JobPart(part, job).Reader(r), nil
-}
 
 func (c *Coordinator) putBlob(ctx context.Context, name string, message proto.Message) error {
 	encoded, err := proto.Marshal(message)

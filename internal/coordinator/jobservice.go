@@ -14,16 +14,17 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/gate"
 	"github.com/cleave-project/cleave/internal/coordinator/progress"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
+	"github.com/cleave-project/cleave/internal/coordinator/results"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/identity"
 	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// jobService implements cleave.v1.JobService. Its methods are in this file and in results.go, predict.go and
-// deletion.go.
+// jobService implements cleave.v1.JobService. Its methods are in this file and in deletion.go, and those about results
+// are of package results.
 type jobService struct {
-	cleavev1.UnimplementedJobServiceServer
+	*results.Service
 	c *Coordinator
 }
 
@@ -78,7 +79,7 @@ func (s *jobService) GetJob(ctx context.Context, request *cleavev1.GetJobRequest
 	if request.GetWithoutSpec() {
 		return &cleavev1.GetJobResponse{Job: job}, nil
 	}
-	spec, err := s.c.readSpec(ctx, job.GetJobId())
+	spec, err := s.c.parts.Spec(ctx, job.GetJobId())
 	if err != nil {
 		return nil, err
 	}
@@ -342,6 +343,6 @@ func (c *Coordinator) eventsOf(ctx context.Context, record *statev1.JobRecord) (
 		}
 		return log.All(), nil
 	}
-	outcome, err := c.readOutcome(ctx, record)
+	outcome, err := c.parts.Outcome(ctx, record)
 	return outcome.GetEvents(), err
 }

@@ -236,7 +236,7 @@ func TestCallsShareTheMemoryOfJobs(t *testing.T) {
 			return err
 		},
 		"predict": func() error {
-			return h.c.predict(t.Context(), &cleavev1.PredictJobRequest{JobId: job, DatasetId: data}, unsent)
+			return h.c.results.Predict(t.Context(), &cleavev1.PredictJobRequest{JobId: job, DatasetId: data}, unsent)
 		},
 	}
 	for name, call := range calls {

@@ -16,6 +16,7 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/coordinator/results"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/synth"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -117,21 +118,14 @@ func TestPredictionByNeighbors(t *testing.T) {
 		return r, nil
 	}))
 	s := spec(h.upload()) // 0, 10, 1, 11 have the labels 0, 1, 0, 1
+	s.Algorithm = &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}
 	job := h.create(s)
 	h.end(job)
-	record, err := h.c.resultRecord(t.Context(), job)
-	if err != nil {
-		t.Fatal(err)
-	}
 	fresh, err := dataset.NewPoints(3, 1, []float64{2, 8, 100})
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, err := h.c.problems.Open(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := h.c.predictByNeighbors(t.Context(), record, in, []int32{0, 1, 0, 1}, fresh); err != nil || !slices.Equal(got, []int32{0, 1, 1}) {
+	if got, err := h.predict(job, h.send("fresh", fresh)); err != nil || !slices.Equal(got, []uint32{0, 1, 1}) {
 		t.Errorf("got %v, %v", got, err)
 	}
 }
@@ -148,7 +142,7 @@ func TestPredictionWithoutWorkers(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	predict := func() error {
-		return h.c.predict(ctx, &cleavev1.PredictJobRequest{JobId: job, DatasetId: data}, unsent)
+		return h.c.results.Predict(ctx, &cleavev1.PredictJobRequest{JobId: job, DatasetId: data}, unsent)
 	}
 	if err := predict(); !fault.Is(err, "NO_WORKERS") {
 		t.Errorf("got %v", err)
@@ -215,15 +209,15 @@ func TestPredictionWithoutRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	predict := func() error {
-		return h.c.predict(t.Context(), &cleavev1.PredictJobRequest{JobId: job, DatasetId: data}, unsent)
+		return h.c.results.Predict(t.Context(), &cleavev1.PredictJobRequest{JobId: job, DatasetId: data}, unsent)
 	}
-	maxWait := h.c.predictionWait
-	h.c.predictionWait = time.Millisecond
+	maxWait := h.c.results.PredictionWait
+	h.c.results.PredictionWait = time.Millisecond
 	if err := predict(); !fault.Is(err, "NO_ROOM") || !strings.Contains(err.Error(), "other jobs hold the rest") {
 		t.Errorf("while another job holds the memory: %v", err)
 	}
 	x.Release()
-	h.c.predictionWait = maxWait
+	h.c.results.PredictionWait = maxWait
 	if err := predict(); err != nil {
 		t.Errorf("with room again: %v", err)
 	}
@@ -236,32 +230,32 @@ func TestPredictionsTakeTurns(t *testing.T) {
 	job := h.create(spec(h.upload()))
 	h.end(job)
 	request := &cleavev1.PredictJobRequest{JobId: job, DatasetId: "none"}
-	for range maxPredictions {
-		h.c.predictions <- struct{}{}
+	for range results.MaxPredictions {
+		h.c.results.Predictions <- struct{}{}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := h.c.predict(ctx, request, unsent); !errors.Is(err, context.Canceled) {
+	if err := h.c.results.Predict(ctx, request, unsent); !errors.Is(err, context.Canceled) {
 		t.Errorf("while all turns are taken: %v", err)
 	}
-	maxWait := h.c.cfg.Limits.SlowReader
-	h.c.cfg.Limits.SlowReader = time.Millisecond
+	maxWait := h.c.results.SlowReader
+	h.c.results.SlowReader = time.Millisecond
 	for reason, request := range map[string]*cleavev1.PredictJobRequest{
 		"TOO_MANY_PREDICTIONS": request,
 		reasonJobNotFound:      {JobId: "none", DatasetId: "none"}, // wrong requests do not wait
 		"FIELD_REQUIRED":       {JobId: job},
 		"TWO_INPUTS":           {JobId: job, DatasetId: "none", TableId: "none"},
 	} {
-		if err := h.c.predict(t.Context(), request, unsent); !fault.Is(err, reason) {
+		if err := h.c.results.Predict(t.Context(), request, unsent); !fault.Is(err, reason) {
 			t.Errorf("while all turns are taken for long: %v, want %s", err, reason)
 		}
 	}
-	h.c.cfg.Limits.SlowReader = maxWait
-	<-h.c.predictions
-	if err := h.c.predict(t.Context(), request, unsent); !fault.Is(err, "DATASET_NOT_FOUND") {
+	h.c.results.SlowReader = maxWait
+	<-h.c.results.Predictions
+	if err := h.c.results.Predict(t.Context(), request, unsent); !fault.Is(err, "DATASET_NOT_FOUND") {
 		t.Errorf("with a free turn: %v", err)
 	}
-	if len(h.c.predictions) != maxPredictions-1 {
-		t.Errorf("%d turns are taken", len(h.c.predictions))
+	if len(h.c.results.Predictions) != results.MaxPredictions-1 {
+		t.Errorf("%d turns are taken", len(h.c.results.Predictions))
 	}
 }

@@ -60,7 +60,7 @@ func (c *Coordinator) openSnapshots(j *job, limit int64) (*checkpoint.Run, error
 // identify returns the identity that the states of the job depend on: its spec, the numeric class of this software,
 // and how often the job started over.
 func (c *Coordinator) identify(j *job) (of snapshot.Identity, err error) {
-	r, err := c.openPart(j.ctx, j.id, records.SpecBlob(j.id), records.PartSpec, 0)
+	r, err := c.parts.Open(j.ctx, j.id, records.SpecBlob(j.id), records.PartSpec, 0)
 	if err != nil {
 		return of, err
 	}

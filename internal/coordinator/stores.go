@@ -12,7 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/ownership"
 	"github.com/cleave-project/cleave/internal/coordinator/problem"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
-	"github.com/cleave-project/cleave/internal/data/recipe"
+	"github.com/cleave-project/cleave/internal/coordinator/results"
 	"github.com/cleave-project/cleave/internal/dial/backoff"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/credentials"
@@ -230,11 +230,11 @@ func (c *Coordinator) openContent() {
 		return c.jobs.find(func(j *job) bool { return slices.Contains(j.tableIDs, id) && (owner == nil || j.owner == *owner) })
 	}
 	c.tables = content.NewTables(cfg)
+	c.parts = &results.Parts{Blobs: c.blobs, Find: func(ctx context.Context, job string) error { _, _, err := c.find(ctx, job); return err }}
 	c.garbage = &garbage.Collector{
 		Blobs: c.blobs, Writer: c.writer, Hold: &c.hold, Logger: c.log, NeedsEvents: c.needsEvents,
 		IsWriting: func(blob string) bool { return c.datasets.IsWriting(blob) || c.tables.IsWriting(blob) },
 	}
-	c.rows = content.NewCache(cfg.CacheBytes, content.Weakly[recipe.Rows])
 	c.problems = &problem.Maker{
 		Datasets: c.datasets, Tables: c.tables, MaxBytes: c.cfg.MaxDatasetBytes, MemoryBytes: c.cfg.MemoryBytes,
 		Snapshots: c.cfg.Snapshots.Interval > 0, CheckClusters: c.cfg.Limits.checkClusters,

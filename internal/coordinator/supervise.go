@@ -262,7 +262,7 @@ func (c *Coordinator) awaitProblem(j *job, o *observer) (*problem.Problem, error
 		return ready, nil
 	}
 	for pause := backoff.New(records.StoreRetries); ; {
-		p, err := c.readSpec(j.ctx, j.id)
+		p, err := c.parts.Spec(j.ctx, j.id)
 		var ready *problem.Problem
 		if err == nil {
 			ready, err = c.problems.Make(j.ctx, p, problem.AnySize)

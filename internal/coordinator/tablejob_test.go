@@ -152,7 +152,7 @@ func TestRowsOfLabelsAreReadOnce(t *testing.T) {
 		Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}})
 	h.end(job)
 	counted := &partBlobs{Blobs: h.c.blobs, part: "/tablerows"}
-	h.c.blobs = counted
+	h.useBlobs(counted)
 	for range 3 {
 		stream, err := h.jobs.GetLabels(t.Context(), &cleavev1.GetLabelsRequest{JobId: job, WithRows: true})
 		if err != nil {

@@ -1,4 +1,4 @@
-package coordinator
+package results
 
 import (
 	"context"
@@ -27,18 +27,21 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-func (s *jobService) PredictJob(request *cleavev1.PredictJobRequest, stream grpc.ServerStreamingServer[cleavev1.PredictJobResponse]) error {
-	return s.c.predict(stream.Context(), request, stream.Send)
+func (s *Service) PredictJob(request *cleavev1.PredictJobRequest, stream grpc.ServerStreamingServer[cleavev1.PredictJobResponse]) error {
+	return s.Predict(stream.Context(), request, stream.Send)
 }
 
-// maxPredictions is how many predictions run at a time. Each holds the points and the model of a job in memory, or
+// MaxPredictions is how many predictions run at a time. Each holds the points and the model of a job in memory, or
 // computes on all processors. They bypass the job queue, where waiting may take hours.
-const maxPredictions = 2
+const MaxPredictions = 2
 
-// predict labels the new points of a request and sends the labels. Its turn ends before it sends, since that goes at
+// retryRefused is how many seconds a client that was refused for lack of room should wait.
+const retryRefused = 5
+
+// Predict labels the new points of a request and sends the labels. Its turn ends before it sends, since that goes at
 // the pace of the client, for which it holds the memory of the answer as a download.
-func (c *Coordinator) predict(ctx context.Context, request *cleavev1.PredictJobRequest, send func(*cleavev1.PredictJobResponse) error) error {
-	record, err := c.resultRecord(ctx, request.GetJobId())
+func (s *Service) Predict(ctx context.Context, request *cleavev1.PredictJobRequest, send func(*cleavev1.PredictJobResponse) error) error {
+	record, err := s.Record(ctx, request.GetJobId())
 	if err != nil {
 		return err
 	}
@@ -46,34 +49,34 @@ func (c *Coordinator) predict(ctx context.Context, request *cleavev1.PredictJobR
 		return err
 	}
 	select {
-	case c.predictions <- struct{}{}:
+	case s.Predictions <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(c.cfg.Limits.SlowReader): // as long as a download waits for memory
-		return fault.New(fault.ResourceExhausted, "TOO_MANY_PREDICTIONS", "%d predictions are already running, the maximum; try again later", maxPredictions).RetryIn(retryRefused)
+	case <-time.After(s.SlowReader): // as long as a download waits for memory
+		return fault.New(fault.ResourceExhausted, "TOO_MANY_PREDICTIONS", "%d predictions are already running, the maximum; try again later", MaxPredictions).RetryIn(retryRefused)
 	}
-	endTurn := sync.OnceFunc(func() { <-c.predictions })
+	endTurn := sync.OnceFunc(func() { <-s.Predictions })
 	defer endTurn()
-	need := c.inputBytes(ctx, request.GetDatasetId(), request.GetTableId())
+	need := s.InputBytes(ctx, request.GetDatasetId(), request.GetTableId())
 	if record.GetModelBlob() == "" {
-		need += c.inputBytes(ctx, record.GetJob().GetDatasetId(), record.GetTableIds()...)
+		need += s.InputBytes(ctx, record.GetJob().GetDatasetId(), record.GetTableIds()...)
 	}
-	release, err := c.borrow(ctx, need)
+	release, err := s.Borrow(ctx, need)
 	if err != nil {
 		return err
 	}
 	release = sync.OnceFunc(release)
 	defer release()
-	fresh, err := c.freshPoints(ctx, record, request)
+	fresh, err := s.freshPoints(ctx, record, request)
 	if err != nil {
 		return err
 	}
-	held, err := c.downloads.Begin(ctx, fresh.answerBytes())
+	held, err := s.Downloads.Begin(ctx, fresh.answerBytes())
 	if err != nil {
 		return err
 	}
 	defer held.End()
-	found, err := c.predictPoints(ctx, record, fresh.data)
+	found, err := s.predictPoints(ctx, record, fresh.data)
 	if err != nil {
 		return err
 	}
@@ -97,47 +100,47 @@ func (c *Coordinator) predict(ctx context.Context, request *cleavev1.PredictJobR
 	})
 }
 
-func (c *Coordinator) predictPoints(ctx context.Context, record *statev1.JobRecord, fresh dataset.Dataset) (*clustering.Prediction, error) {
+func (s *Service) predictPoints(ctx context.Context, record *statev1.JobRecord, fresh dataset.Dataset) (*clustering.Prediction, error) {
 	if record.GetModelBlob() != "" {
-		model, err := c.readModel(ctx, record)
+		model, err := s.readModel(ctx, record)
 		if err != nil {
 			return nil, err
 		}
 		return kmeans.Predict(ctx, model, fresh, runtime.GOMAXPROCS(0))
 	}
-	p, err := c.readSpec(ctx, record.GetJob().GetJobId())
+	p, err := s.Parts.Spec(ctx, record.GetJob().GetJobId())
 	if err != nil {
 		return nil, err
 	}
 	if p.GetKRange() != nil {
-		outcome, err := c.readOutcome(ctx, record)
+		outcome, err := s.Parts.Outcome(ctx, record)
 		if err != nil {
 			return nil, err
 		}
 		p.Clusters = &cleavev1.JobSpec_K{K: outcome.GetResult().GetK()}
 	}
-	before, err := c.allLabels(ctx, record)
+	before, err := s.allLabels(ctx, record)
 	if err != nil {
 		return nil, err
 	}
-	in, err := c.problems.Open(ctx, p)
+	in, err := s.Problems.Open(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	var labels []int32
 	if p.GetAuto() != nil || p.GetNeighborGraph() != nil {
-		labels, err = c.predictByNeighbors(ctx, record, in, before, fresh)
+		labels, err = s.predictByNeighbors(ctx, record, in, before, fresh)
 	} else {
-		labels, err = c.predictByKernel(ctx, record, in, before, fresh)
+		labels, err = s.predictByKernel(ctx, record, in, before, fresh)
 	}
 	return &clustering.Prediction{Labels: labels}, err
 }
 
 // predictByNeighbors gives each new point the label of the points of the job that are nearest to it.
-func (c *Coordinator) predictByNeighbors(
+func (s *Service) predictByNeighbors(
 	ctx context.Context, record *statev1.JobRecord, in *problem.Input, labels []int32, fresh dataset.Dataset,
 ) ([]int32, error) {
-	outcome, err := c.readOutcome(ctx, record)
+	outcome, err := s.Parts.Outcome(ctx, record)
 	if err != nil {
 		return nil, err
 	}
@@ -153,8 +156,8 @@ func (c *Coordinator) predictByNeighbors(
 }
 
 // readModel reads the model of a job that has one.
-func (c *Coordinator) readModel(ctx context.Context, record *statev1.JobRecord) (*clustering.Model, error) {
-	values, err := c.openPart(ctx, record.GetJob().GetJobId(), record.GetModelBlob(), records.PartModel, 0)
+func (s *Service) readModel(ctx context.Context, record *statev1.JobRecord) (*clustering.Model, error) {
+	values, err := s.Parts.Open(ctx, record.GetJob().GetJobId(), record.GetModelBlob(), records.PartModel, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +166,7 @@ func (c *Coordinator) readModel(ctx context.Context, record *statev1.JobRecord) 
 }
 
 // predictByKernel assigns new points by their kernel values with the old points, which the workers compute.
-func (c *Coordinator) predictByKernel(
+func (s *Service) predictByKernel(
 	ctx context.Context, record *statev1.JobRecord, in *problem.Input, labels []int32, fresh dataset.Dataset,
 ) ([]int32, error) {
 	job := record.GetJob().GetJobId()
@@ -176,7 +179,7 @@ func (c *Coordinator) predictByKernel(
 			"job %s used %s, which cannot assign new points; cluster old and new points together", job, options.Algorithm).With("job_id", job)
 	}
 	// Without a ready worker, the call would block silently and hold up other predictions.
-	if why := whyNoneReady(c.fleet.Workers()); why != "" {
+	if why := s.WhyNoWorker(); why != "" {
 		return nil, fault.New(fault.Unavailable, "NO_WORKERS", "new points of job %s need a worker, and %s; start a worker, and try again", job, why).
 			With("job_id", job).RetryIn(retryRefused)
 	}
@@ -192,14 +195,14 @@ func (c *Coordinator) predictByKernel(
 	if err != nil {
 		return nil, err
 	}
-	id, bytes, err := c.datasets.AddTemporary(prediction.Points)
+	id, bytes, err := s.Datasets.AddTemporary(prediction.Points)
 	if err != nil {
 		return nil, err
 	}
-	defer c.datasets.Release(id)
-	ctx, report, stop := limitWaiting(ctx, c.predictionWait)
+	defer s.Datasets.Release(id)
+	ctx, report, stop := limitWaiting(ctx, s.PredictionWait)
 	defer stop()
-	x, err := c.fleet.NewExecutor(ctx, fleet.Task{
+	x, err := s.Fleet.NewExecutor(ctx, fleet.Task{
 		JobID: "predict-" + job, DatasetID: id, Report: report,
 		Need: planning.Workload{Matrix: prediction.Matrix, DatasetBytes: bytes, K: prediction.K(), Storage: planning.None},
 	})
@@ -262,13 +265,13 @@ func checkPoints(request *cleavev1.PredictJobRequest) error {
 }
 
 // freshPoints loads the new points of a request. It applies the job's recipe to the rows of a table.
-func (c *Coordinator) freshPoints(ctx context.Context, record *statev1.JobRecord, request *cleavev1.PredictJobRequest) (*freshPoints, error) {
+func (s *Service) freshPoints(ctx context.Context, record *statev1.JobRecord, request *cleavev1.PredictJobRequest) (*freshPoints, error) {
 	id := request.GetTableId()
 	if id == "" {
-		data, err := c.problems.LoadDataset(ctx, request.GetDatasetId())
+		data, err := s.Problems.LoadDataset(ctx, request.GetDatasetId())
 		return &freshPoints{data: data}, err
 	}
-	outcome, err := c.readOutcome(ctx, record)
+	outcome, err := s.Parts.Outcome(ctx, record)
 	if err != nil {
 		return nil, err
 	}
@@ -278,10 +281,10 @@ func (c *Coordinator) freshPoints(ctx context.Context, record *statev1.JobRecord
 			"job %s did not cluster a table, so it has no recipe to convert rows to points; give the new points as a data set", record.GetJob().GetJobId()).
 			OnField("table_id").With("job_id", record.GetJob().GetJobId())
 	}
-	err = c.checkTableRows(ctx, id)
+	err = s.CheckRows(ctx, id)
 	var made *recipe.Prepared
 	if err == nil {
-		made, err = c.problems.Apply(ctx, steps, id)
+		made, err = s.Problems.Apply(ctx, steps, id)
 	}
 	if err != nil {
 		return nil, wire.OnField(err, "table_id")

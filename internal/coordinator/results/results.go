@@ -1,18 +1,21 @@
-package coordinator
+// Package results answers the calls that read what jobs have found: their results, labels, models and scores, and the
+// labels that new points get by them.
+package results
 
 import (
 	"bufio"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"time"
 
 	"google.golang.org/grpc"
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/content"
 	"github.com/cleave-project/cleave/internal/coordinator/downloads"
 	"github.com/cleave-project/cleave/internal/coordinator/problem"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
@@ -21,28 +24,62 @@ import (
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/wire"
 )
+
+// Service implements the methods of cleave.v1.JobService that are about results. It does not implement the others. It is
+// safe for concurrent use.
+type Service struct {
+	cleavev1.UnimplementedJobServiceServer
+
+	// Ended returns the record of a job that has ended, if the caller may see it.
+	Ended     func(ctx context.Context, job string) (*statev1.JobRecord, error)
+	Parts     *Parts
+	Rows      *content.Cache[*recipe.Rows] // the rows of recently read results of jobs on tables, by job
+	Downloads *downloads.Memory
+
+	Datasets *content.Datasets
+	Tables   content.Tables
+	Problems *problem.Maker
+	Fleet    *fleet.Fleet
+	// WhyNoWorker says why no worker is ready; "" means that one is.
+	WhyNoWorker func() string
+
+	// Borrow waits until a call may hold this many bytes. InputBytes returns how many a data set, or tables and their
+	// points, take.
+	Borrow     func(ctx context.Context, bytes int64) (release func(), err error)
+	InputBytes func(ctx context.Context, dataset string, tables ...string) int64
+	// CheckRows rejects a table with too many rows, before it is read.
+	CheckRows func(ctx context.Context, table string) error
+
+	Predictions    chan struct{} // semaphore of MaxPredictions; holds one value for each prediction in progress
+	SlowReader     time.Duration // how long a prediction waits for its turn
+	PredictionWait time.Duration // how long it waits for workers or for their memory
+}
+
+// NotStored is the reason of the error for a result that could not be stored.
+const NotStored = "RESULT_NOT_STORED"
 
 // labelsPerMessage keeps each message of labels under 1 MiB.
 const labelsPerMessage = 1 << 16
 
-func (s *jobService) GetResult(ctx context.Context, request *cleavev1.GetResultRequest) (*cleavev1.GetResultResponse, error) {
-	record, err := s.c.resultRecord(ctx, request.GetJobId())
+func (s *Service) GetResult(ctx context.Context, request *cleavev1.GetResultRequest) (*cleavev1.GetResultResponse, error) {
+	record, err := s.Record(ctx, request.GetJobId())
 	if err != nil {
 		return nil, err
 	}
-	outcome, err := s.c.readOutcome(ctx, record)
+	outcome, err := s.Parts.Outcome(ctx, record)
 	if err != nil {
 		return nil, err
 	}
 	return &cleavev1.GetResultResponse{Result: outcome.GetResult()}, nil
 }
 
-// resultRecord returns the record of a job that has a result, because it succeeded or was canceled. It fails for any
+// Record returns the record of a job that has a result, because it succeeded or was canceled. It fails for any
 // other job.
-func (c *Coordinator) resultRecord(ctx context.Context, id string) (*statev1.JobRecord, error) {
-	record, err := c.endedRecord(ctx, id)
+func (s *Service) Record(ctx context.Context, id string) (*statev1.JobRecord, error) {
+	record, err := s.Ended(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +88,7 @@ func (c *Coordinator) resultRecord(ctx context.Context, id string) (*statev1.Job
 			With("job_id", id).With("failure_reason", job.GetError().GetReason())
 	}
 	if record.GetOutcomeBlob() == "" {
-		return nil, fault.New(fault.FailedPrecondition, reasonNotStored, "job %s was canceled while its result could not be stored", id).With("job_id", id)
+		return nil, fault.New(fault.FailedPrecondition, NotStored, "job %s was canceled while its result could not be stored", id).With("job_id", id)
 	}
 	return record, nil
 }
@@ -66,12 +103,12 @@ type resultPart struct {
 }
 
 // sendResult opens a part of a job's result, which part describes, and calls send with it.
-func (c *Coordinator) sendResult(ctx context.Context, id string, part func(*statev1.JobRecord) resultPart, send func(*statev1.JobRecord, io.Reader) error) error {
-	record, err := c.resultRecord(ctx, id)
+func (s *Service) sendResult(ctx context.Context, id string, part func(*statev1.JobRecord) resultPart, send func(*statev1.JobRecord, io.Reader) error) error {
+	record, err := s.Record(ctx, id)
 	if err != nil {
 		return err
 	}
-	r, err := c.openResult(ctx, record, part(record))
+	r, err := s.openResult(ctx, record, part(record))
 	if err != nil {
 		return err
 	}
@@ -80,20 +117,20 @@ func (c *Coordinator) sendResult(ctx context.Context, id string, part func(*stat
 }
 
 // openResult opens a part of a job's result.
-func (c *Coordinator) openResult(ctx context.Context, record *statev1.JobRecord, part resultPart) (io.ReadCloser, error) {
+func (s *Service) openResult(ctx context.Context, record *statev1.JobRecord, part resultPart) (io.ReadCloser, error) {
 	id := record.GetJob().GetJobId()
 	if part.blob == "" {
 		return nil, fault.New(fault.FailedPrecondition, part.reason, "job %s %s", id, part.why).With("job_id", id)
 	}
-	return c.openPart(ctx, id, part.blob, part.name, part.offset)
+	return s.Parts.Open(ctx, id, part.blob, part.name, part.offset)
 }
 
 // labelBytes is the size of a stored label.
 const labelBytes = 4
 
 // readLabels calls yield with successive portions of a job's labels, starting at row from.
-func (c *Coordinator) readLabels(ctx context.Context, record *statev1.JobRecord, from uint32, yield func(first uint64, labels []int32) error) error {
-	r, err := c.openResult(ctx, record, resultPart{
+func (s *Service) readLabels(ctx context.Context, record *statev1.JobRecord, from uint32, yield func(first uint64, labels []int32) error) error {
+	r, err := s.openResult(ctx, record, resultPart{
 		name: records.PartLabels, blob: record.GetLabelsBlob(), offset: labelBytes * int64(from),
 		reason: "JOB_HAS_NO_LABELS", why: "was canceled before it had labels",
 	})
@@ -127,29 +164,29 @@ func decodeLabels(r io.Reader, id string, from uint32, yield func(first uint64, 
 }
 
 // allLabels returns all labels of a job.
-func (c *Coordinator) allLabels(ctx context.Context, record *statev1.JobRecord) (labels []int32, err error) {
-	err = c.readLabels(ctx, record, 0, func(_ uint64, portion []int32) error {
+func (s *Service) allLabels(ctx context.Context, record *statev1.JobRecord) (labels []int32, err error) {
+	err = s.readLabels(ctx, record, 0, func(_ uint64, portion []int32) error {
 		labels = append(labels, portion...)
 		return nil
 	})
 	return labels, err
 }
 
-func (s *jobService) GetLabels(request *cleavev1.GetLabelsRequest, stream grpc.ServerStreamingServer[cleavev1.GetLabelsResponse]) error {
-	record, err := s.c.resultRecord(stream.Context(), request.GetJobId())
+func (s *Service) GetLabels(request *cleavev1.GetLabelsRequest, stream grpc.ServerStreamingServer[cleavev1.GetLabelsResponse]) error {
+	record, err := s.Record(stream.Context(), request.GetJobId())
 	if err != nil {
 		return err
 	}
 	var rows *recipe.Rows
 	sendPart := stream.Send
 	if request.GetWithRows() {
-		held, err := s.c.downloads.Begin(stream.Context(), record.GetRowsBytes())
+		held, err := s.Downloads.Begin(stream.Context(), record.GetRowsBytes())
 		if err != nil {
 			return err
 		}
 		defer held.End()
 		sendPart = downloads.Paced(held, stream.Send)
-		if rows, err = s.c.rowsOf(stream.Context(), record, 0); err != nil {
+		if rows, err = s.rowsOf(stream.Context(), record, 0); err != nil {
 			return err
 		}
 	}
@@ -159,13 +196,13 @@ func (s *jobService) GetLabels(request *cleavev1.GetLabelsRequest, stream grpc.S
 		})
 	}
 	if k := request.GetK(); k > 0 {
-		return s.c.readLabelsForK(stream.Context(), record, k, request.GetFirstIndex(), send)
+		return s.readLabelsForK(stream.Context(), record, k, request.GetFirstIndex(), send)
 	}
-	return s.c.readLabels(stream.Context(), record, request.GetFirstIndex(), send)
+	return s.readLabels(stream.Context(), record, request.GetFirstIndex(), send)
 }
 
-func (s *jobService) GetModel(request *cleavev1.GetModelRequest, stream grpc.ServerStreamingServer[cleavev1.GetModelResponse]) error {
-	return s.c.sendResult(stream.Context(), request.GetJobId(), func(record *statev1.JobRecord) resultPart {
+func (s *Service) GetModel(request *cleavev1.GetModelRequest, stream grpc.ServerStreamingServer[cleavev1.GetModelResponse]) error {
+	return s.sendResult(stream.Context(), request.GetJobId(), func(record *statev1.JobRecord) resultPart {
 		return resultPart{
 			name: records.PartModel, blob: record.GetModelBlob(),
 			offset: wire.ValueBytes * int64(min(request.GetFirstValue(), math.MaxInt64/wire.ValueBytes)), // does not overflow
@@ -176,8 +213,8 @@ func (s *jobService) GetModel(request *cleavev1.GetModelRequest, stream grpc.Ser
 	})
 }
 
-func (s *jobService) GetRowScores(request *cleavev1.GetRowScoresRequest, stream grpc.ServerStreamingServer[cleavev1.GetRowScoresResponse]) error {
-	return s.c.sendResult(stream.Context(), request.GetJobId(), func(record *statev1.JobRecord) resultPart {
+func (s *Service) GetRowScores(request *cleavev1.GetRowScoresRequest, stream grpc.ServerStreamingServer[cleavev1.GetRowScoresResponse]) error {
+	return s.sendResult(stream.Context(), request.GetJobId(), func(record *statev1.JobRecord) resultPart {
 		return resultPart{
 			name: records.PartRowScores, blob: record.GetRowScoresBlob(),
 			offset: wire.ValueBytes * int64(request.GetFirstRow()) * int64(wire.RowScoreWidth(record.GetRowScores())),
@@ -188,8 +225,8 @@ func (s *jobService) GetRowScores(request *cleavev1.GetRowScoresRequest, stream 
 	})
 }
 
-func (s *jobService) GetEmbedding(request *cleavev1.GetEmbeddingRequest, stream grpc.ServerStreamingServer[cleavev1.GetEmbeddingResponse]) error {
-	return s.c.sendResult(stream.Context(), request.GetJobId(), func(record *statev1.JobRecord) resultPart {
+func (s *Service) GetEmbedding(request *cleavev1.GetEmbeddingRequest, stream grpc.ServerStreamingServer[cleavev1.GetEmbeddingResponse]) error {
+	return s.sendResult(stream.Context(), request.GetJobId(), func(record *statev1.JobRecord) resultPart {
 		return resultPart{
 			name: records.PartEmbedding, blob: record.GetEmbeddingBlob(),
 			offset: wire.ValueBytes * int64(request.GetFirstRow()) * int64(record.GetEmbedding().GetColumns()),
@@ -200,25 +237,25 @@ func (s *jobService) GetEmbedding(request *cleavev1.GetEmbeddingRequest, stream 
 	})
 }
 
-func (s *jobService) GetNeighborGraph(request *cleavev1.GetNeighborGraphRequest, stream grpc.ServerStreamingServer[cleavev1.GetNeighborGraphResponse]) error {
-	record, err := s.c.resultRecord(stream.Context(), request.GetJobId())
+func (s *Service) GetNeighborGraph(request *cleavev1.GetNeighborGraphRequest, stream grpc.ServerStreamingServer[cleavev1.GetNeighborGraphResponse]) error {
+	record, err := s.Record(stream.Context(), request.GetJobId())
 	if err != nil {
 		return err
 	}
-	held, err := s.c.downloads.Begin(stream.Context(), record.GetNeighborGraphBytes()) // before the blob is opened
+	held, err := s.Downloads.Begin(stream.Context(), record.GetNeighborGraphBytes()) // before the blob is opened
 	if err != nil {
 		return err
 	}
 	defer held.End()
-	content, err := s.c.openResult(stream.Context(), record, resultPart{
+	stored, err := s.openResult(stream.Context(), record, resultPart{
 		name: records.PartNeighborGraph, blob: record.GetNeighborGraphBlob(),
 		reason: "JOB_HAS_NO_NEIGHBOR_GRAPH", why: "has no nearest-neighbor graph: only jobs with neighbor_graph build one, and it is stored when they end",
 	})
 	if err != nil {
 		return err
 	}
-	defer content.Close()
-	graph, err := records.DecodeObject(records.JobPart(records.PartNeighborGraph, request.GetJobId()), content, func(r io.Reader) (*dataset.Graph, error) {
+	defer stored.Close()
+	graph, err := records.DecodeObject(records.JobPart(records.PartNeighborGraph, request.GetJobId()), stored, func(r io.Reader) (*dataset.Graph, error) {
 		decoded, err := dataset.Decode(r, int64(record.GetNeighborGraphBytes()))
 		graph, is := decoded.(*dataset.Graph)
 		if err == nil && !is {
@@ -232,26 +269,26 @@ func (s *jobService) GetNeighborGraph(request *cleavev1.GetNeighborGraphRequest,
 	return wire.SendNeighborGraph(graph, downloads.Paced(held, stream.Send))
 }
 
-func (s *jobService) EvaluateJob(ctx context.Context, request *cleavev1.EvaluateJobRequest) (*cleavev1.EvaluateJobResponse, error) {
-	record, err := s.c.resultRecord(ctx, request.GetJobId())
+func (s *Service) EvaluateJob(ctx context.Context, request *cleavev1.EvaluateJobRequest) (*cleavev1.EvaluateJobResponse, error) {
+	record, err := s.Record(ctx, request.GetJobId())
 	if err != nil {
 		return nil, err
 	}
-	size, _ := s.c.blobs.Size(ctx, record.GetLabelsBlob()) // an error recurs when the labels are read
-	held, err := s.c.downloads.Begin(ctx, record.GetRowsBytes()+uint64(size))
+	size, _ := s.Parts.Blobs.Size(ctx, record.GetLabelsBlob()) // an error recurs when the labels are read
+	held, err := s.Downloads.Begin(ctx, record.GetRowsBytes()+uint64(size))
 	if err != nil {
 		return nil, err
 	}
 	defer held.End()
-	labels, err := s.c.allLabels(ctx, record)
+	labels, err := s.allLabels(ctx, record)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.c.rowsOf(ctx, record, len(labels))
+	rows, err := s.rowsOf(ctx, record, len(labels))
 	if err != nil {
 		return nil, err
 	}
-	tables := s.c.tables.Finder(ctx)
+	tables := s.Tables.Finder(ctx)
 	truth, err := wire.ReadTable(request.GetTruth(), "truth", rows, tables, table.Labels)
 	if err != nil {
 		return nil, err
@@ -268,28 +305,18 @@ func (s *jobService) EvaluateJob(ctx context.Context, request *cleavev1.Evaluate
 	return &cleavev1.EvaluateJobResponse{Evaluation: wire.EvaluationProto(scores)}, nil
 }
 
-// writeAll writes the labels for every k of a range, in ascending order of k.
-func writeAll(w io.Writer, all [][]int32) error {
-	for _, labels := range all {
-		if err := binary.Write(w, binary.LittleEndian, labels); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // readLabelsForK calls yield with successive portions of the labels for one k of a job that ran a range of k, starting
 // at row from.
-func (c *Coordinator) readLabelsForK(ctx context.Context, record *statev1.JobRecord, k, from uint32, yield func(first uint64, labels []int32) error) error {
+func (s *Service) readLabelsForK(ctx context.Context, record *statev1.JobRecord, k, from uint32, yield func(first uint64, labels []int32) error) error {
 	id := record.GetJob().GetJobId()
-	outcome, err := c.readOutcome(ctx, record)
+	outcome, err := s.Parts.Outcome(ctx, record)
 	if err != nil {
 		return err
 	}
 	result := outcome.GetResult()
 	if record.GetKLabelsBlob() == "" {
 		if k == result.GetK() {
-			return c.readLabels(ctx, record, from, yield)
+			return s.readLabels(ctx, record, from, yield)
 		}
 		return noSuchK(id, "job %s has labels for k = %d alone", id, result.GetK())
 	}
@@ -301,7 +328,7 @@ func (c *Coordinator) readLabelsForK(ctx context.Context, record *statev1.JobRec
 		return fault.Invalid("OFFSET_OUT_OF_RANGE", "job %s has %d labels, which end before label %d", id, result.GetRows(), from).OnField("first_index")
 	}
 	rows := int64(result.GetRows())
-	r, err := c.openPart(ctx, id, record.GetKLabelsBlob(), records.PartLabels, labelBytes*(int64(k-first)*rows+int64(from)))
+	r, err := s.Parts.Open(ctx, id, record.GetKLabelsBlob(), records.PartLabels, labelBytes*(int64(k-first)*rows+int64(from)))
 	if err != nil {
 		return err
 	}
@@ -318,15 +345,15 @@ func noSuchK(id, format string, args ...any) error {
 
 // rowsOf returns the table rows that the points of a job came from. For a data set, the rows are the points
 // themselves. The caller holds a download of their size.
-func (c *Coordinator) rowsOf(ctx context.Context, record *statev1.JobRecord, points int) (*recipe.Rows, error) {
+func (s *Service) rowsOf(ctx context.Context, record *statev1.JobRecord, points int) (*recipe.Rows, error) {
 	if record.GetRowsBlob() == "" {
 		return recipe.NewRows(points, nil, nil), nil
 	}
 	job := record.GetJob().GetJobId()
-	if rows, found := c.rows.Get(job); found {
+	if rows, found := s.Rows.Get(job); found {
 		return rows, nil
 	}
-	r, err := c.openPart(ctx, job, record.GetRowsBlob(), records.PartRows, 0)
+	r, err := s.Parts.Open(ctx, job, record.GetRowsBlob(), records.PartRows, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -338,7 +365,7 @@ func (c *Coordinator) rowsOf(ctx context.Context, record *statev1.JobRecord, poi
 		return nil, err
 	}
 	rows := recipe.RowsOf(t)
-	c.rows.Put(job, rows, problem.TableBytes(t))
+	s.Rows.Put(job, rows, problem.TableBytes(t))
 	return rows, nil
 }
 
