@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -38,21 +37,21 @@ func (c *Coordinator) finish(j *job, out runOutcome) {
 	if out.completed(cause) && !j.log.FullyRepeated() {
 		out.err = fmt.Errorf("%w: it ended before them", eventlog.ErrMismatch)
 	}
-	end := c.storeEnd(j, out)
-	if end == nil {
+	d, blobs, stopped := c.storeEnd(j, out)
+	if stopped {
 		c.log.Warn("job suspended; its result is not stored, and the next coordinator resumes it", "job", j.id)
 		c.endAttempt(j, (*attempts.Attempts).Forget)
 		return
 	}
-	if err := c.commitEnd(j, end); err != nil {
+	if err := c.commitEnd(j, d, blobs); err != nil {
 		c.log.Error("the end of a job cannot be stored", "job", j.id, "error", err)
 		if c.storeCtx.Err() == nil && !interrupted(err) {
 			j.refuseEnd(err)
 		}
 		return
 	}
-	c.log.Info("job ended", "job", j.id, "state", shortName(end.state, "JOB_STATE_"),
-		"stop", shortName(end.stopReason(), "STOP_REASON_"), "error", end.failureProto().GetMessage())
+	c.log.Info("job ended", "job", j.id, "state", shortName(d.state, "JOB_STATE_"),
+		"stop", shortName(d.stopReason(), "STOP_REASON_"), "error", d.error().GetMessage())
 }
 
 // interrupted reports whether err only means that this coordinator is shutting down or no longer leads.
@@ -60,74 +59,143 @@ func interrupted(err error) bool {
 	return errors.Is(err, errStopping) || errors.Is(err, store.ErrClosed) || errors.Is(err, store.ErrNotLeader)
 }
 
-// jobEnd describes how a job ends and what is written then. The supervisor of the job owns it.
-type jobEnd struct {
-	state   cleavev1.JobState
-	failure *fault.Error // nil unless the job failed
-	run     runOutcome
-	lost    bool                     // the run had a result that could not be stored
-	late    bool                     // ended by its time limit
-	events  []*cleavev1.Event        // all events of the job
-	event   *cleavev1.Event          // the last of them, a JobEnded
-	garbage []string                 // prefixes of blobs that the end makes useless
-	txn     store.Txn                // everything but the job's record
-	change  func(*statev1.JobRecord) // updates the job's record
+// decision says how a job ends.
+type decision struct {
+	state      cleavev1.JobState
+	failure    *fault.Error // nil unless the job failed
+	run        runOutcome   // without its result, if that is not part of the end
+	resultLost bool         // the run had a result that could not be stored
+	timedOut   bool         // ended by its time limit
+}
+
+// decide decides how a job ends. cause is that of the job's context, nil if the context has not ended. unstored is why
+// its outcome cannot be stored, nil if it can.
+func decide(out runOutcome, cause error, canceled bool, unstored error) decision {
+	d := decision{state: cleavev1.JobState_JOB_STATE_SUCCEEDED, run: out, resultLost: unstored != nil && out.result != nil}
+	switch {
+	case canceled:
+		d.state = cleavev1.JobState_JOB_STATE_CANCELLED
+	case out.cutOff(cause):
+		d.state, d.timedOut = cleavev1.JobState_JOB_STATE_CANCELLED, true
+	case cause != nil && !errors.Is(cause, errTimeLimit):
+		d.failure = failureOf(cause)
+	case out.err != nil:
+		d.failure = failureOf(out.err)
+	case unstored != nil:
+		d.failure = fault.New(fault.Internal, results.NotStored, "the result cannot be stored: %v", unstored)
+	}
+	if d.failure != nil {
+		d.state = cleavev1.JobState_JOB_STATE_FAILED
+	}
+	if d.failure != nil || unstored != nil {
+		d.run.result = nil
+	}
+	return d
+}
+
+// failureOf returns the error with which a job fails.
+func failureOf(err error) *fault.Error {
+	if f, isFault := errors.AsType[*fault.Error](err); isFault {
+		return f
+	}
+	if errors.Is(err, eventlog.ErrMismatch) {
+		return fault.New(fault.Internal, "REPLAY_MISMATCH", "%v; this is a defect in Cleave or its hardware, please report it", err)
+	}
+	return fault.New(fault.Internal, "INTERNAL", "%v", err)
+}
+
+// events returns the events of a log plus the final JobEnded.
+func (d decision) events(log *eventlog.Log) []*cleavev1.Event {
+	ended := &cleavev1.JobEnded{State: d.state, StopReason: d.stopReason(), Message: d.message(), Error: d.error()}
+	others := log.All()
+	return append(others, &cleavev1.Event{Sequence: uint32(len(others) + 1), What: &cleavev1.Event_Ended{Ended: ended}})
+}
+
+func (d decision) stopReason() cleavev1.StopReason {
+	switch {
+	case d.timedOut:
+		return cleavev1.StopReason_STOP_REASON_TIME_LIMIT
+	case d.run.result != nil:
+		return wire.StopReasonProto(d.run.result.StopReason)
+	case d.state == cleavev1.JobState_JOB_STATE_CANCELLED:
+		return cleavev1.StopReason_STOP_REASON_CANCELLED
+	}
+	return cleavev1.StopReason_STOP_REASON_UNSPECIFIED
+}
+
+func (d decision) message() string {
+	switch {
+	case d.timedOut && d.resultLost:
+		return "ended by its time limit; its labels could not be stored"
+	case d.timedOut && d.run.result == nil:
+		return "ended by its time limit before there were labels"
+	case d.timedOut:
+		return "ended by its time limit; labels are from the last completed step"
+	case d.state != cleavev1.JobState_JOB_STATE_CANCELLED:
+		return ""
+	case d.resultLost:
+		return "canceled while its result could not be stored"
+	case d.run.result == nil:
+		return "canceled before there were labels"
+	}
+	return "canceled; labels are from the last completed step"
+}
+
+// error returns why the job failed, or nil if it did not.
+func (d decision) error() *cleavev1.Error {
+	if d.failure == nil {
+		return nil
+	}
+	return wire.ErrorProto(d.failure)
+}
+
+func (d decision) result(version string) *cleavev1.Result {
+	if d.failure != nil {
+		return nil
+	}
+	result := &cleavev1.Result{}
+	if d.run.result != nil {
+		result = wire.ResultProto(d.run.result)
+	}
+	result.Version, result.State, result.StopReason = version, d.state, d.stopReason()
+	result.Plan, result.Timings = d.run.plan, d.run.timings
+	d.run.table.AddTo(result)
+	return result
 }
 
 // resultRetries is the backoff between attempts to store a result.
 var resultRetries = backoff.Policy{First: 100 * time.Millisecond, Max: 10 * time.Second}
 
 // storeEnd decides how a job ends and stores its blobs. While the result of a successful run cannot be stored, for
-// example on a full disk, storeEnd keeps it in memory and retries until the job is canceled. It returns nil if the
-// coordinator stops first. Jobs that failed or were canceled end without their result if it cannot be stored.
-func (c *Coordinator) storeEnd(j *job, out runOutcome) *jobEnd {
-	blobs := endBlobs{parts: map[string]string{}} // those stored so far
-	var replaced string                           // an outcome that a cancellation made useless
+// example on a full disk, storeEnd keeps it in memory and retries until the job is canceled. Jobs that failed or were
+// canceled end without their result if it cannot be stored. stopped means that the coordinator stops first.
+func (c *Coordinator) storeEnd(j *job, out runOutcome) (d decision, blobs endBlobs, stopped bool) {
+	blobs = endBlobs{parts: map[string]string{}}
 	for attempt, pause := 0, backoff.New(resultRetries); ; attempt++ {
 		cause, canceled := context.Cause(j.ctx), j.cancelRequested()
 		if cause != nil && interrupted(cause) {
-			return nil
+			return d, blobs, true
 		}
-		end := decideEnd(out, cause, canceled)
-		err := c.storeOutcome(j, end, attempt, &blobs)
+		d = decide(out, cause, canceled, nil)
+		err := c.storeOutcome(j, d, attempt, &blobs)
 		retryable := err != nil && !errors.Is(err, proto.Error) // retrying does not fix an encoding error
-		if retryable && end.state == cleavev1.JobState_JOB_STATE_SUCCEEDED {
+		if retryable && d.state == cleavev1.JobState_JOB_STATE_SUCCEEDED {
 			c.keepResult(j, err, pause)
 			continue
 		}
 		if err != nil {
-			c.log.Error("the outcome of a job cannot be stored", "job", j.id, "state", shortName(end.state, "JOB_STATE_"), "error", err)
-			end.withoutResult(j, err)
+			c.log.Error("the outcome of a job cannot be stored", "job", j.id, "state", shortName(d.state, "JOB_STATE_"), "error", err)
+			d = decide(out, cause, canceled, err)
 		}
 		if j.beginEnd() && !canceled {
-			replaced, blobs.outcome = blobs.outcome, ""
+			blobs.replaced, blobs.outcome = blobs.outcome, ""
 			continue // canceled in the meantime, so decide again
 		}
 		if err != nil {
 			blobs = endBlobs{}
 		}
-		if j.snapshots.Exist() {
-			end.garbage = append(end.garbage, records.SnapshotPrefix(j.id))
-		}
-		if blobs.outcome == "" { // nothing refers to the parts of the result that were stored
-			end.garbage = append(end.garbage, records.EndPrefix(j.id, c.term.Revision()))
-			if err := j.log.FlushBy(c.persistUrgently); err != nil { // they may be too many for the transaction that ends the job
-				c.log.Warn("the last events of a job are not durable yet", "job", j.id, "error", err)
-			}
-		} else if replaced != "" {
-			end.garbage = append(end.garbage, replaced)
-		}
-		if err := end.prepareTxn(j, blobs); err != nil {
-			c.log.Error("the last events of a job are not stored", "job", j.id, "error", err)
-		}
-		return end
+		return d, blobs, false
 	}
-}
-
-// persistUrgently persists a transaction and lets it use the space that is reserved for the ends of jobs.
-func (c *Coordinator) persistUrgently(txn store.Txn) error {
-	txn.Urgent = true
-	return c.writer.Persist(txn)
 }
 
 // keepResult tells watchers that the result cannot be stored, and pauses before the next attempt.
@@ -142,95 +210,11 @@ func (c *Coordinator) keepResult(j *job, why error, pause *backoff.Backoff) {
 	_ = pause.Wait(c.afterRunContext(j))
 }
 
-// decideEnd decides how a job ends. cause is that of the job's context, nil if the context has not ended.
-func decideEnd(out runOutcome, cause error, canceled bool) *jobEnd {
-	end := &jobEnd{run: out}
-	switch {
-	case canceled:
-		end.state = cleavev1.JobState_JOB_STATE_CANCELLED
-	case out.cutOff(cause):
-		end.state, end.late = cleavev1.JobState_JOB_STATE_CANCELLED, true
-	case cause != nil && !errors.Is(cause, errTimeLimit):
-		end.fail(cause)
-	case out.err != nil:
-		end.fail(out.err)
-	default:
-		end.state = cleavev1.JobState_JOB_STATE_SUCCEEDED
-	}
-	return end
-}
-
-// withoutResult turns e into the end of a job whose outcome cannot be stored.
-func (e *jobEnd) withoutResult(j *job, why error) {
-	if e.state == cleavev1.JobState_JOB_STATE_SUCCEEDED {
-		e.fail(fault.New(fault.Internal, results.NotStored, "the result cannot be stored: %v", why))
-	}
-	e.lost = e.run.result != nil
-	e.run.result = nil
-	e.appendEnd(j) // again, now without the result
-}
-
-// fail turns e into a failure and drops the result.
-func (e *jobEnd) fail(err error) {
-	e.state = cleavev1.JobState_JOB_STATE_FAILED
-	e.run.result = nil
-	f, isFault := errors.AsType[*fault.Error](err)
-	switch {
-	case isFault:
-		e.failure = f
-	case errors.Is(err, eventlog.ErrMismatch):
-		e.failure = fault.New(fault.Internal, "REPLAY_MISMATCH", "%v; this is a defect in Cleave or its hardware, please report it", err)
-	default:
-		e.failure = fault.New(fault.Internal, "INTERNAL", "%v", err)
-	}
-}
-
-// appendEnd sets the events of e to those of the log plus a final JobEnded.
-func (e *jobEnd) appendEnd(j *job) {
-	last := &cleavev1.JobEnded{State: e.state, StopReason: e.stopReason(), Message: e.message(), Error: e.failureProto()}
-	others := j.log.All()
-	e.event = &cleavev1.Event{Sequence: uint32(len(others) + 1), What: &cleavev1.Event_Ended{Ended: last}}
-	e.events = slices.Concat(others, []*cleavev1.Event{e.event})
-}
-
-func (e *jobEnd) stopReason() cleavev1.StopReason {
-	switch {
-	case e.late:
-		return cleavev1.StopReason_STOP_REASON_TIME_LIMIT
-	case e.run.result != nil:
-		return wire.StopReasonProto(e.run.result.StopReason)
-	case e.state == cleavev1.JobState_JOB_STATE_CANCELLED:
-		return cleavev1.StopReason_STOP_REASON_CANCELLED
-	}
-	return cleavev1.StopReason_STOP_REASON_UNSPECIFIED
-}
-
-func (e *jobEnd) message() string {
-	switch {
-	case e.late:
-		return e.timeLimitMessage()
-	case e.state == cleavev1.JobState_JOB_STATE_CANCELLED && e.lost:
-		return "canceled while its result could not be stored"
-	case e.state == cleavev1.JobState_JOB_STATE_CANCELLED && e.run.result == nil:
-		return "canceled before there were labels"
-	case e.state == cleavev1.JobState_JOB_STATE_CANCELLED:
-		return "canceled; labels are from the last completed step"
-	}
-	return ""
-}
-
-// failureProto returns why the job failed, or nil if it did not.
-func (e *jobEnd) failureProto() *cleavev1.Error {
-	if e.failure == nil {
-		return nil
-	}
-	return wire.ErrorProto(e.failure)
-}
-
 // endBlobs holds the names of the blobs stored at the end of a job.
 type endBlobs struct {
-	outcome string            // "" if it is not stored
-	parts   map[string]string // of the parts of the result that are stored, by the names of the parts
+	outcome  string            // "" if it is not stored
+	parts    map[string]string // of the parts of the result that are stored, by the names of the parts
+	replaced string            // an outcome that a cancellation made useless; "" if there is none
 }
 
 // endPart is a part of a result that is stored in a blob of its own.
@@ -298,14 +282,8 @@ func writeAll(w io.Writer, all [][]int32) error {
 
 // storeOutcome stores the large parts of the result, and then the outcome, which contains the result and all events.
 // It records the names in blobs.
-func (c *Coordinator) storeOutcome(j *job, end *jobEnd, attempt int, blobs *endBlobs) error {
-	end.appendEnd(j)
-	outcome := &statev1.Outcome{Events: end.events}
-	if end.failure == nil {
-		outcome.Result = end.result()
-		outcome.Result.Version = c.cfg.Version
-	}
-	for _, part := range end.run.parts() {
+func (c *Coordinator) storeOutcome(j *job, d decision, attempt int, blobs *endBlobs) error {
+	for _, part := range d.run.parts() {
 		if blobs.parts[part.name] != "" { // by an earlier attempt
 			continue
 		}
@@ -316,78 +294,60 @@ func (c *Coordinator) storeOutcome(j *job, end *jobEnd, attempt int, blobs *endB
 		blobs.parts[part.name] = name
 	}
 	name := records.EndBlob(j.id, c.term.Revision(), attempt, "outcome")
-	if err := c.putBlob(c.storeCtx, name, outcome); err != nil {
+	if err := c.putBlob(c.storeCtx, name, &statev1.Outcome{Events: d.events(j.log), Result: d.result(c.cfg.Version)}); err != nil {
 		return err
 	}
 	blobs.outcome = name
 	return nil
 }
 
-func (e *jobEnd) result() *cleavev1.Result {
-	result := &cleavev1.Result{}
-	if e.run.result != nil {
-		result = wire.ResultProto(e.run.result)
+// commitEnd makes the end of a job durable and then visible. One transaction updates the record, removes the job from the
+// unfinished ones, and marks the blobs as garbage that the end makes useless. It deletes the events if they are part of
+// the stored outcome, and otherwise adds those that are not durable yet.
+func (c *Coordinator) commitEnd(j *job, d decision, blobs endBlobs) error {
+	txn := store.Txn{Urgent: true, Delete: []string{records.UnfinishedKey(j.id)}}
+	events := d.events(j.log)
+	var garbage, rest []string // prefixes of blobs, and the events for which the transaction has no room
+	if j.snapshots.Exist() {
+		garbage = append(garbage, records.SnapshotPrefix(j.id))
 	}
-	result.State, result.StopReason = e.state, e.stopReason()
-	result.Plan, result.Timings = e.run.plan, e.run.timings
-	e.run.table.AddTo(result)
-	return result
-}
-
-// prepareTxn prepares the transaction that ends the job: it updates the record and removes the job from the
-// unfinished ones. If the outcome was stored, the transaction deletes the events, since the outcome contains them;
-// otherwise it adds the events that are not durable yet. An error means that these cannot be encoded; the transaction
-// is complete but for them.
-func (e *jobEnd) prepareTxn(j *job, blobs endBlobs) (err error) {
-	e.txn.Urgent, e.txn.Delete = true, []string{records.UnfinishedKey(j.id)}
-	if blobs.outcome != "" {
-		e.txn.Delete = append(e.txn.Delete, j.log.Keys()[:min(len(j.log.Keys()), records.MaxTxnChanges)]...)
+	if blobs.outcome == "" { // nothing refers to the parts of the result that were stored
+		garbage = append(garbage, records.EndPrefix(j.id, c.term.Revision()))
+		flushed := j.log.FlushBy(func(txn store.Txn) error { txn.Urgent = true; return c.writer.Persist(txn) }) // they may be too many for one
+		left, err := j.log.Rest(events)
+		if txn.Put = left; flushed != nil || err != nil {
+			c.log.Warn("the last events of a job may not be durable", "job", j.id, "error", errors.Join(flushed, err))
+		}
 	} else {
-		e.txn.Put, err = j.log.Rest(e.events)
-	}
-	for _, prefix := range e.garbage {
-		e.txn.Put = append(e.txn.Put, store.Entry{Key: records.GarbageKey(prefix)})
-	}
-	e.change = func(record *statev1.JobRecord) {
-		record.OutcomeBlob = blobs.outcome
-		for _, part := range e.run.parts() {
-			part.refer(record, blobs.parts[part.name])
+		stored := j.log.Keys()
+		now := min(len(stored), records.MaxTxnChanges)
+		txn.Delete, rest = append(txn.Delete, stored[:now]...), stored[now:]
+		if blobs.replaced != "" {
+			garbage = append(garbage, blobs.replaced)
 		}
-		job := record.GetJob()
-		job.State, job.StopReason = e.state, e.stopReason()
-		job.StatusMessage = e.message()
-		job.LastSequence = e.event.GetSequence()
-		if _, step := j.log.Latest(); step != nil {
-			job.Iterations, job.Objective = step.GetIteration(), step.GetObjective()
-		}
-		if r := e.run.result; r != nil {
-			job.Iterations, job.Objective, job.ObjectiveName = uint32(r.Iterations), r.Objective, r.ObjectiveName
-		}
-		job.Error = e.failureProto()
 	}
-	return err
-}
-
-// commitEnd makes the end durable and then visible.
-func (c *Coordinator) commitEnd(j *job, end *jobEnd) error {
-	var notification *store.Entry
+	for _, prefix := range garbage {
+		txn.Put = append(txn.Put, store.Entry{Key: records.GarbageKey(prefix)})
+	}
+	var notification []store.Entry // at most one
 	commit := func(txn store.Txn) error {
-		if notification != nil {
-			txn.Put = append(txn.Put, *notification)
-		}
+		txn.Put = append(txn.Put, notification...)
 		err := c.writer.Persist(txn)
 		if err == nil {
 			c.leaveQueue(j) // before the end is visible, because whoever sees it may submit the next job
 		}
 		return err
 	}
-	err := j.write(c.storeCtx, commit, end.txn, func(record *statev1.JobRecord) error {
-		end.change(record)
+	err := j.write(c.storeCtx, commit, txn, func(record *statev1.JobRecord) error {
+		d.addTo(record, blobs)
 		changeAttempts(record, (*attempts.Attempts).Forget)
-		record.Job.EndTime = c.now()
+		record.Job.LastSequence, record.Job.EndTime = uint32(len(events)), c.now()
+		if _, step := j.log.Latest(); step != nil && d.run.result == nil {
+			record.Job.Iterations, record.Job.Objective = step.GetIteration(), step.GetObjective()
+		}
 		if url := record.GetWebhookUrl(); url != "" {
 			entry, err := webhook.Entry(url, record.GetJob())
-			notification = &entry
+			notification = []store.Entry{entry}
 			return err
 		}
 		return nil
@@ -395,21 +355,32 @@ func (c *Coordinator) commitEnd(j *job, end *jobEnd) error {
 	if err != nil {
 		return err
 	}
-	if notification != nil {
-		c.webhooks.Send(*notification)
+	for _, n := range notification {
+		c.webhooks.Send(n)
 	}
-	j.observeEnd(end)
+	j.observeEnd(d)
 	c.jobs.remove(j.id) // from now on the stored record is authoritative
-	j.log.PublishEnd(end.events)
-	for _, prefix := range end.garbage { // if that fails, the next coordinator tries again
+	j.log.PublishEnd(events)
+	for _, prefix := range garbage { // if that fails, the next coordinator tries again
 		if err := c.garbage.Delete(c.storeCtx, prefix); err != nil && !fault.Is(err, store.DiskFull) {
 			c.log.Warn("blobs of a job that ended are left until the next start", "job", j.id, "blobs", prefix, "error", err)
 		}
 	}
-	if len(end.txn.Delete) > records.MaxTxnChanges {
-		if err := c.writer.DeleteKeys(j.log.Keys()[records.MaxTxnChanges:]); err != nil {
-			c.log.Warn("some events of a job that ended are left until the next start", "job", j.id, "error", err)
-		}
+	if err := c.writer.DeleteKeys(rest); err != nil {
+		c.log.Warn("some events of a job that ended are left until the next start", "job", j.id, "error", err)
 	}
 	return nil
+}
+
+// addTo makes the record of a job say how it ended, and refer to its blobs.
+func (d decision) addTo(record *statev1.JobRecord, blobs endBlobs) {
+	record.OutcomeBlob = blobs.outcome
+	for _, part := range d.run.parts() {
+		part.refer(record, blobs.parts[part.name])
+	}
+	job := record.GetJob()
+	job.State, job.StopReason, job.StatusMessage, job.Error = d.state, d.stopReason(), d.message(), d.error()
+	if r := d.run.result; r != nil {
+		job.Iterations, job.Objective, job.ObjectiveName = uint32(r.Iterations), r.Objective, r.ObjectiveName
+	}
 }

@@ -177,7 +177,7 @@ func TestACallerWhoLeavesDoesNotWaitForTheStore(t *testing.T) {
 	data, other := h.upload(), h.points(7)
 	ended := h.create(spec(data))
 	h.end(ended)
-	service := &jobService{c: h.c}
+	service := h.c.jobService()
 	for name, c := range map[string]struct {
 		call func(context.Context) error
 		done func() bool

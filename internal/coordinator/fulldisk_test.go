@@ -61,7 +61,7 @@ func TestCancelingAJobWhoseRecordIsBeingWritten(t *testing.T) {
 	j.writing <- struct{}{} // as during a commit that waits for space
 	ctx, cancel := context.WithTimeout(t.Context(), cancelTimeout/10)
 	defer cancel()
-	service := &jobService{c: h.c}
+	service := h.c.jobService()
 	if _, err := service.CancelJob(ctx, &cleavev1.CancelJobRequest{JobId: id}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
@@ -232,7 +232,7 @@ func TestAReplacedOutcomeIsDeleted(t *testing.T) {
 	h.c.blobs = &cancelingBlobs{Blobs: h.c.blobs, cancel: func(id string) {
 		if !canceled {
 			canceled = true
-			if _, err := (&jobService{c: h.c}).CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: id}); err != nil {
+			if _, err := h.c.jobService().CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: id}); err != nil {
 				t.Error(err)
 			}
 		}

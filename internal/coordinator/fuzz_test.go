@@ -150,7 +150,7 @@ func askStored(t *testing.T, cfg Config, job string) {
 	defer c.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	s := &jobService{c: c}
+	s := c.jobService()
 	answered := func(what string, err error) {
 		t.Helper()
 		if ctx.Err() != nil {

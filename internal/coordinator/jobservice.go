@@ -28,6 +28,8 @@ type jobService struct {
 	c *Coordinator
 }
 
+func (c *Coordinator) jobService() *jobService { return &jobService{c.results, c} }
+
 func (s *jobService) CreateJob(ctx context.Context, request *cleavev1.CreateJobRequest) (*cleavev1.CreateJobResponse, error) {
 	job, err := s.c.create(ctx, request)
 	if err != nil {

@@ -24,7 +24,7 @@ func (h *harness) listAs(caller identity.Caller, request *cleavev1.ListJobsReque
 	request.PageSize, request.PageToken = 2, ""
 	ctx := identity.NewContext(h.t.Context(), caller)
 	for {
-		page, err := (&jobService{c: h.c}).ListJobs(ctx, request)
+		page, err := h.c.jobService().ListJobs(ctx, request)
 		if err != nil {
 			h.t.Fatal(err)
 		}
@@ -248,7 +248,7 @@ func TestListJobsReadsConcurrently(t *testing.T) {
 	defer h.useState(before)
 	ctx, cancel := context.WithTimeout(identity.NewContext(t.Context(), identity.Caller{Name: "ann", Role: identity.Submitter}), 20*time.Second)
 	defer cancel()
-	page, err := (&jobService{c: h.c}).ListJobs(ctx, &cleavev1.ListJobsRequest{})
+	page, err := h.c.jobService().ListJobs(ctx, &cleavev1.ListJobsRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}

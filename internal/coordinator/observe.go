@@ -69,12 +69,12 @@ func (c *Coordinator) flushEvents(txn store.Txn) error {
 }
 
 // observeEnd records in metrics and traces how a job ended.
-func (j *job) observeEnd(end *jobEnd) {
-	reason := shortName(end.stopReason(), "STOP_REASON_")
-	if end.failure != nil {
-		reason = end.failure.Reason
+func (j *job) observeEnd(d decision) {
+	reason := shortName(d.stopReason(), "STOP_REASON_")
+	if d.failure != nil {
+		reason = d.failure.Reason
 	}
-	j.observed.Ended(strings.ToLower(shortName(end.state, "JOB_STATE_")), reason, end.state == cleavev1.JobState_JOB_STATE_FAILED)
+	j.observed.Ended(strings.ToLower(shortName(d.state, "JOB_STATE_")), reason, d.state == cleavev1.JobState_JOB_STATE_FAILED)
 }
 
 // shortName returns the name of an enum value without the prefix that all values share.

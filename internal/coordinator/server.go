@@ -44,7 +44,7 @@ func (c *Coordinator) newServer() (*grpc.Server, *health.Server) {
 		fleet.ServerOptions(), c.cfg.Observe.ServerOptions(), c.gate.ServerOptions(c.port.Credentials()), options)...)
 	cleavev1.RegisterDatasetServiceServer(server, &datasetService{c: c})
 	cleavev1.RegisterTableServiceServer(server, &tableService{c: c})
-	cleavev1.RegisterJobServiceServer(server, &jobService{Service: c.results, c: c})
+	cleavev1.RegisterJobServiceServer(server, c.jobService())
 	cleavev1.RegisterClusterServiceServer(server, &clusterService{c: c})
 	c.fleet.Register(server)
 

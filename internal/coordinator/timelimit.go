@@ -101,14 +101,3 @@ func (o runOutcome) cutOff(cause error) bool {
 func (o runOutcome) completed(cause error) bool {
 	return o.err == nil && (cause == nil || errors.Is(cause, errTimeLimit) && !o.cutOff(cause) && !o.uncompared)
 }
-
-// timeLimitMessage returns the status message of a job that was ended by its time limit.
-func (e *jobEnd) timeLimitMessage() string {
-	switch {
-	case e.lost:
-		return "ended by its time limit; its labels could not be stored"
-	case e.run.result == nil:
-		return "ended by its time limit before there were labels"
-	}
-	return "ended by its time limit; labels are from the last completed step"
-}
