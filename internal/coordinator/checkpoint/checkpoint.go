@@ -50,7 +50,7 @@ const (
 
 // Store stores the snapshots of all jobs.
 type Store struct {
-	Config
+	Config   Config
 	Blobs    store.Blobs
 	Context  context.Context // ends when writing must stop
 	Hold     *backup.Hold    // snapshots that newer ones replace stay while it is active
@@ -78,7 +78,7 @@ func (s *Snapshots) Exist() bool { return s.exist }
 // Run is one run of a job, whose states are stored. While Start's goroutine runs, it owns all fields but Memory and
 // encoding.
 type Run struct {
-	*Snapshots
+	of *Snapshots
 	// Memory has the states. The run finds those of the snapshot in it that it resumes from.
 	Memory *snapshot.Memory
 
@@ -94,7 +94,7 @@ type Run struct {
 // Open begins a run and reads the newest snapshot that was stored with the same identity. A run that is to start from
 // the beginning reads none. limit is the maximum total size of the states in bytes.
 func (s *Snapshots) Open(ctx context.Context, identity snapshot.Identity, limit int64, fromStart bool) (*Run, error) {
-	r := &Run{Snapshots: s, identity: identity}
+	r := &Run{of: s, identity: identity}
 	r.Memory = snapshot.NewMemory(int(limit), func(encode func()) {
 		began := time.Now()
 		encode()
@@ -117,24 +117,24 @@ func (s *Snapshots) Open(ctx context.Context, identity snapshot.Identity, limit 
 
 // read fills the memory from the newest usable snapshot, if there is one.
 func (r *Run) read(ctx context.Context) error {
-	log := r.store.Logger
+	log := r.of.store.Logger
 	for _, name := range slices.Backward(r.blobs) {
 		err := r.readBlob(ctx, name)
 		if err == nil {
 			pieces, done := r.Memory.Pieces()
-			log.Info("the job resumes from a snapshot", "job", r.job, "snapshot", name, "pieces", pieces, "done", done, "steps", r.Memory.Steps())
+			log.Info("the job resumes from a snapshot", "job", r.of.job, "snapshot", name, "pieces", pieces, "done", done, "steps", r.Memory.Steps())
 			return nil
 		}
 		if store.IsUnavailable(err) || ctx.Err() != nil {
 			return err
 		}
-		log.Warn("a snapshot of the job cannot be used; the one before is tried, or the job starts over", "job", r.job, "snapshot", name, "error", err)
+		log.Warn("a snapshot of the job cannot be used; the one before is tried, or the job starts over", "job", r.of.job, "snapshot", name, "error", err)
 	}
 	return nil
 }
 
 func (r *Run) readBlob(ctx context.Context, name string) error {
-	blob, err := r.store.Blobs.Open(ctx, name, 0, -1)
+	blob, err := r.of.store.Blobs.Open(ctx, name, 0, -1)
 	if err != nil {
 		return err
 	}
@@ -161,12 +161,12 @@ func (r *Run) Start(ctx context.Context) (stop func(last bool)) {
 		if last {
 			r.save()
 		}
-		r.store.Logger.Debug("snapshots of the job", "job", r.job, "stored", r.stored, "took", r.spent, "bytes", r.Memory.Bytes())
+		r.of.store.Logger.Debug("snapshots of the job", "job", r.of.job, "stored", r.stored, "took", r.spent, "bytes", r.Memory.Bytes())
 	}
 }
 
 func (r *Run) loop(ctx context.Context) {
-	interval, began := r.store.Interval, time.Now()
+	interval, began := r.of.store.Config.Interval, time.Now()
 	for pause := interval; ; {
 		if !wait(ctx, pause, nil) {
 			return
@@ -183,7 +183,7 @@ func (r *Run) loop(ctx context.Context) {
 			return
 		}
 		took := r.save() // assume that the next one takes about as long
-		pause = max(interval, time.Duration(r.store.Ratio)*(r.spent+took)-time.Since(began))
+		pause = max(interval, time.Duration(r.of.store.Config.Ratio)*(r.spent+took)-time.Since(began))
 	}
 }
 
@@ -203,14 +203,14 @@ func wait(ctx context.Context, longest time.Duration, value <-chan struct{}) boo
 // save stores a snapshot and returns how long it took. A failure does not affect the job: the previous snapshot is
 // still there.
 func (r *Run) save() time.Duration {
-	s, began := r.store, time.Now()
-	name := records.SnapshotBlob(r.job, s.Term(), r.next)
-	r.next++
+	s, began := r.of.store, time.Now()
+	name := records.SnapshotBlob(r.of.job, s.Term(), r.of.next)
+	r.of.next++
 	room, err := s.room(), error(nil)
 	if int64(r.Memory.Bytes()) > room { // do not fill the disk first
 		err = s.diskFull()
 	} else {
-		r.exist = true // a Put that fails may still be completed by the store
+		r.of.exist = true // a Put that fails may still be completed by the store
 		err = s.Blobs.Put(s.Context, name, func(w io.Writer) error {
 			return r.Memory.Write(&limitedWriter{to: w, room: room, full: s.diskFull()}, r.identity)
 		})
@@ -222,7 +222,7 @@ func (r *Run) save() time.Duration {
 		r.prune()
 		r.warnRefused()
 	case s.Context.Err() == nil && !r.failed:
-		s.Logger.Warn("a snapshot of a job cannot be stored; it is tried again", "job", r.job, "error", err)
+		s.Logger.Warn("a snapshot of a job cannot be stored; it is tried again", "job", r.of.job, "error", err)
 	}
 	took := time.Duration(r.encoding.Swap(0))
 	// Waiting for an unavailable store costs the run no time.
@@ -237,15 +237,15 @@ func (r *Run) save() time.Duration {
 func (r *Run) warnRefused() {
 	if bytes, limit := r.Memory.Refused(); bytes > 0 && !r.warned {
 		r.warned = true
-		r.store.Logger.Warn("a state of the job does not fit into its snapshots; after a crash that part starts over",
-			"job", r.job, "bytes", bytes, "limit", limit)
+		r.of.store.Logger.Warn("a state of the job does not fit into its snapshots; after a crash that part starts over",
+			"job", r.of.job, "bytes", bytes, "limit", limit)
 	}
 }
 
 // prune deletes snapshots that newer ones have replaced.
 func (r *Run) prune() {
 	for len(r.blobs) > Generations {
-		called, err := r.store.Hold.Delete(func() error { return r.store.Blobs.Delete(r.store.Context, r.blobs[0]) })
+		called, err := r.of.store.Hold.Delete(func() error { return r.of.store.Blobs.Delete(r.of.store.Context, r.blobs[0]) })
 		if !called || err != nil && !errors.Is(err, store.ErrNotFound) {
 			return // retried with the next snapshot, or at the end of the job
 		}

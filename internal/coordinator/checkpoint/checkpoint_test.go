@@ -37,7 +37,7 @@ func TestAStoreThatIsAwayTakesNoTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if took := r.save(); !r.failed || took != 0 || r.spent != 0 || !r.Exist() { // the store may still complete it
+		if took := r.save(); !r.failed || took != 0 || r.spent != 0 || !r.of.Exist() { // the store may still complete it
 			t.Errorf("failed: %v; it took %v, %v in all", r.failed, took, r.spent)
 		}
 	})
@@ -77,8 +77,8 @@ func TestASnapshotWithoutRoomIsNotBegun(t *testing.T) {
 	if took := r.save(); !r.failed || blobs.writes != 1 || took == 0 {
 		t.Errorf("a large one: failed: %v, %d writes, %v counted", r.failed, blobs.writes, took)
 	}
-	r.store.FreeDisk = 1 << 30
-	if got := r.store.diskFull().Error(); !strings.Contains(got, "1 GiB") {
+	r.of.store.FreeDisk = 1 << 30
+	if got := r.of.store.diskFull().Error(); !strings.Contains(got, "1 GiB") {
 		t.Errorf("the error is %q", got)
 	}
 }

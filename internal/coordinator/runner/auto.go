@@ -131,14 +131,14 @@ func (r *autoRunner) matrixNeed(p *kernelkmeans.Problem) planning.Workload {
 func (r *autoRunner) LimitLanes(lanes int) { r.maxLanes = lanes }
 
 func (r *autoRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
-	x := &autoExecutors{autoRunner: r, fleet: f, task: task}
+	x := &autoExecutors{job: r, fleet: f, task: task}
 	result, err := auto.Run(ctx, r.problem, x, o)
 	return result, cmp.Or(x.used, x.searched), err
 }
 
 // autoExecutors implements auto.Executors on the workers.
 type autoExecutors struct {
-	*autoRunner
+	job   *autoRunner
 	fleet *fleet.Fleet
 	task  fleet.Task
 	// Usage of the first executor, which is the largest, and of the last search for neighbors.
@@ -156,9 +156,9 @@ func (e *autoExecutors) release(done placed) {
 
 // Rows implements auto.Executors.
 func (e *autoExecutors) Rows(ctx context.Context, p *kmeans.Problem) (kmeans.Executor, func(), error) {
-	p.MaxLanes = e.maxLanes
+	p.MaxLanes = e.job.maxLanes
 	task := e.task
-	task.Need, task.Vectors, task.Units = e.rowsNeed(p), p.Vectors, p.Units
+	task.Need, task.Vectors, task.Units = e.job.rowsNeed(p), p.Vectors, p.Units
 	x, err := e.fleet.NewKMeansExecutor(ctx, task)
 	if err != nil {
 		return nil, nil, err
@@ -169,8 +169,8 @@ func (e *autoExecutors) Rows(ctx context.Context, p *kmeans.Problem) (kmeans.Exe
 // Neighbors implements auto.Executors.
 func (e *autoExecutors) Neighbors(ctx context.Context, units *dataset.Units, count int) ([]int32, error) {
 	task := e.task
-	task.Need, task.Units = planning.NeighborWorkload(e.data, e.bytes, count), units
-	if kernel, given := e.data.(*dataset.Kernel); given {
+	task.Need, task.Units = planning.NeighborWorkload(e.job.data, e.job.bytes, count), units
+	if kernel, given := e.job.data.(*dataset.Kernel); given {
 		task.Diagonal = neighbor.KernelDiagonal(kernel)
 	}
 	found, used, err := e.fleet.Neighbors(ctx, task)
@@ -180,12 +180,12 @@ func (e *autoExecutors) Neighbors(ctx context.Context, units *dataset.Units, cou
 
 // Matrix implements auto.Executors.
 func (e *autoExecutors) Matrix(ctx context.Context) (embedding.Multiplier, func(), error) {
-	p, err := auto.MatrixProblem(e.data)
+	p, err := auto.MatrixProblem(e.job.data)
 	if err != nil {
 		return nil, nil, err
 	}
 	task := e.task
-	task.Need = e.matrixNeed(p)
+	task.Need = e.job.matrixNeed(p)
 	x, err := e.fleet.NewExecutor(ctx, task)
 	if err != nil {
 		return nil, nil, err

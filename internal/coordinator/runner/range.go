@@ -84,7 +84,7 @@ func (r *rangeRunner) LimitLanes(lanes int) {
 }
 
 func (r *rangeRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
-	s := &rangeSolver{rangeRunner: r, fleet: f, task: task, shared: inprocess.NewShared(r.spec.MaxK), Parts: inprocess.NewParts(r.spec.MaxK)}
+	s := &rangeSolver{job: r, fleet: f, task: task, shared: inprocess.NewShared(r.spec.MaxK), Parts: inprocess.NewParts(r.spec.MaxK)}
 	defer s.release()
 	result, err := krange.Run(ctx, krange.Job{Data: r.data, Spec: r.spec}, r.origin, s, runtime.GOMAXPROCS(0), o)
 	return result, s.used, err
@@ -92,11 +92,12 @@ func (r *rangeRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet.Ta
 
 // rangeSolver implements krange.Solver on the workers.
 type rangeSolver struct {
-	*rangeRunner
+	*inprocess.Parts // solve the small jobs
+
+	job    *rangeRunner
 	fleet  *fleet.Fleet
 	task   fleet.Task
 	shared *inprocess.Shared
-	*inprocess.Parts
 	used   *fleet.Usage    // of the matrix, or of the first k
 	matrix *fleet.Executor // nil if there is none yet
 	built  fleet.Task      // what it was built for
@@ -111,11 +112,11 @@ type matrixRunner interface {
 
 // Solve implements krange.Solver.
 func (s *rangeSolver) Solve(ctx context.Context, spec clustering.Spec, o clustering.Observer) (*clustering.Result, error) {
-	one, err := runnerOf(ctx, s.data, spec, s.bytes)
+	one, err := runnerOf(ctx, s.job.data, spec, s.job.bytes)
 	if err != nil {
 		return nil, err
 	}
-	if lanes := cmp.Or(s.maxLanes, s.largest.Need().Lanes); lanes > 0 {
+	if lanes := cmp.Or(s.job.maxLanes, s.job.largest.Need().Lanes); lanes > 0 {
 		one.LimitLanes(lanes)
 	}
 	task := s.task
@@ -147,7 +148,7 @@ func (s *rangeSolver) open(ctx context.Context, task fleet.Task) (err error) {
 		return nil
 	}
 	s.release()
-	most := s.largest.Need()
+	most := s.job.largest.Need()
 	task.Need.K, task.Need.Lanes = max(need.K, most.K), max(need.Lanes, most.Lanes)
 	task.Need.Products, task.Need.Block = max(need.Products, most.Products), max(need.Block, most.Block)
 	task.Need.SparseEntries = max(need.SparseEntries, most.SparseEntries)
