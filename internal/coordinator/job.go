@@ -157,9 +157,7 @@ func (j *job) write(ctx context.Context, commit func(store.Txn) error, txn store
 		return context.Cause(ctx)
 	}
 	defer func() { <-j.writing }()
-	j.mu.Lock()
-	record := proto.CloneOf(j.record)
-	j.mu.Unlock()
+	record := proto.CloneOf(j.durable())
 	if err := change(record); errors.Is(err, errUnchanged) {
 		return nil
 	} else if err != nil {
@@ -179,12 +177,15 @@ func (j *job) write(ctx context.Context, commit func(store.Txn) error, txn store
 	return nil
 }
 
-// cancelRequested reports whether the user asked to cancel the job.
-func (j *job) cancelRequested() bool {
+// durable returns the record of the job, which must not be modified.
+func (j *job) durable() *statev1.JobRecord {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.record.GetJob().GetCancelRequested()
+	return j.record
 }
+
+// cancelRequested reports whether the user asked to cancel the job.
+func (j *job) cancelRequested() bool { return j.durable().GetJob().GetCancelRequested() }
 
 // beginEnd rejects further cancellation requests and reports whether one arrived before.
 func (j *job) beginEnd() (canceled bool) {
@@ -300,14 +301,10 @@ func (c *Coordinator) endedRecord(ctx context.Context, id string) (*statev1.JobR
 		return nil, err
 	}
 	if j != nil {
-		job := j.view()
-		if !records.Ended(job) {
-			return nil, fault.New(fault.FailedPrecondition, "JOB_NOT_ENDED",
-				"job %s has not ended; watch it, or cancel it", id).With("job_id", id)
-		}
-		j.mu.Lock()
-		defer j.mu.Unlock()
-		record = j.record
+		record = j.durable()
+	}
+	if !records.Ended(record.GetJob()) {
+		return nil, fault.New(fault.FailedPrecondition, "JOB_NOT_ENDED", "job %s has not ended; watch it, or cancel it", id).With("job_id", id)
 	}
 	return record, nil
 }

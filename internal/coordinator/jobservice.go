@@ -140,12 +140,12 @@ func (c *Coordinator) listedJob(_ context.Context, entry store.Entry) (*statev1.
 	return record, err
 }
 
-// indexedJob returns the record of the job that an entry of the owner index names, see existingJob.
+// indexedJob resolves an entry of the owner index; see existingJob.
 func (c *Coordinator) indexedJob(ctx context.Context, index store.Entry) (*statev1.JobRecord, error) {
 	return c.existingJob(ctx, records.JobOfKey(index.Key))
 }
 
-// requestedJob returns the record of the job that a request created, see existingJob.
+// requestedJob resolves the record of a request; see existingJob.
 func (c *Coordinator) requestedJob(ctx context.Context, request store.Entry) (*statev1.JobRecord, error) {
 	record, err := records.Decode[statev1.RequestRecord](request)
 	if err != nil {
@@ -157,9 +157,7 @@ func (c *Coordinator) requestedJob(ctx context.Context, request store.Entry) (*s
 // existingJob returns the record of a job, or nil if the job was deleted meanwhile or its stored record is damaged.
 func (c *Coordinator) existingJob(ctx context.Context, id string) (*statev1.JobRecord, error) {
 	if j := c.jobs.get(id); j != nil {
-		j.mu.Lock()
-		defer j.mu.Unlock()
-		return j.record, nil
+		return j.durable(), nil
 	}
 	entry, err := c.state.Get(ctx, records.JobKey(id))
 	if errors.Is(err, store.ErrNotFound) || records.IsDamaged(err) {

@@ -58,15 +58,16 @@ func (c *Coordinator) resumeJob(ctx context.Context, id string) error {
 	if err != nil && !damaged {
 		return err
 	}
+	events, _ := log.Latest()
 	record = proto.CloneOf(record)
 	record.Job.State, record.Job.StartTime = cleavev1.JobState_JOB_STATE_PENDING, nil
 	alone := false
 	changeAttempts(record, func(a *attempts.Attempts) {
-		a.Reached(uint64(log.DurableCount()))
+		a.Reached(uint64(events))
 		a.Forgive(c.cfg.Election.outlived)
 		alone = a.LastIsNext()
 	})
-	if class := clustering.NumericClass(); setNumericClass(record, class, log.DurableCount()) {
+	if class := clustering.NumericClass(); setNumericClass(record, class, events) {
 		c.log.Warn("restarting job from scratch: it was run before by a version with a different numeric class", "job", id, "now", class)
 	}
 	log.Distrust(record.GetDistrusted())
@@ -80,7 +81,7 @@ func (c *Coordinator) resumeJob(ctx context.Context, id string) error {
 		j.cancel(errCanceled)
 	}
 	c.cfg.Observe.Resumed()
-	c.log.Info("job is resumed", "job", id, "events", log.DurableCount(), "crashes", record.GetAttempts(), "canceled", record.GetJob().GetCancelRequested())
+	c.log.Info("job is resumed", "job", id, "events", events, "crashes", record.GetAttempts(), "canceled", record.GetJob().GetCancelRequested())
 	c.launch(j, nil)
 	return nil
 }
@@ -88,7 +89,7 @@ func (c *Coordinator) resumeJob(ctx context.Context, id string) error {
 // setNumericClass sets the class that the job is computed in from now on, and reports whether the job starts over
 // because its events were computed in another class. No snapshot of earlier runs is used then, and events that the
 // new run does not repeat are revoked.
-func setNumericClass(record *statev1.JobRecord, class string, events int) (startsOver bool) {
+func setNumericClass(record *statev1.JobRecord, class string, events uint32) (startsOver bool) {
 	before := cmp.Or(record.GetNumericClass(), clustering.FirstNumericClass)
 	record.NumericClass = class
 	if before == class || events == 0 {
@@ -111,9 +112,7 @@ func changeAttempts(record *statev1.JobRecord, change func(*attempts.Attempts)) 
 // beginAttempt durably counts the attempt, before anything in the run can crash the coordinator. It fails if the job
 // has crashed too often.
 func (c *Coordinator) beginAttempt(j *job) error {
-	j.mu.Lock()
-	made := attempts.Attempts{Count: int(j.record.GetAttempts())}
-	j.mu.Unlock()
+	made := attempts.Attempts{Count: int(j.durable().GetAttempts())}
 	if made.Spent() && !j.counted {
 		return fault.New(fault.Internal, "COORDINATOR_CRASHED",
 			"the coordinator crashed %d times while it ran this job, so the job is not started again; "+

@@ -66,9 +66,7 @@ func (c *Coordinator) identify(j *job) (of snapshot.Identity, err error) {
 	}
 	defer r.Close()
 	hash := sha256.New()
-	j.mu.Lock()
-	fmt.Fprintf(hash, "%s\n%d\n", clustering.NumericClass(), j.record.GetStartOvers())
-	j.mu.Unlock()
+	fmt.Fprintf(hash, "%s\n%d\n", clustering.NumericClass(), j.durable().GetStartOvers())
 	if _, err := io.Copy(hash, r); err != nil {
 		return of, err
 	}

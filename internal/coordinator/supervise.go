@@ -53,18 +53,13 @@ func realEngine() engine {
 
 // awaitWorker blocks until a worker is ready. Until then the job is pending rather than running.
 func awaitWorker(ctx context.Context, f *fleet.Fleet, report func(fleet.Status)) error {
-	for {
-		changed, why := f.Changed(), whyNoneReady(f.Workers())
-		if why == "" {
-			return nil
+	return awaitFleet(ctx, f, func(workers []fleet.WorkerInfo) bool {
+		why := whyNoneReady(workers)
+		if why != "" {
+			report(fleet.Status{Waiting: "waiting for a worker: " + why})
 		}
-		report(fleet.Status{Waiting: "waiting for a worker: " + why})
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+		return why == ""
+	})
 }
 
 // whyNoneReady says why none of the workers can begin a job. It returns "" if one can.

@@ -14,7 +14,7 @@ import (
 // checkVerify rejects a share of verified work outside of 0 to 1.
 func checkVerify(s *cleavev1.Scheduling) error {
 	if v := s.GetVerify(); !(v >= 0 && v <= 1) {
-		return fault.Invalid("VALUE_OUT_OF_RANGE", "scheduling.verify is %v; it must be from 0 to 1", v).OnField("scheduling.verify")
+		return fault.Invalid("VALUE_OUT_OF_RANGE", "scheduling.verify is %v; it must be between 0 and 1", v).OnField("scheduling.verify")
 	}
 	return nil
 }
@@ -29,10 +29,8 @@ func verifyOf(s *cleavev1.Scheduling) *float64 {
 
 // verifyShare returns the share of a job's work that is verified.
 func (c *Coordinator) verifyShare(j *job) float64 {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.record.Verify != nil {
-		return j.record.GetVerify()
+	if record := j.durable(); record.Verify != nil {
+		return record.GetVerify()
 	}
 	return c.cfg.Verify
 }

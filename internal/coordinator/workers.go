@@ -22,9 +22,14 @@ type clusterService struct {
 // AwaitWorkers blocks until at least count workers are ready. Programs that start workers together with the
 // coordinator call it so that the first job is placed on all of them.
 func (c *Coordinator) AwaitWorkers(ctx context.Context, count int) error {
+	return awaitFleet(ctx, c.fleet, func(workers []fleet.WorkerInfo) bool { return countIn(workers, fleet.WorkerReady) >= count })
+}
+
+// awaitFleet blocks until enough accepts the workers.
+func awaitFleet(ctx context.Context, f *fleet.Fleet, enough func([]fleet.WorkerInfo) bool) error {
 	for {
-		changed := c.fleet.Changed()
-		if countIn(c.fleet.Workers(), fleet.WorkerReady) >= count {
+		changed := f.Changed()
+		if enough(f.Workers()) {
 			return nil
 		}
 		select {

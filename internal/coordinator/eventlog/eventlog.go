@@ -196,7 +196,7 @@ func (l *Log) FlushLoop(ctx context.Context) error {
 // called again.
 func (l *Log) Flush() error { return l.FlushBy(l.commit) }
 
-// FlushBy is Flush with another way to commit.
+// FlushBy flushes like Flush, but commits with the given function.
 func (l *Log) FlushBy(commit func(store.Txn) error) error {
 	for {
 		l.mu.Lock()
@@ -320,13 +320,6 @@ func (l *Log) Latest() (sequence uint32, iteration *cleavev1.Iteration) {
 	return uint32(len(l.durable)), l.step
 }
 
-// DurableCount returns the number of visible events.
-func (l *Log) DurableCount() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.durable)
-}
-
 // Distrust marks the events that the run has yet to repeat as possibly wrong, for the given reason.
 func (l *Log) Distrust(why string) {
 	l.mu.Lock()
@@ -340,6 +333,7 @@ func (l *Log) Keys() []string { return l.keys }
 // Rest returns the entries that store the events that are not durable yet. After a flush they are few enough for one
 // transaction. FlushLoop must have ended.
 func (l *Log) Rest(events []*cleavev1.Event) ([]store.Entry, error) {
-	_, puts, err := l.stored.with(l.job, events[l.DurableCount():])
+	durable, _ := l.Latest()
+	_, puts, err := l.stored.with(l.job, events[durable:])
 	return puts, err
 }

@@ -72,14 +72,11 @@ func PageOf[T any](ctx context.Context, state store.State, prefix string, order 
 			var group errgroup.Group
 			group.SetLimit(readers)
 			for at, entry := range entries {
-				group.Go(func() (err error) {
-					defer func() {
-						if p := recover(); p != nil {
-							err = fault.Panicked(p)
-						}
-					}()
-					items[at], wanted[at], err = read(entry)
-					return err
+				group.Go(func() error {
+					return fault.Guard(func(string, ...any) {}, func() (err error) {
+						items[at], wanted[at], err = read(entry)
+						return err
+					})
 				})
 			}
 			if err := group.Wait(); err != nil {
