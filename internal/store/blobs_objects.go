@@ -67,12 +67,11 @@ func (s objectStore) create(ctx context.Context, key string, write func(io.Write
 		return err
 	}
 	written = true
-	if err := w.Close(); gcerrors.Code(err) == gcerrors.FailedPrecondition {
-		return ErrExists
-	} else if err != nil {
-		return err
+	err = w.Close()
+	if gcerrors.Code(err) == gcerrors.FailedPrecondition {
+		err = ErrExists
 	}
-	return nil
+	return err
 }
 
 func (s objectStore) open(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error) {

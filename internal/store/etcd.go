@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -51,12 +52,13 @@ type etcdState struct {
 	cancel context.CancelFunc
 	calls  sync.WaitGroup
 
+	campaigning atomic.Bool // a Lead is running
+
 	// mu guards the fields below.
-	mu          sync.Mutex
-	closed      bool
-	failure     *fault.Error // why the state ended by itself; nil if it did not
-	campaigning bool         // a Lead is running
-	term        *etcdTerm    // nil when not leading
+	mu      sync.Mutex
+	closed  bool
+	failure *fault.Error // why the state ended by itself; nil if it did not
+	term    *etcdTerm    // nil when not leading
 }
 
 func newEtcdState(client *clientv3.Client, log hclog.Logger, lease int, release func()) *etcdState {

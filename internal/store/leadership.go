@@ -88,10 +88,13 @@ func (s *etcdState) Lead(ctx context.Context, name string) (Leadership, error) {
 		return nil, err
 	}
 	defer done()
-	if err := s.startCampaign(); err != nil {
-		return nil, err
+	if s.campaigning.Swap(true) {
+		return nil, errAlreadyLeading
 	}
-	defer s.endCampaign()
+	defer s.campaigning.Store(false)
+	if s.currentTerm() != nil {
+		return nil, errAlreadyLeading
+	}
 	for {
 		term, err := s.campaign(ctx, name)
 		switch {
@@ -107,22 +110,6 @@ func (s *etcdState) Lead(ctx context.Context, name string) (Leadership, error) {
 			return nil, fault.Wrap(s.explain(err), "leader election")
 		}
 	}
-}
-
-func (s *etcdState) startCampaign() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.campaigning || s.term != nil {
-		return errAlreadyLeading
-	}
-	s.campaigning = true
-	return nil
-}
-
-func (s *etcdState) endCampaign() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.campaigning = false
 }
 
 var errLeaseEnded = errors.New("the lease ended")

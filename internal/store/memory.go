@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // memory is a State that is lost when the process ends, for `cleave run` and for tests. Several handles may share one
@@ -14,10 +15,9 @@ import (
 type memory struct {
 	shared *sharedMemory
 	closed chan struct{} // closed with shared.mu held
+	term   *memoryTerm   // nil when not leading; guarded by shared.mu
 
-	// Guarded by shared.mu.
-	campaigning bool        // a Lead is running
-	term        *memoryTerm // nil when not leading
+	campaigning atomic.Bool // a Lead is running
 }
 
 // sharedMemory is the state that all handles share. mu guards its other fields.
@@ -192,10 +192,10 @@ func (m *memory) Leader(ctx context.Context) (string, error) {
 }
 
 func (m *memory) Lead(ctx context.Context, name string) (Leadership, error) {
-	if err := m.startCampaign(ctx); err != nil {
-		return nil, err
+	if m.campaigning.Swap(true) {
+		return nil, errAlreadyLeading
 	}
-	defer m.endCampaign()
+	defer m.campaigning.Store(false)
 	for {
 		won, other, err := m.tryLead(ctx, name)
 		if err != nil {
@@ -212,25 +212,6 @@ func (m *memory) Lead(ctx context.Context, name string) (Leadership, error) {
 	}
 }
 
-func (m *memory) startCampaign(ctx context.Context) error {
-	unlock, err := m.begin(ctx)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	if m.campaigning || m.term != nil {
-		return errAlreadyLeading
-	}
-	m.campaigning = true
-	return nil
-}
-
-func (m *memory) endCampaign() {
-	m.shared.mu.Lock()
-	defer m.shared.mu.Unlock()
-	m.campaigning = false
-}
-
 // tryLead starts a term if nobody leads. Otherwise it returns the term of the leader, to wait for.
 func (m *memory) tryLead(ctx context.Context, name string) (won, other *memoryTerm, err error) {
 	unlock, err := m.begin(ctx)
@@ -239,6 +220,9 @@ func (m *memory) tryLead(ctx context.Context, name string) (won, other *memoryTe
 	}
 	defer unlock()
 	s := m.shared
+	if m.term != nil {
+		return nil, nil, errAlreadyLeading
+	}
 	if s.leader != nil {
 		return nil, s.leader, nil
 	}
