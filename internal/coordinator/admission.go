@@ -91,7 +91,7 @@ func (c *Coordinator) newRecord(ctx context.Context, request *cleavev1.CreateJob
 	if err := wire.CheckName("display_name", request.GetDisplayName()); err != nil {
 		return nil, err
 	}
-	spec, scheduling, owner := request.GetSpec(), request.GetScheduling(), identity.FromContext(ctx).Name
+	spec, scheduling, owner := request.GetSpec(), cmp.Or(request.GetScheduling(), &cleavev1.Scheduling{}), identity.FromContext(ctx).Name
 	timeLimit, err := c.cfg.Limits.timeLimit(scheduling.GetTimeLimit())
 	if err := cmp.Or(err, checkPriority(ctx, scheduling.GetPriority()), checkVerify(scheduling),
 		c.cfg.Webhooks.CheckURL(scheduling.GetWebhookUrl()), c.checkQueue(owner)); err != nil {
@@ -103,7 +103,7 @@ func (c *Coordinator) newRecord(ctx context.Context, request *cleavev1.CreateJob
 	}
 	return &statev1.JobRecord{
 		NumericClass: clustering.NumericClass(), SpecBlob: records.SpecBlob(id), TableIds: wire.TableIDs(spec),
-		TraceParent: observe.TraceParent(ctx), Verify: verifyOf(scheduling), WebhookUrl: scheduling.GetWebhookUrl(),
+		TraceParent: observe.TraceParent(ctx), Verify: scheduling.Verify, WebhookUrl: scheduling.GetWebhookUrl(),
 		Job: &cleavev1.Job{
 			Owner: owner, Priority: scheduling.GetPriority(), TimeLimit: timeLimit,
 			JobId: id, DisplayName: request.GetDisplayName(), DatasetId: spec.GetDatasetId(), RequestId: requestID,

@@ -151,7 +151,6 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 		disowned:  make(chan error, 1),
 		queue:     queue.NewQueue[*job](queue.Limits{Running: cfg.MaxConcurrentJobs, RunningPerOwner: cfg.Limits.RunningPerOwner, Memory: cfg.MemoryBytes}),
 		downloads: downloads.NewMemory(cfg.CacheBytes, cfg.Limits.SlowReader),
-		jobs:      jobTable{byID: map[string]*job{}},
 		admission: semaphore.NewWeighted(allAdmission),
 	}
 	if cfg.MemoryBytes > 0 {

@@ -236,25 +236,27 @@ func (o runOutcome) parts() (parts []endPart) {
 	}
 	add("labels", func(w io.Writer) error { return binary.Write(w, binary.LittleEndian, r.Labels) },
 		func(record *statev1.JobRecord, blob string) { record.LabelsBlob = blob })
-	if r.KSelection != nil {
-		add("klabels", func(w io.Writer) error { return writeAll(w, r.KSelection.Labels) }, func(record *statev1.JobRecord, blob string) {
-			record.KLabelsBlob, record.KMin = blob, uint32(r.KSelection.Min)
-		})
+	if k := r.KSelection; k != nil {
+		add("klabels", func(w io.Writer) error { return writeAll(w, k.Labels) },
+			func(record *statev1.JobRecord, blob string) { record.KLabelsBlob, record.KMin = blob, uint32(k.Min) })
 	}
-	if r.Rows != nil {
-		add("rows", func(w io.Writer) error { return wire.WriteRowScores(w, r.Rows) }, func(record *statev1.JobRecord, blob string) {
-			record.RowScoresBlob, record.RowScores = blob, wire.RowScoresHead(r.Rows)
-		})
+	if scores := r.Rows; scores != nil {
+		add("rows", func(w io.Writer) error { return wire.WriteRowScores(w, scores) },
+			func(record *statev1.JobRecord, blob string) {
+				record.RowScoresBlob, record.RowScores = blob, wire.RowScoresHead(scores)
+			})
 	}
-	if r.Model != nil {
-		add("model", func(w io.Writer) error { return wire.WriteModel(w, r.Model) }, func(record *statev1.JobRecord, blob string) {
-			record.ModelBlob, record.Model = blob, wire.ModelHead(r.Model)
-		})
+	if model := r.Model; model != nil {
+		add("model", func(w io.Writer) error { return wire.WriteModel(w, model) },
+			func(record *statev1.JobRecord, blob string) {
+				record.ModelBlob, record.Model = blob, wire.ModelHead(model)
+			})
 	}
-	if r.Embedding != nil {
-		add("embedding", func(w io.Writer) error { return wire.WriteEmbedding(w, r.Embedding) }, func(record *statev1.JobRecord, blob string) {
-			record.EmbeddingBlob, record.Embedding = blob, wire.EmbeddingHead(r.Embedding)
-		})
+	if e := r.Embedding; e != nil {
+		add("embedding", func(w io.Writer) error { return wire.WriteEmbedding(w, e) },
+			func(record *statev1.JobRecord, blob string) {
+				record.EmbeddingBlob, record.Embedding = blob, wire.EmbeddingHead(e)
+			})
 	}
 	if r.NeighborGraph != nil {
 		graph := r.NeighborGraph.Graph
@@ -263,9 +265,10 @@ func (o runOutcome) parts() (parts []endPart) {
 		})
 	}
 	if rows := o.table.Rows(); rows != nil {
-		add("tablerows", rows.Encode, func(record *statev1.JobRecord, blob string) {
-			record.RowsBlob, record.RowsBytes = blob, uint64(rows.EncodedSize())
-		})
+		add("tablerows", rows.Encode,
+			func(record *statev1.JobRecord, blob string) {
+				record.RowsBlob, record.RowsBytes = blob, uint64(rows.EncodedSize())
+			})
 	}
 	return parts
 }

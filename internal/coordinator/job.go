@@ -217,42 +217,30 @@ func jobEntry(record *statev1.JobRecord) (store.Entry, error) {
 	return store.Entry{Key: records.JobKey(record.GetJob().GetJobId()), Value: value}, err
 }
 
-// jobTable holds the unfinished jobs. launch adds a job, and commitEnd removes it once its end is durable: from then on
-// the stored record is authoritative. It is safe for concurrent use.
-type jobTable struct {
-	mu   sync.Mutex
-	byID map[string]*job
-}
+// jobTable holds the unfinished jobs by their ids. launch adds a job, and commitEnd removes it once its end is durable:
+// from then on the stored record is authoritative. It is safe for concurrent use.
+type jobTable struct{ byID sync.Map }
 
-func (t *jobTable) add(j *job) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.byID[j.id] = j
-}
+func (t *jobTable) add(j *job) { t.byID.Store(j.id, j) }
+
+func (t *jobTable) remove(id string) { t.byID.Delete(id) }
 
 // get returns the job with this id, or nil if it has ended or does not exist.
 func (t *jobTable) get(id string) *job {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.byID[id]
+	found, _ := t.byID.Load(id)
+	j, _ := found.(*job)
+	return j
 }
 
-// find returns the id of a job that match accepts, or "" if there is none. match must not use the table.
-func (t *jobTable) find(match func(*job) bool) string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for id, j := range t.byID {
-		if match(j) {
-			return id
+// find returns the id of a job that match accepts, or "" if there is none.
+func (t *jobTable) find(match func(*job) bool) (id string) {
+	t.byID.Range(func(_, entry any) bool {
+		if j := entry.(*job); match(j) {
+			id = j.id
 		}
-	}
-	return ""
-}
-
-func (t *jobTable) remove(id string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.byID, id)
+		return id == ""
+	})
+	return id
 }
 
 // find returns the job if it is unfinished, and otherwise its record. It returns JOB_NOT_FOUND for jobs that the

@@ -19,14 +19,6 @@ func checkVerify(s *cleavev1.Scheduling) error {
 	return nil
 }
 
-// verifyOf returns the share of the work that a request wants verified, or nil if it does not say.
-func verifyOf(s *cleavev1.Scheduling) *float64 {
-	if s == nil {
-		return nil
-	}
-	return s.Verify
-}
-
 // verifyShare returns the share of a job's work that is verified.
 func (c *Coordinator) verifyShare(j *job) float64 {
 	if record := j.durable(); record.Verify != nil {
