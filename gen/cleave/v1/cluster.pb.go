@@ -125,8 +125,7 @@ func (*BackupRequest) Descriptor() ([]byte, []int) {
 // BackupResponse is a part of a backup. The parts together, in order, are the file.
 type BackupResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// About how long the file will be, in bytes: at least its actual length. Only in the first message, which has no
-	// content.
+	// Upper bound on the size of the file, in bytes. Only in the first message, which has no content.
 	TotalBytes uint64 `protobuf:"varint,1,opt,name=total_bytes,json=totalBytes,proto3" json:"total_bytes,omitempty"`
 	// The next bytes of the file.
 	Content       []byte `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"`

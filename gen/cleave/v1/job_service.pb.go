@@ -1181,7 +1181,7 @@ type GetRowScoresRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The job whose row scores to stream. Required.
 	JobId string `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
-	// The first row to send, counted from 0. The head is sent in any case.
+	// The first row to send, counted from 0. The head is always sent.
 	FirstRow      uint32 `protobuf:"varint,2,opt,name=first_row,json=firstRow,proto3" json:"first_row,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1324,7 +1324,7 @@ type GetModelRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The job whose model to stream. Required.
 	JobId string `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
-	// The first value to send, counted from 0. The head is sent in any case.
+	// The first value to send, counted from 0. The head is always sent.
 	FirstValue    uint64 `protobuf:"varint,2,opt,name=first_value,json=firstValue,proto3" json:"first_value,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1467,7 +1467,7 @@ type GetEmbeddingRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The job whose embedding to stream. Required.
 	JobId string `protobuf:"bytes,1,opt,name=job_id,json=jobId,proto3" json:"job_id,omitempty"`
-	// The first row to send, counted from 0. The head is sent in any case.
+	// The first row to send, counted from 0. The head is always sent.
 	FirstRow      uint32 `protobuf:"varint,2,opt,name=first_row,json=firstRow,proto3" json:"first_row,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -58,8 +58,8 @@ type JobServiceClient interface {
 	GetJob(ctx context.Context, in *GetJobRequest, opts ...grpc.CallOption) (*GetJobResponse, error)
 	// ListJobs lists the jobs visible to the caller.
 	ListJobs(ctx context.Context, in *ListJobsRequest, opts ...grpc.CallOption) (*ListJobsResponse, error)
-	// CancelJob asks a job to stop and returns without waiting until it has stopped. If the job is just ending, the call
-	// waits until its end is stored. The call succeeds and changes nothing if the job has ended or is already being
+	// CancelJob asks a job to stop and returns without waiting until it has stopped. If the job is about to end, the
+	// call waits until its end is stored. The call succeeds and changes nothing if the job has ended or is already being
 	// canceled; the returned state tells whether it was canceled, succeeded or failed.
 	CancelJob(ctx context.Context, in *CancelJobRequest, opts ...grpc.CallOption) (*CancelJobResponse, error)
 	// DeleteJob deletes a finished job with its events and results. Deleting a job that does not exist succeeds. Returns
@@ -333,8 +333,8 @@ type JobServiceServer interface {
 	GetJob(context.Context, *GetJobRequest) (*GetJobResponse, error)
 	// ListJobs lists the jobs visible to the caller.
 	ListJobs(context.Context, *ListJobsRequest) (*ListJobsResponse, error)
-	// CancelJob asks a job to stop and returns without waiting until it has stopped. If the job is just ending, the call
-	// waits until its end is stored. The call succeeds and changes nothing if the job has ended or is already being
+	// CancelJob asks a job to stop and returns without waiting until it has stopped. If the job is about to end, the
+	// call waits until its end is stored. The call succeeds and changes nothing if the job has ended or is already being
 	// canceled; the returned state tells whether it was canceled, succeeded or failed.
 	CancelJob(context.Context, *CancelJobRequest) (*CancelJobResponse, error)
 	// DeleteJob deletes a finished job with its events and results. Deleting a job that does not exist succeeds. Returns

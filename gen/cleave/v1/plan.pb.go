@@ -125,7 +125,7 @@ type Plan struct {
 	GridExponent int32 `protobuf:"varint,8,opt,name=grid_exponent,json=gridExponent,proto3" json:"grid_exponent,omitempty"`
 	// Number of workers.
 	Workers uint32 `protobuf:"varint,9,opt,name=workers,proto3" json:"workers,omitempty"`
-	// The part of each worker.
+	// What each worker holds.
 	Shares []*WorkerShare `protobuf:"bytes,10,rep,name=shares,proto3" json:"shares,omitempty"`
 	// A human-readable explanation of the plan.
 	Explanation string `protobuf:"bytes,11,opt,name=explanation,proto3" json:"explanation,omitempty"`

@@ -353,7 +353,7 @@ type RecipeFeature struct {
 	Absent []float64 `protobuf:"fixed64,8,rep,packed,name=absent,proto3" json:"absent,omitempty"`
 	// Whether cells that are not numbers count as missing.
 	AbsentTexts bool `protobuf:"varint,9,opt,name=absent_texts,json=absentTexts,proto3" json:"absent_texts,omitempty"`
-	// The one of the categories that all values outside the other categories belong to; empty if there is none.
+	// The category that stands for all values outside the others; empty if there is none.
 	Other string `protobuf:"bytes,10,opt,name=other,proto3" json:"other,omitempty"`
 	// The order of year, month and day if the column holds dates, which become days since 1970-01-01: "ymd", "dmy" or
 	// "mdy"; "hm" if it holds times of day, which become hours. Empty if it holds neither.

@@ -1177,7 +1177,7 @@ type isImportTableResponse_What interface {
 }
 
 type ImportTableResponse_Progress struct {
-	// How far the import is.
+	// Progress so far.
 	Progress *ImportProgress `protobuf:"bytes,1,opt,name=progress,proto3,oneof"`
 }
 
@@ -1190,7 +1190,7 @@ func (*ImportTableResponse_Progress) isImportTableResponse_What() {}
 
 func (*ImportTableResponse_Imported) isImportTableResponse_What() {}
 
-// ImportProgress says how far an import is.
+// ImportProgress is the progress of an import.
 type ImportProgress struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number of objects.

@@ -55,9 +55,9 @@ type TableServiceClient interface {
 	// call streams its progress about once a second and ends with the table; canceling the call cancels the import.
 	//
 	// The operator of the coordinator decides who may import what (coordinator --import-allow), and provides the
-	// credentials. Returns PERMISSION_DENIED with the prefixes that the caller may import from for any other URI,
-	// NOT_FOUND if a URI matches no object, and FAILED_PRECONDITION with the reason OBJECT_CHANGED and the object if
-	// one is replaced or deleted while it is read, or no worker can read objects.
+	// credentials. For any other URI, returns PERMISSION_DENIED and lists the prefixes that the caller may import from.
+	// Returns NOT_FOUND if a URI matches no object, and FAILED_PRECONDITION if no worker can read objects, or, with the
+	// reason OBJECT_CHANGED and the object, if one is replaced or deleted while it is read.
 	ImportTable(ctx context.Context, in *ImportTableRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ImportTableResponse], error)
 	// GetTable returns the metadata of a table, or NOT_FOUND if it does not exist.
 	GetTable(ctx context.Context, in *GetTableRequest, opts ...grpc.CallOption) (*GetTableResponse, error)
@@ -188,9 +188,9 @@ type TableServiceServer interface {
 	// call streams its progress about once a second and ends with the table; canceling the call cancels the import.
 	//
 	// The operator of the coordinator decides who may import what (coordinator --import-allow), and provides the
-	// credentials. Returns PERMISSION_DENIED with the prefixes that the caller may import from for any other URI,
-	// NOT_FOUND if a URI matches no object, and FAILED_PRECONDITION with the reason OBJECT_CHANGED and the object if
-	// one is replaced or deleted while it is read, or no worker can read objects.
+	// credentials. For any other URI, returns PERMISSION_DENIED and lists the prefixes that the caller may import from.
+	// Returns NOT_FOUND if a URI matches no object, and FAILED_PRECONDITION if no worker can read objects, or, with the
+	// reason OBJECT_CHANGED and the object, if one is replaced or deleted while it is read.
 	ImportTable(*ImportTableRequest, grpc.ServerStreamingServer[ImportTableResponse]) error
 	// GetTable returns the metadata of a table, or NOT_FOUND if it does not exist.
 	GetTable(context.Context, *GetTableRequest) (*GetTableResponse, error)

@@ -37,8 +37,7 @@ export const BackupRequestSchema: GenMessage<BackupRequest> = /*@__PURE__*/
  */
 export type BackupResponse = Message<"cleave.v1.BackupResponse"> & {
   /**
-   * About how long the file will be, in bytes: at least its actual length. Only in the first message, which has no
-   * content.
+   * Upper bound on the size of the file, in bytes. Only in the first message, which has no content.
    *
    * @generated from field: uint64 total_bytes = 1;
    */

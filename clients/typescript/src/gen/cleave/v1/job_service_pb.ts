@@ -621,7 +621,7 @@ export type GetRowScoresRequest = Message<"cleave.v1.GetRowScoresRequest"> & {
   jobId: string;
 
   /**
-   * The first row to send, counted from 0. The head is sent in any case.
+   * The first row to send, counted from 0. The head is always sent.
    *
    * @generated from field: uint32 first_row = 2;
    */
@@ -687,7 +687,7 @@ export type GetModelRequest = Message<"cleave.v1.GetModelRequest"> & {
   jobId: string;
 
   /**
-   * The first value to send, counted from 0. The head is sent in any case.
+   * The first value to send, counted from 0. The head is always sent.
    *
    * @generated from field: uint64 first_value = 2;
    */
@@ -753,7 +753,7 @@ export type GetEmbeddingRequest = Message<"cleave.v1.GetEmbeddingRequest"> & {
   jobId: string;
 
   /**
-   * The first row to send, counted from 0. The head is sent in any case.
+   * The first row to send, counted from 0. The head is always sent.
    *
    * @generated from field: uint32 first_row = 2;
    */
@@ -1141,8 +1141,8 @@ export const JobService: GenService<{
     output: typeof ListJobsResponseSchema;
   },
   /**
-   * CancelJob asks a job to stop and returns without waiting until it has stopped. If the job is just ending, the call
-   * waits until its end is stored. The call succeeds and changes nothing if the job has ended or is already being
+   * CancelJob asks a job to stop and returns without waiting until it has stopped. If the job is about to end, the
+   * call waits until its end is stored. The call succeeds and changes nothing if the job has ended or is already being
    * canceled; the returned state tells whether it was canceled, succeeded or failed.
    *
    * @generated from rpc cleave.v1.JobService.CancelJob

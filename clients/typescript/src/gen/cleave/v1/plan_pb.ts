@@ -85,7 +85,7 @@ export type Plan = Message<"cleave.v1.Plan"> & {
   workers: number;
 
   /**
-   * The part of each worker.
+   * What each worker holds.
    *
    * @generated from field: repeated cleave.v1.WorkerShare shares = 10;
    */

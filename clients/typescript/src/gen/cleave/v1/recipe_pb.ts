@@ -246,7 +246,7 @@ export type RecipeFeature = Message<"cleave.v1.RecipeFeature"> & {
   absentTexts: boolean;
 
   /**
-   * The one of the categories that all values outside the other categories belong to; empty if there is none.
+   * The category that stands for all values outside the others; empty if there is none.
    *
    * @generated from field: string other = 10;
    */

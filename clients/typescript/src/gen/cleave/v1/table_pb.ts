@@ -565,7 +565,7 @@ export type ImportTableResponse = Message<"cleave.v1.ImportTableResponse"> & {
    */
   what: {
     /**
-     * How far the import is.
+     * Progress so far.
      *
      * @generated from field: cleave.v1.ImportProgress progress = 1;
      */
@@ -590,7 +590,7 @@ export const ImportTableResponseSchema: GenMessage<ImportTableResponse> = /*@__P
   messageDesc(file_cleave_v1_table, 14);
 
 /**
- * ImportProgress says how far an import is.
+ * ImportProgress is the progress of an import.
  *
  * @generated from message cleave.v1.ImportProgress
  */
@@ -944,9 +944,9 @@ export const TableService: GenService<{
    * call streams its progress about once a second and ends with the table; canceling the call cancels the import.
    *
    * The operator of the coordinator decides who may import what (coordinator --import-allow), and provides the
-   * credentials. Returns PERMISSION_DENIED with the prefixes that the caller may import from for any other URI,
-   * NOT_FOUND if a URI matches no object, and FAILED_PRECONDITION with the reason OBJECT_CHANGED and the object if
-   * one is replaced or deleted while it is read, or no worker can read objects.
+   * credentials. For any other URI, returns PERMISSION_DENIED and lists the prefixes that the caller may import from.
+   * Returns NOT_FOUND if a URI matches no object, and FAILED_PRECONDITION if no worker can read objects, or, with the
+   * reason OBJECT_CHANGED and the object, if one is replaced or deleted while it is read.
    *
    * @generated from rpc cleave.v1.TableService.ImportTable
    */
