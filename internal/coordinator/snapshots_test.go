@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -164,26 +165,36 @@ func TestProgressWithoutEventsCounts(t *testing.T) {
 	const runs = attempts.Max + 2
 	var id string
 	for attempt := range runs {
-		began := make(chan int, 1)
-		h := newHarness(t, cfg, scripted(func(ctx context.Context, _ clustering.Observer) (*clustering.Result, error) {
-			piece, from := snapshot.Open(ctx, "dig"), 0
-			if r := piece.State(); r != nil {
-				from = r.Int()
+		began, stored := make(chan int, 1), make(chan struct{}, 1)
+		blobs, err := store.OpenBlobs(t.Context(), filepath.Join(cfg.DataDir, "blobs"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg.Stores.Blobs = &putHook{blobs, func(name string) {
+			if strings.Contains(name, "/snapshots/") {
+				signal(stored)
 			}
-			began <- from
+		}}
+		h := newHarness(t, cfg, scripted(func(ctx context.Context, _ clustering.Observer) (*clustering.Result, error) {
+			depth := 0
+			piece := snapshot.Open(ctx, "0")
+			for piece.Result() != nil { // by an earlier attempt
+				depth++
+				piece = snapshot.Open(ctx, fmt.Sprint(depth))
+			}
+			began <- depth
 			if attempt == runs-1 {
 				return result(0, clustering.StopConverged), nil
 			}
-			for deepest := from + 2; ctx.Err() == nil; time.Sleep(time.Millisecond) { // until it is asked for
-				piece.Keep(0, func(w *snapshot.Writer) { w.Int(deepest) })
-			}
+			piece.Finish(0, func(w *snapshot.Writer) { w.Int(depth) })
+			<-ctx.Done()
 			return nil, ctx.Err()
 		}))
 		if attempt == 0 {
 			id = h.create(spec(h.upload()))
 		}
-		if from := within(t, began, "the run"); from < 2*attempt {
-			t.Errorf("attempt %d began at %d", attempt, from)
+		if depth := within(t, began, "the run"); depth != attempt {
+			t.Errorf("attempt %d began at %d", attempt, depth)
 		}
 		if attempt == runs-1 {
 			if job := h.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
@@ -191,12 +202,7 @@ func TestProgressWithoutEventsCounts(t *testing.T) {
 			}
 			continue
 		}
-		known := snapshotFiles(t, cfg)
-		for deadline := time.Now().Add(20 * time.Second); !slices.ContainsFunc(snapshotFiles(t, cfg), func(name string) bool { return !slices.Contains(known, name) }); {
-			if time.Sleep(time.Millisecond); time.Now().After(deadline) {
-				t.Fatal("no snapshot is stored")
-			}
-		}
+		within(t, stored, "a snapshot")
 		h.crash()
 	}
 }
