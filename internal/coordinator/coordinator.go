@@ -69,7 +69,7 @@ type Coordinator struct {
 	log    hclog.Logger
 	engine engine
 
-	// What is stored, and who stores it.
+	// Storage.
 	state    store.State
 	blobs    store.Blobs
 	writer   *records.Writer
@@ -77,13 +77,13 @@ type Coordinator struct {
 	hold     backup.Hold // no blob is deleted while a backup reads them
 	disowned chan error  // receives the error if the blobs turn out to be unusable, such as those of another cluster
 
-	// Who leads.
+	// Leadership.
 	term     store.Leadership // set by lead, before leading becomes true
 	restored bool             // set by lead once the backup to restore is restored
 	leading  atomic.Bool
 	leader   atomic.Pointer[string] // address of the current leader, as last seen by a standby; nil or "" if unknown
 
-	// What clients upload and jobs cluster.
+	// Data.
 	datasets *content.Datasets
 	tables   content.Tables
 	uploads  *content.Uploads
@@ -91,7 +91,7 @@ type Coordinator struct {
 	problems *problem.Maker
 	parts    *results.Parts
 
-	// How calls arrive.
+	// Calls.
 	addr    net.Addr
 	port    *port.Port
 	gate    *gate.Gate
@@ -100,7 +100,7 @@ type Coordinator struct {
 	health  *health.Server
 	serving atomic.Bool
 
-	// What runs jobs.
+	// Runs.
 	fleet     *fleet.Fleet
 	queue     *queue.Queue[*job]
 	snapshots *checkpoint.Store

@@ -133,8 +133,8 @@ func (c *Coordinator) refuseLeftovers(ctx context.Context) error {
 	if o, err := ownership.Read(ctx, c.blobs); err == nil {
 		owner = fmt.Sprintf(" of the cluster %s", o)
 	}
-	return fault.New(fault.DataLoss, "STATE_MISSING", "the state store is empty, but the blob store %s has %s%s, such as %s: "+
-		"the state that belongs to it is missing; restore it from a backup, or name another place for the blobs to start empty",
+	return fault.New(fault.DataLoss, "STATE_MISSING", "the state store is empty, but the blob store %s already has %s%s (for example %s). "+
+		"The state that describes them is missing: restore it from a backup, or use another --blobs location to start empty",
 		c.cfg.Blobs, text.Plural(len(blobs), "blob"), owner, blobs[0])
 }
 

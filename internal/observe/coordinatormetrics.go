@@ -44,7 +44,7 @@ func newCoordinatorMetrics(r *registry) *coordinatorMetrics {
 		jobSeconds: r.histograms("cleave_job_seconds",
 			"How long jobs took from their creation, or from the start of this coordinator, to their end.", longTimes, "state"),
 		phaseSeconds: r.counters("cleave_job_phase_seconds_total", "Time that jobs spent in each phase.", "phase"),
-		iterations:   r.counter("cleave_iterations_total", "Iterations of all jobs, each of which is an event."),
+		iterations:   r.counter("cleave_iterations_total", "Iterations of all jobs."),
 
 		operationSeconds: r.histograms("cleave_operation_seconds",
 			"How long operations over all tiles of a job took, including building tiles and retries after faults.", shortTimes, "operation"),
@@ -56,7 +56,7 @@ func newCoordinatorMetrics(r *registry) *coordinatorMetrics {
 		tilesBuilt: r.counter("cleave_tiles_built_total", "Tiles that workers built."),
 		heartbeats: r.counter("cleave_heartbeats_total", "Heartbeats of workers."),
 		sessions:   r.counters("cleave_worker_sessions_total", "Sessions of workers: attached, resumed, away, lost, left, refused.", "change"),
-		excluded:   r.counters("cleave_workers_put_aside_total", "Workers that jobs continued without, by reason.", "reason"),
+		excluded:   r.counters("cleave_workers_put_aside_total", "Workers that jobs excluded, by reason.", "reason"),
 		traffic:    newTraffic(r, "cleave_traffic_bytes_total", "Bytes of messages that the coordinator exchanged with all workers."),
 
 		uploads:      r.counters("cleave_uploads_total", "Uploads of data sets and tables that ended, by gRPC code.", "kind", "code"),

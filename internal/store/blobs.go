@@ -56,6 +56,7 @@ type Blobs interface {
 	// only writer, may call it. It leaves alone what is written after the call begins.
 	RemoveTemporary(ctx context.Context)
 
+	// Close releases the store. Later calls return ErrClosed; open readers may fail.
 	Close() error
 }
 

@@ -43,8 +43,8 @@ func openEtcd(ctx context.Context, endpoints []string, sharing Sharing, log hclo
 	for _, endpoint := range endpoints {
 		// The part before it may be a password, so do not repeat it.
 		if at := strings.LastIndexByte(endpoint, '@'); at >= 0 {
-			return nil, fault.Invalid("STORE_ENDPOINT_INVALID", "the etcd endpoint %q has a user before it, and etcd is asked by certificates only; "+
-				"use HOST:PORT, with --store-tls where etcd asks who calls", endpoint[at+1:])
+			return nil, fault.Invalid("STORE_ENDPOINT_INVALID", "the etcd endpoint %q contains a user name, but Cleave authenticates to etcd with certificates only; "+
+				"use HOST:PORT, and --store-tls if etcd requires client certificates", endpoint[at+1:])
 		}
 		host, port, err := net.SplitHostPort(endpoint)
 		if _, portErr := strconv.ParseUint(port, 10, 16); err != nil || portErr != nil || host == "" {

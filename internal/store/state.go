@@ -6,8 +6,8 @@
 //
 // Large values (data sets, specs, labels, results) are in Blobs: write-once names in a directory or an object store.
 // A blob is written before the transaction that refers to it. A crash between the two leaves an unused blob, never a
-// reference to a missing one. Writers of large blobs first mark them as garbage, so that a crash does not leak them;
-// small ones without a reference are looked for.
+// reference to a missing one. Large blobs are marked as garbage before they are written, so a crash does not leak them.
+// Small ones are found by a sweep when a coordinator starts.
 package store
 
 import (

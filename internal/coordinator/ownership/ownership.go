@@ -146,5 +146,5 @@ func (o Owner) refuse(where string) error {
 
 // String returns who the owner is, for messages.
 func (o Owner) String() string {
-	return o.Cluster + ", begun by " + o.Host + " at " + o.Since.Format(time.RFC3339)
+	return o.Cluster + ", created by " + o.Host + " at " + o.Since.Format(time.RFC3339)
 }

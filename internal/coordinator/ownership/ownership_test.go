@@ -59,7 +59,7 @@ func TestAStoreBelongsToTheFirstCluster(t *testing.T) {
 			t.Fatal(err)
 		}
 		err := second.Make(t.Context())
-		if !fault.Is(err, Foreign) || !strings.Contains(err.Error(), "s3://bucket belongs to another cluster") || !strings.Contains(err.Error(), "begun by c1:7400 at 2023-11-14T22:13:20Z") {
+		if !fault.Is(err, Foreign) || !strings.Contains(err.Error(), "s3://bucket belongs to another cluster") || !strings.Contains(err.Error(), "created by c1:7400 at 2023-11-14T22:13:20Z") {
 			t.Fatalf("the second cluster: %v", err)
 		}
 	}

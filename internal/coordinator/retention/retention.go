@@ -30,8 +30,8 @@ type Config struct {
 	KeepJobs, KeepDatasets time.Duration
 	// Quota limits the total bytes of blobs, that is, of data and results. When it is exceeded, data sets and tables
 	// are deleted that no job refers to and that were not used within keepUnused. If that is not enough, jobs are
-	// deleted, those that ended first going first, but sparing those that ended within keepEnded, each with the data
-	// sets and tables that only it refers to and that were not used since. 0 means no quota.
+	// deleted, oldest end first, except jobs that ended within keepEnded. Deleting a job also deletes data sets and
+	// tables that no other job refers to and that have not been used since. 0 means no quota.
 	Quota int64
 }
 
@@ -97,9 +97,11 @@ type Dependencies struct {
 	Logger hclog.Logger
 	Now    func() time.Time
 
+	// IsUnfinished reports whether a job has not ended yet. Such jobs are never deleted.
 	IsUnfinished func(job string) bool
 	// DeleteJob deletes a job, and records that the job used its data set and tables until used.
-	DeleteJob        func(ctx context.Context, job string, used time.Time) error
+	DeleteJob func(ctx context.Context, job string, used time.Time) error
+	// ReadSpec reads the spec of a job whose record is damaged.
 	ReadSpec         func(ctx context.Context, job string) (*cleavev1.JobSpec, error)
 	Datasets, Tables Content
 }
