@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"slices"
 
@@ -37,7 +38,7 @@ func (s *clusterService) Backup(_ *cleavev1.BackupRequest, stream grpc.ServerStr
 	}
 	b, err := backup.Prepare(ctx, backup.Source{State: c.state, Blobs: c.blobs, Version: c.cfg.Version, Now: c.cfg.Now(), HasRoom: c.hasTemporaryRoom})
 	if err != nil {
-		return causeOf(ctx, err)
+		return cmp.Or(context.Cause(ctx), err)
 	}
 	defer b.Close()
 	head := b.Head()
@@ -50,21 +51,13 @@ func (s *clusterService) Backup(_ *cleavev1.BackupRequest, stream grpc.ServerStr
 	}
 	out := bufio.NewWriterSize(backupStream{ctx, stream}, backupPart)
 	if err := b.Write(ctx, out); err != nil {
-		return causeOf(ctx, err)
+		return cmp.Or(context.Cause(ctx), err)
 	}
 	if err := out.Flush(); err != nil {
-		return causeOf(ctx, err)
+		return cmp.Or(context.Cause(ctx), err)
 	}
 	c.log.Info("a backup is complete", "revision", head.Revision)
 	return nil
-}
-
-// causeOf returns why ctx ended, if it did, or else err.
-func causeOf(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return err
 }
 
 // backupStream sends what is written to it.
