@@ -94,7 +94,7 @@ type source struct {
 }
 
 // sources finds the column of each feature in a table and reads it as the recipe says. It fails if a column is
-// missing, or if one of numbers has too many other cells.
+// missing, if one of numbers has too many other cells, or if one of dates has any.
 func (r *Recipe) sources(t *table.Table) ([]source, error) {
 	columns := t.ByName()
 	sources := make([]source, len(r.Features))
@@ -107,17 +107,22 @@ func (r *Recipe) sources(t *table.Table) ([]source, error) {
 		if source.column == nil {
 			return nil, r.missingColumn(t, feature.Column)
 		}
-		source.column = withoutWords(source.column)
+		raw := withoutWords(source.column)
+		source.column = raw
 		if feature.Categories == nil || feature.isCheck() {
-			source.column = feature.clean(source.column, r.Decimals)
+			source.column = feature.clean(raw, r.Decimals)
 		}
 		empty, row := countEmpty(source.column)
 		if empty > 0 && r.Missing == Error {
 			return nil, t.Fault(source.column, row, "MISSING_VALUE", "there is no value; fill it in")
 		}
-		if feature.Categories != nil {
+		switch {
+		case feature.Categories != nil:
 			source.useCategories()
-		} else if source.column.Type == table.Text && empty < t.Rows() {
+		case feature.readsDates(raw) && source.column == raw:
+			row := momentOf(feature.Dates).stray(raw)
+			return nil, t.Fault(raw, row, "NOT_A_NUMBER", "%.40q is not a date in the format of the other cells; correct it or leave it empty", raw.CellText(row))
+		case source.column.Type == table.Text && empty < t.Rows():
 			if err := source.useTexts(t, r); err != nil {
 				return nil, err
 			}
@@ -137,10 +142,6 @@ func (s *source) useCategories() {
 // useTexts reads the texts of a column as numbers. A few other cells are missing values; it fails if there are more.
 func (s *source) useTexts(t *table.Table, r *Recipe) error {
 	c := s.column
-	if s.Dates != "" {
-		row := slices.IndexFunc(c.Texts, func(cell string) bool { _, ok := momentOf(s.Dates).parse(cell); return cell != "" && !ok })
-		return t.Fault(c, row, "NOT_A_NUMBER", "%.40q is not a date in the format of the other cells; correct it or leave it empty", c.Texts[row])
-	}
 	found := findStrays(c, r.Decimals)
 	if r.Missing == Error || found.count > found.numbers || otherDecimals(c) >= 0 {
 		row, advice := noNumberAt(c), "correct it, or leave the cell empty if there is no value"

@@ -15,8 +15,12 @@ func (f *Feature) clean(c *table.Column, decimals string) *table.Column {
 	switch {
 	case f.isCheck() && c.Type == table.Text:
 		c = withChecks(c)
-	case f.Dates != "" && (c.Type == table.Text || c.Type == table.Integer && momentOf(f.Dates).integers):
-		c = momentOf(f.Dates).convert(c)
+	case f.readsDates(c):
+		converted := momentOf(f.Dates).convert(c)
+		if converted == nil {
+			return c
+		}
+		c = converted
 	case f.AbsentTexts && c.Type == table.Text:
 		c = asNumbers(c, decimals)
 	}
@@ -31,6 +35,12 @@ func (f *Feature) clean(c *table.Column, decimals string) *table.Column {
 		}
 	}
 	return &cleaned
+}
+
+// readsDates reports whether the feature converts a column of dates or times. Dates may be numbers, such as 20240501;
+// numbers in a column of times are hours already.
+func (f *Feature) readsDates(c *table.Column) bool {
+	return f.Dates != "" && (c.Type == table.Text || f.Dates != hours)
 }
 
 // withoutWords returns a column whose words for missing values are empty cells, or c itself if it has none. A table

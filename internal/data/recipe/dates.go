@@ -249,9 +249,8 @@ func civilDay(year, month, day int) int {
 
 // moment is a notation of dates or times.
 type moment struct {
-	parse    func(s string) (number float64, ok bool)
-	notice   string // to the user, after the name of the column
-	integers bool   // integers may be in this notation, such as 20240501
+	parse  func(s string) (number float64, ok bool)
+	notice string // to the user, after the name of the column
 }
 
 // momentOf returns the notation that Feature.Dates names.
@@ -267,10 +266,10 @@ func momentOf(name string) moment {
 	case monthFirst:
 		notice += ", with the month first: 3/4/2024 is March 4"
 	}
-	return moment{parse: parse, notice: notice, integers: true}
+	return moment{parse: parse, notice: notice}
 }
 
-// convert converts a column of dates or times to numbers. It returns c itself if a cell is not in the notation.
+// convert converts a column of dates or times to numbers. It returns nil if a cell is not in the notation.
 func (m moment) convert(c *table.Column) *table.Column {
 	read := &table.Column{Name: c.Name, Type: table.Number, Numbers: make([]float64, c.Len())}
 	for row := range c.Len() {
@@ -280,9 +279,19 @@ func (m moment) convert(c *table.Column) *table.Column {
 		}
 		v, ok := m.parse(c.CellText(row))
 		if !ok {
-			return c
+			return nil
 		}
 		read.Numbers[row] = v
 	}
 	return read
+}
+
+// stray returns the first row of a column that is not in the notation, or -1.
+func (m moment) stray(c *table.Column) int {
+	for row := range c.Filled() {
+		if _, ok := m.parse(c.CellText(row)); !ok {
+			return row
+		}
+	}
+	return -1
 }

@@ -329,6 +329,17 @@ func TestDays(t *testing.T) {
 	if p, err := compacted.Apply(compact); err != nil || p.Points.Row(2)[0] != 10 {
 		t.Errorf("got %+v, %v", p, err)
 	}
+	// New dates may be stored as numbers. Any other number is an error, because the dates beside it would not be days.
+	if p, err := compacted.Apply(made(t, numbers("when", 19700111, 19700102), numbers("x", 1, 2))); err != nil || p.Points.Row(0)[0] != 10 {
+		t.Errorf("got %+v, %v", p, err)
+	}
+	for cell, column := range map[string]table.Column{
+		`"99999999"`: integers("when", 19700102, 99999999), `"0"`: integers("when", 0, 19700102), `"19700230"`: integers("when", 19700230, 19700102), `"1.5"`: numbers("when", 19700102, 1.5),
+	} {
+		if _, err := compacted.Apply(made(t, column, numbers("x", 1, 2))); !fault.Is(err, "NOT_A_NUMBER") || !strings.Contains(err.Error(), cell+" is not a date") {
+			t.Errorf("%s: got %v", cell, err)
+		}
+	}
 	if _, err := r.Apply(made(t, words("when", "soon"), numbers("x", 1))); !fault.Is(err, "NOT_A_NUMBER") || !strings.Contains(err.Error(), `"soon" is not a date`) {
 		t.Errorf("got %v", err)
 	}
