@@ -40,14 +40,18 @@ func (in Input) LoadNamedGraph(o GraphOptions) (*NamedGraph, error) {
 		return in.graphByNames(o)
 	}
 	var graph *NamedGraph
+	isList := false // only edge lists can name vertices
 	err := in.Read(func(r io.Reader, name string) error {
 		g, s, err := readGraph(r, name, o.Vertices)
+		if s != nil {
+			_, isList = edgeLists[s.Suffix]
+		}
 		if err == nil {
 			graph = &NamedGraph{Graph: g, Names: s.Vertices, Notices: append(s.Notices, countsFromOne(s, g, o)...)}
 		}
 		return err
 	})
-	if !fault.Is(err, "NOT_AN_INDEX") && !fault.Is(err, "AMBIGUOUS_HEADER") && !fault.Is(err, "RAGGED_ROWS") {
+	if !isList || !fault.Is(err, "NOT_AN_INDEX") && !fault.Is(err, "AMBIGUOUS_HEADER") && !fault.Is(err, "RAGGED_ROWS") {
 		return graph, err
 	}
 	named, nameless := in.graphByNames(o)

@@ -68,6 +68,16 @@ func TestFaultsOfNamedGraphs(t *testing.T) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
+	// Formats that number their vertices are not read as lists of names.
+	for name, c := range map[string]struct{ text, reason, says string }{
+		"g.graph": {"2 1 1\n2\n1\n", "RAGGED_ROWS", "line 2: the last neighbor has no weight"},
+		"g.metis": {"2 1\nx\n1\n", "NOT_AN_INDEX", `line 2: "x" is not a vertex number`},
+		"g.mtx":   {"%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n1 1\n", "RAGGED_ROWS", "line 3: the entry has 2 numbers"},
+	} {
+		if _, err := namedGraph(t, name, c.text, GraphOptions{}); !fault.Is(err, c.reason) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
 }
 
 func TestLoadVertices(t *testing.T) {
