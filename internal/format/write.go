@@ -181,12 +181,20 @@ func WriteEmbedding(w io.Writer, ids []string, index []int32, columns int, value
 }
 
 // WriteFile writes a file atomically: write fills a temporary file in the same directory, which is renamed once
-// everything is on disk. After an error the path is unchanged.
+// everything is on disk. After an error the path is unchanged. A file that is replaced keeps its permissions, and a
+// symbolic link to it stays one.
 func WriteFile(path string, write func(io.Writer) error) (err error) {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is not a regular file; give another path", path)
+	target := path
+	before, missing := os.Stat(path)
+	if missing == nil {
+		if !before.Mode().IsRegular() {
+			return fmt.Errorf("%s is not a regular file; give another path", path)
+		}
+		if target, err = filepath.EvalSymlinks(path); err != nil {
+			return fmt.Errorf("cannot write %s: %w", path, err)
+		}
 	}
-	file, err := createBeside(path)
+	file, err := createBeside(target)
 	if err != nil {
 		return fmt.Errorf("cannot write %s: %w", path, err)
 	}
@@ -197,6 +205,11 @@ func WriteFile(path string, write func(io.Writer) error) (err error) {
 			err = fmt.Errorf("cannot write %s: %w", path, err)
 		}
 	}()
+	if missing == nil {
+		if err := keepMode(file, before); err != nil {
+			return err
+		}
+	}
 	if err := write(file); err != nil {
 		return err
 	}
@@ -206,7 +219,16 @@ func WriteFile(path string, write func(io.Writer) error) (err error) {
 	if err := file.Close(); err != nil {
 		return err
 	}
-	return os.Rename(file.Name(), path)
+	return os.Rename(file.Name(), target)
+}
+
+// keepMode gives a new file the permissions of the one that it replaces. It changes nothing if they are equal, because
+// some file systems have none to change.
+func keepMode(file *os.File, before os.FileInfo) error {
+	if created, err := file.Stat(); err == nil && created.Mode().Perm() == before.Mode().Perm() {
+		return nil
+	}
+	return file.Chmod(before.Mode().Perm())
 }
 
 // createBeside creates a temporary file in the directory of path, with the permissions that the umask allows

@@ -139,3 +139,25 @@ func TestWriteFileIsAllOrNothing(t *testing.T) {
 		t.Errorf("a missing directory: %v", err)
 	}
 }
+
+// A file that is replaced stays as private as it was, and is written where a link leads.
+func TestWriteFileKeepsModesAndLinks(t *testing.T) {
+	dir := t.TempDir()
+	secret, link := filepath.Join(dir, "secret.csv"), filepath.Join(dir, "elsewhere", "latest.csv")
+	if err := errors.Join(os.WriteFile(secret, []byte("old"), 0o600), os.Mkdir(filepath.Dir(link), 0o777), os.Symlink(secret, link)); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{secret, link} {
+		if err := WriteFile(path, func(w io.Writer) error { _, err := io.WriteString(w, path); return err }); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(secret)
+		info, _ := os.Stat(secret)
+		if err != nil || string(got) != path || info.Mode() != 0o600 {
+			t.Errorf("after writing %s, the file holds %q (%v) with mode %v", path, got, err, info.Mode())
+		}
+	}
+	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link is now %v, %v", info, err)
+	}
+}
