@@ -259,6 +259,16 @@ def test_tables_come_back_as_they_were(client):
     client.delete_table(many.table_id)
 
 
+def test_times_are_those_that_parquet_files_have():
+    pandas = pytest.importorskip("pandas")
+    times = pandas.Series([pandas.Timestamp("2024-03-01 00:30:00"), None, pandas.Timestamp("2024-03-01 00:30:00.25")], index=[5, 5, 1])
+    table = table_of(pandas.DataFrame({"local": times.dt.tz_localize("Europe/Berlin"), "exact": times + pandas.Timedelta(1, "ns")}))
+    assert [list(column.values) for column in table.table_columns] == [
+        ["2024-02-29 23:30:00", "", "2024-02-29 23:30:00.25"],
+        ["2024-03-01 00:30:00.000000001", "", "2024-03-01 00:30:00.250000001"],
+    ]
+
+
 def test_a_table_is_cut_by_the_sizes_of_its_rows():
     table = table_of({"number": np.arange(100_000), "text": [""] * 99_000 + ["ü" * 5_000] * 999 + ["x" * 3_000_000]})
     parts = list(table.parts(0))

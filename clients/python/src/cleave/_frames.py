@@ -92,10 +92,13 @@ def _texts(name: str, series: Any, empty: Any) -> TableColumn:
 
 
 def _dates(name: str, series: Any, empty: Any) -> TableColumn:
-    """Returns dates as texts, as a CSV file has them: without a time if all are at midnight."""
-    times = series.dt.tz_localize(None) if series.dt.tz is not None else series
-    form = "%Y-%m-%d" if (times.dropna() == times.dropna().dt.normalize()).all() else "%Y-%m-%d %H:%M:%S"
-    return TableColumn(name, "texts", times.dt.strftime(form).where(~empty, other="").tolist(), empty)
+    """Returns dates as texts, as they are read from Parquet files: in UTC, with fractions of seconds. Without a time if all are at midnight."""
+    times = (series if series.dt.tz is None else series.dt.tz_convert("UTC").dt.tz_localize(None))[~empty]
+    written = times.dt.strftime("%Y-%m-%d" if (times == times.dt.normalize()).all() else "%Y-%m-%d %H:%M:%S")
+    nanoseconds = times.dt.microsecond.astype(np.int64) * 1000 + times.dt.nanosecond
+    texts = np.full(len(series), "", dtype=object)
+    texts[~empty] = [text + (f".{part:09d}".rstrip("0") if part else "") for text, part in zip(written, nanoseconds)]
+    return TableColumn(name, "texts", texts.tolist(), empty)
 
 
 def index_column(values: Any, name: str = "index") -> TableColumn:
