@@ -11,19 +11,24 @@ import (
 	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
-// ReadBeliefs reads the beliefs about a data set of the given number of points. Tables (.csv, .tsv) have one belief per
-// row; the other formats of dense matrices (.npy, .mtx) hold the whole symmetric matrix.
-func ReadBeliefs(r io.Reader, name string, points int, naming table.Naming) ([]constraint.Belief, error) {
-	if suffix := scan.SuffixOf(name); denseFormats.has(suffix) && suffix != ".csv" && suffix != ".tsv" {
-		return readBeliefMatrix(r, name, points)
+// LoadBeliefs opens path and reads the beliefs about a data set of the given number of points. Tables (.csv, .tsv) have
+// one belief per row; the other formats of dense matrices (.npy, .mtx) hold the whole symmetric matrix.
+func LoadBeliefs(path string, points int, naming table.Naming) ([]constraint.Belief, error) {
+	return Input{Path: path}.beliefs(points, naming)
+}
+
+func (in Input) beliefs(points int, naming table.Naming) ([]constraint.Belief, error) {
+	if suffix := scan.SuffixOf(in.Name()); denseFormats.has(suffix) && suffix != ".csv" && suffix != ".tsv" {
+		return in.beliefMatrix(points)
 	}
-	_, beliefs, err := ReadNamed(r, name, table.Beliefs, points, naming)
+	_, beliefs, err := LoadNamed(in, table.Beliefs, points, naming)
 	return beliefs, err
 }
 
-// readBeliefMatrix reads a symmetric matrix whose nonzero entries are the beliefs.
-func readBeliefMatrix(r io.Reader, name string, points int) ([]constraint.Belief, error) {
-	m, err := readMatrix(r, name, nil)
+// beliefMatrix reads a symmetric matrix whose nonzero entries are the beliefs.
+func (in Input) beliefMatrix(points int) ([]constraint.Belief, error) {
+	name := in.Name()
+	m, err := in.matrix(scan.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -50,21 +55,19 @@ func readBeliefMatrix(r io.Reader, name string, points int) ([]constraint.Belief
 	return beliefs, nil
 }
 
-// LoadBeliefs opens path and calls ReadBeliefs.
-func LoadBeliefs(path string, points int, naming table.Naming) ([]constraint.Belief, error) {
-	return load(path, func(r io.Reader, name string) ([]constraint.Belief, error) {
-		return ReadBeliefs(r, name, points, naming)
-	})
-}
-
 var boxColumns = table.Columns{
 	{Name: "x", Type: table.Integer}, {Name: "y", Type: table.Integer},
 	{Name: "width", Type: table.Integer}, {Name: "height", Type: table.Integer}, {Name: "label", Type: table.Integer},
 }
 
-// ReadBoxes reads rectangles in a picture of the given size from the columns x, y, width, height and label.
-func ReadBoxes(r io.Reader, name string, width, height int) ([]segment.Box, error) {
-	t, err := readCells(r, name, boxColumns, table.Naming{})
+// LoadBoxes opens path and reads rectangles in a picture of the given size from the columns x, y, width, height and
+// label.
+func LoadBoxes(path string, width, height int) ([]segment.Box, error) {
+	return Input{Path: path}.boxes(width, height)
+}
+
+func (in Input) boxes(width, height int) ([]segment.Box, error) {
+	t, err := readCells(in, boxColumns, table.Naming{})
 	if err != nil {
 		return nil, err
 	}
@@ -77,15 +80,10 @@ func ReadBoxes(r io.Reader, name string, width, height int) ([]segment.Box, erro
 		boxes[row] = segment.Box{X: int(c[0].Integers[row]), Y: int(c[1].Integers[row]),
 			Width: int(c[2].Integers[row]), Height: int(c[3].Integers[row]), Label: c[4].Integers[row]}
 		if err := boxes[row].Check(width, height); err != nil {
-			return nil, fault.Wrap(err, "%s, line %d", name, table.LineOf(row))
+			return nil, fault.Wrap(err, "%s, line %d", in.Name(), table.LineOf(row))
 		}
 	}
 	return boxes, nil
-}
-
-// LoadBoxes opens path and calls ReadBoxes.
-func LoadBoxes(path string, width, height int) ([]segment.Box, error) {
-	return load(path, func(r io.Reader, name string) ([]segment.Box, error) { return ReadBoxes(r, name, width, height) })
 }
 
 // WriteBoxes writes the columns x, y, width, height and label.

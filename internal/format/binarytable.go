@@ -40,7 +40,7 @@ func openBinary(in Input, o csv.Options, open func(b *binaryTable, s *scan.Sourc
 		return nil, err
 	}
 	b.close = append(b.close, end)
-	s, err := scan.New(r, b.name)
+	s, err := scan.Open(r, b.name, scan.Options{})
 	if err == nil {
 		opened, failed := open(b, s, func(names []string) []bool {
 			for _, notice := range table.Distinct(names) {

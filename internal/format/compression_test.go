@@ -92,7 +92,7 @@ func TestBombs(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s, err := scan.New(&bomb, "p.csv")
+	s, err := scan.Open(&bomb, "p.csv", scan.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func readEntriesPlainly(m *array.MatrixMarket) (entries []dataset.Edge, err erro
 func compareEdges(t *testing.T, text []byte, name string, vertices, size int) {
 	t.Helper()
 	open := func() *scan.Lines {
-		s, err := scan.New(bytes.NewReader(text), name)
+		s, err := scan.Open(bytes.NewReader(text), name, scan.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func compareEdges(t *testing.T, text []byte, name string, vertices, size int) {
 func compareEntries(t *testing.T, text []byte, size int) {
 	t.Helper()
 	open := func() *array.MatrixMarket {
-		s, err := scan.New(bytes.NewReader(text), "f.mtx")
+		s, err := scan.Open(bytes.NewReader(text), "f.mtx", scan.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

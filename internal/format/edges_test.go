@@ -85,7 +85,7 @@ func TestReadingEdgesAllocatesLittle(t *testing.T) {
 		fmt.Fprintf(&b, "%d,%d,%g\n", i%1000, 1000+i, 0.5+float64(i%7))
 	}
 	text := b.String()
-	s, err := scan.New(strings.NewReader(text), "e.csv")
+	s, err := scan.Open(strings.NewReader(text), "e.csv", scan.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

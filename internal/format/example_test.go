@@ -10,12 +10,15 @@ import (
 )
 
 // The suffix of the name tells the format. A header is optional.
-func ExampleReadPoints() {
-	points, header, err := format.ReadPoints(strings.NewReader("x,y\n1,2\n3,4\n"), "points.csv")
+func ExampleInput_LoadPoints() {
+	input := func(name, text string) format.Input {
+		return format.Input{Path: "-", Stdin: strings.NewReader(text), Label: name}
+	}
+	points, header, err := input("points.csv", "x,y\n1,2\n3,4\n").LoadPoints()
 	fmt.Println(points.N, points.D, header, points.Row(1), err)
-	_, _, err = format.ReadPoints(strings.NewReader("1,2\n3,oops\n"), "points.csv")
+	_, _, err = input("points.csv", "1,2\n3,oops\n").LoadPoints()
 	fmt.Println(err)
-	_, _, err = format.ReadPoints(strings.NewReader(""), "points.xyz")
+	_, _, err = input("points.xyz", "").LoadPoints()
 	why, _, _ := strings.Cut(err.Error(), ";")
 	fmt.Println(why)
 	// Output:
@@ -24,14 +27,16 @@ func ExampleReadPoints() {
 	// points.xyz: the suffix ".xyz" is not supported
 }
 
-func ExampleReadNamed() {
+func ExampleLoadNamed() {
 	text := "i,j,kind,weight\n0,1,must,\n1,2,cannot,2.5\n"
-	_, constraints, err := format.ReadNamed(strings.NewReader(text), "constraints.csv", table.Constraints, 3, table.Naming{})
+	in := format.Input{Path: "-", Stdin: strings.NewReader(text), Label: "constraints.csv"}
+	_, constraints, err := format.LoadNamed(in, table.Constraints, 3, table.Naming{})
 	for _, c := range constraints {
 		fmt.Println(c.I, c.J, c.Kind, c.Weighted, c.Weight)
 	}
 	fmt.Println(err)
-	_, _, err = format.ReadNamed(strings.NewReader(text), "constraints.csv", table.Constraints, 2, table.Naming{})
+	in.Stdin = strings.NewReader(text)
+	_, _, err = format.LoadNamed(in, table.Constraints, 2, table.Naming{})
 	fmt.Println(err)
 	// Output:
 	// 0 1 must false 0
@@ -40,8 +45,9 @@ func ExampleReadNamed() {
 	// constraints.csv, line 3, column "j": point 2 is outside 0..1
 }
 
-func ExampleReadGraph() {
-	graph, err := format.ReadGraph(strings.NewReader("# a triangle\n0 1\n1 2\n2 0 0.5\n"), "graph.edges", 0)
+func ExampleInput_LoadNamedGraph() {
+	text := "# a triangle\n0 1\n1 2\n2 0 0.5\n"
+	graph, err := format.Input{Path: "-", Stdin: strings.NewReader(text), Label: "graph.edges"}.LoadNamedGraph(format.GraphOptions{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -3,15 +3,13 @@
 // (PNG, JPEG, GIF), and the small tables that go with them (constraints, labels, seeds, weights, indices, boxes,
 // beliefs).
 //
-// ReadX reads from an io.Reader and uses the name of the file in errors; LoadX opens a path. The first bytes determine
-// the compression and, where possible, the format (package scan); otherwise the suffix of the name does. Readers
-// allocate memory for the values they have read, never for what a header claims. An error in a file is a *fault.Error
+// Functions of the form LoadX open a path; the methods of Input also read standard input, uploads, and files about which
+// the user said more. The first bytes determine the compression and, where possible, the format (package scan);
+// otherwise the suffix of the name does. Readers allocate memory for the values they have read, never for what a header claims. An error in a file is a *fault.Error
 // that names the file and, for text, the line.
 package format
 
 import (
-	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -49,16 +47,16 @@ var graphFormats = formats[graph.Reader]{
 	{".metis", graph.ReadMetis},
 	{".graphml", graph.ReadGraphML},
 	{".gml", graph.ReadGML},
-	{".npz", array.ReadSparseNPZGraph},
+	{".npz", graph.ReadNPZ},
 }
 
-// SparseSuffixes lists the suffixes of files that ReadSparsePoints accepts, without those of compression.
+// SparseSuffixes lists the suffixes of files of sparse points, without those of compression.
 func SparseSuffixes() []string { return sparseFormats.suffixes() }
 
-// GraphSuffixes lists the suffixes of files that ReadGraph accepts, without those of compression.
+// GraphSuffixes lists the suffixes of files of graphs, without those of compression.
 func GraphSuffixes() []string { return graphFormats.suffixes() }
 
-// KernelSuffixes lists the suffixes of files that ReadKernel and ReadPoints accept, without those of compression.
+// KernelSuffixes lists the suffixes of files of dense points and kernel matrices, without those of compression.
 func KernelSuffixes() []string { return denseFormats.suffixes() }
 
 // IsSparse reports whether the suffix of a file name is that of sparse points. It returns false for NPZ files, which
@@ -86,36 +84,22 @@ func (f formats[R]) has(suffix string) bool {
 	return slices.Contains(f.suffixes(), suffix)
 }
 
-// open decompresses the input and finds the reader of its format.
-func (f formats[R]) open(r io.Reader, name string) (s *scan.Source, read R, err error) {
-	if s, err = scan.New(r, name); err != nil {
-		return nil, read, err
-	}
+// reader returns the reader of the format of s.
+func (f formats[R]) reader(s *scan.Source) (read R, err error) {
 	for _, known := range f {
 		if known.suffix == s.Suffix {
-			return s, known.read, nil
+			return known.read, nil
 		}
 	}
-	if found := scan.SuffixOf(name); found != s.Suffix && f.has(found) {
-		return nil, read, s.Invalid("UNKNOWN_FORMAT", "the first bytes are those of the format %s, which is not supported for this input", s.Suffix[1:])
+	if found := scan.SuffixOf(s.Name); found != s.Suffix && f.has(found) {
+		return read, s.Invalid("UNKNOWN_FORMAT", "the first bytes are those of the format %s, which is not supported for this input", s.Suffix[1:])
 	}
 	suffixes := f.suffixes()
 	last := len(suffixes) - 1
 	if s.Suffix == "" {
-		return nil, read, s.Invalid("UNKNOWN_FORMAT", "neither the name nor the first bytes identify the format; set --format to %s or %s",
+		return read, s.Invalid("UNKNOWN_FORMAT", "neither the name nor the first bytes identify the format; set --format to %s or %s",
 			strings.Join(suffixes[:last], ", "), suffixes[last])
 	}
-	return nil, read, s.Invalid("UNKNOWN_FORMAT", "the suffix %q is not supported; use %s or %s, optionally compressed (.gz, .zst)",
+	return read, s.Invalid("UNKNOWN_FORMAT", "the suffix %q is not supported; use %s or %s, optionally compressed (.gz, .zst)",
 		s.Suffix, strings.Join(suffixes[:last], ", "), suffixes[last])
-}
-
-// load opens path, calls read, and closes the file.
-func load[T any](path string, read func(r io.Reader, name string) (T, error)) (T, error) {
-	var none T
-	file, err := os.Open(path)
-	if err != nil {
-		return none, (&scan.Source{Name: path}).ReadError(err)
-	}
-	defer file.Close()
-	return read(file, path)
 }

@@ -47,7 +47,7 @@ func FuzzCompression(f *testing.F) {
 	f.Add([]byte(bzip2Of12(f)))
 	f.Fuzz(func(t *testing.T, input []byte) {
 		checkFuzzed(t, len(input), 3*scan.MaxWindow, func() error {
-			s, err := scan.New(bytes.NewReader(input), "f.csv")
+			s, err := scan.Open(bytes.NewReader(input), "f.csv", scan.Options{})
 			if err != nil {
 				return err
 			}

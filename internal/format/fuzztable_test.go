@@ -61,7 +61,7 @@ func FuzzNamedGraph(f *testing.F) {
 	f.Fuzz(func(t *testing.T, input []byte) {
 		var g *NamedGraph
 		read := func() (err error) {
-			g, err = readNamedGraph(bytes.NewReader(input), "f.csv", GraphOptions{})
+			g, err = inputOf(bytes.NewReader(input), "f.csv").graphByNames(GraphOptions{})
 			return err
 		}
 		if checkFuzzed(t, len(input), 1<<20, read) && len(g.Names) != g.N {

@@ -14,36 +14,37 @@ import (
 	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
-// ReadGraph reads an undirected weighted graph: an edge list (src, dst and optionally weight; the weights of repeated
-// edges are added), a Matrix Market coordinate matrix, or a METIS, GraphML or GML file. If vertices is 0, the file
-// determines their number.
-func ReadGraph(r io.Reader, name string, vertices int) (*dataset.Graph, error) {
-	graph, _, err := readGraph(r, name, vertices)
-	return graph, err
+// LoadGraph opens path and reads an undirected weighted graph whose vertices are numbered: an edge list (src, dst and
+// optionally weight; the weights of repeated edges are added), a Matrix Market coordinate matrix, or a METIS, GraphML or
+// GML file. If vertices is 0, the file determines their number.
+func LoadGraph(path string, vertices int) (*dataset.Graph, error) {
+	g, err := readInput(Input{Path: path}, scan.Options{}, func(s *scan.Source) (*NamedGraph, error) { return readGraph(s, vertices) })
+	if err != nil {
+		return nil, err
+	}
+	return g.Graph, nil
 }
 
-// readGraph also returns the source, which holds the names of the vertices if the file lists them.
-func readGraph(r io.Reader, name string, vertices int) (*dataset.Graph, *scan.Source, error) {
-	s, read, err := graphFormats.open(r, name)
+// readGraph reads a graph, and the names of its vertices if the file lists them.
+func readGraph(s *scan.Source, vertices int) (*NamedGraph, error) {
+	read, err := graphFormats.reader(s)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	edges, found, err := read(s, vertices)
+	g, err := read(s, vertices)
 	if err != nil {
-		return nil, s, err
+		return nil, err
 	}
-	if vertices == 0 && s.Vertices == nil {
-		if err := checkVertexCount(s, found, edges); err != nil {
-			return nil, s, err
+	if vertices == 0 && g.Names == nil {
+		if err := checkVertexCount(s, g.Vertices, g.Edges); err != nil {
+			return nil, err
 		}
 	}
-	graph, err := dataset.GraphOf(found, edges)
-	return graph, s, fault.Wrap(err, "%s", name)
-}
-
-// LoadGraph opens path and calls ReadGraph.
-func LoadGraph(path string, vertices int) (*dataset.Graph, error) {
-	return load(path, func(r io.Reader, name string) (*dataset.Graph, error) { return ReadGraph(r, name, vertices) })
+	made, err := dataset.GraphOf(g.Vertices, g.Edges)
+	if err != nil {
+		return nil, fault.Wrap(err, "%s", s.Name)
+	}
+	return &NamedGraph{Graph: made, Names: g.Names, Notices: g.Notices}, nil
 }
 
 // checkVertexCount refuses a graph with far more vertices than its edges can connect: a mistaken number of a vertex

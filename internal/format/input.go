@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format/array"
 	"github.com/cleave-project/cleave/internal/format/scan"
@@ -24,6 +23,7 @@ type Input struct {
 	Array  string    // the array to read from an NPZ file; "" means the only one
 	Stdin  io.Reader // read for the path "-"; see Peekable
 	Label  string    // the name of Stdin in messages; "" means "standard input"
+	Names  []string  // of the columns of points, if known: a first line of these is a header even if some are numbers
 	// MaxBytes limits what a compressed input, or an array in it, may decompress to; 0 means no limit of its own.
 	MaxBytes int64
 	spool    *scan.Spool // reads Stdin and keeps a copy, so that open can be called again; nil if it can be read only once
@@ -60,9 +60,9 @@ type InputKind int
 // Kinds of input.
 const (
 	InputTable  InputKind = iota // OpenTable
-	InputDense                   // ReadPoints
-	InputSparse                  // ReadSparsePoints
-	InputGraph                   // ReadGraph, for formats that hold only graphs
+	InputDense                   // LoadPoints
+	InputSparse                  // LoadSparsePoints
+	InputGraph                   // LoadNamedGraph, for formats that hold only graphs
 )
 
 // peeked is how many bytes are examined to detect a format.
@@ -178,7 +178,7 @@ func (in Input) begin(look func(s *scan.Source)) error {
 		head, _ := once.Peek(peeked) // a read error shows up again when the input is read
 		r = bytes.NewReader(head)
 	}
-	s, err := scan.New(r, in.Name())
+	s, err := scan.Open(r, in.Name(), scan.Options{})
 	if err == nil {
 		look(s)
 	}
@@ -209,17 +209,19 @@ func detectText(head []byte) string {
 	return ".csv"
 }
 
-// Read opens the input and passes it to read, which is a function like ReadPoints.
-func (in Input) Read(read func(r io.Reader, name string) error) error {
+// readInput opens an input and passes it to read. It adds what the input says to the options.
+func readInput[T any](in Input, o scan.Options, read func(s *scan.Source) (T, error)) (value T, err error) {
 	r, end, err := in.open()
 	if err != nil {
-		return err
+		return value, err
 	}
 	defer end()
-	if in.Format != "" || in.Array != "" || in.MaxBytes > 0 {
-		r = &scan.Given{Reader: r, Format: in.Format, Array: in.Array, MaxBytes: in.MaxBytes}
+	o.Format, o.Array, o.MaxBytes, o.Names = in.Format, in.Array, in.MaxBytes, in.Names
+	s, err := scan.Open(r, in.Name(), o)
+	if err != nil {
+		return value, err
 	}
-	return read(r, in.Name())
+	return read(s)
 }
 
 // expand replaces folders by their parts, sorted by name.
@@ -273,32 +275,4 @@ func helpWithURI(scheme string) string {
 // a dot or an underscore next to the parts.
 func IsPart(entry fs.DirEntry) bool {
 	return !strings.HasPrefix(entry.Name(), ".") && !strings.HasPrefix(entry.Name(), "_") && !entry.IsDir()
-}
-
-// LoadPoints calls ReadPoints on the input.
-func (in Input) LoadPoints() (points *dataset.Points, header []string, err error) {
-	err = in.Read(func(r io.Reader, name string) (err error) {
-		points, header, err = ReadPoints(r, name)
-		return err
-	})
-	return points, header, err
-}
-
-// LoadKernel calls ReadKernel on the input.
-func (in Input) LoadKernel() (*dataset.Kernel, error) { return readInput(in, ReadKernel) }
-
-// LoadSparsePoints calls ReadSparsePoints on the input.
-func (in Input) LoadSparsePoints(features int) (*dataset.SparsePoints, error) {
-	return readInput(in, func(r io.Reader, name string) (*dataset.SparsePoints, error) {
-		return ReadSparsePoints(r, name, features)
-	})
-}
-
-// readInput is Input.Read for a function that returns what it read.
-func readInput[T any](in Input, read func(r io.Reader, name string) (T, error)) (value T, err error) {
-	err = in.Read(func(r io.Reader, name string) (err error) {
-		value, err = read(r, name)
-		return err
-	})
-	return value, err
 }

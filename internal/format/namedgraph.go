@@ -39,17 +39,14 @@ func (in Input) LoadNamedGraph(o GraphOptions) (*NamedGraph, error) {
 	if o.Named || o.List != nil {
 		return in.graphByNames(o)
 	}
-	var graph *NamedGraph
 	isList := false // only edge lists can name vertices
-	err := in.Read(func(r io.Reader, name string) error {
-		g, s, err := readGraph(r, name, o.Vertices)
-		if s != nil {
-			_, isList = edgeLists[s.Suffix]
-		}
+	graph, err := readInput(in, scan.Options{}, func(s *scan.Source) (*NamedGraph, error) {
+		_, isList = edgeLists[s.Suffix]
+		g, err := readGraph(s, o.Vertices)
 		if err == nil {
-			graph = &NamedGraph{Graph: g, Names: s.Vertices, Notices: append(s.Notices, countsFromOne(s, g, o)...)}
+			g.Notices = append(g.Notices, countsFromOne(s, g.Graph, o)...)
 		}
-		return err
+		return g, err
 	})
 	if !isList || !fault.Is(err, "NOT_AN_INDEX") && !fault.Is(err, "AMBIGUOUS_HEADER") && !fault.Is(err, "RAGGED_ROWS") {
 		return graph, err
@@ -61,28 +58,21 @@ func (in Input) LoadNamedGraph(o GraphOptions) (*NamedGraph, error) {
 	return named, nameless
 }
 
-// LoadNamedGraph calls Input.LoadNamedGraph for a path.
-func LoadNamedGraph(path string, o GraphOptions) (*NamedGraph, error) {
-	return Input{Path: path}.LoadNamedGraph(o)
-}
-
 // detectGraph sets the format of standard input, which has no telling name.
 func (in *Input) detectGraph() error {
-	return in.Read(func(r io.Reader, name string) error {
-		s, err := scan.New(r, name)
-		if err != nil {
-			return err
-		}
-		if in.Format = strings.TrimPrefix(s.Suffix, "."); s.Suffix == "" {
+	format, err := readInput(*in, scan.Options{}, func(s *scan.Source) (string, error) {
+		if s.Suffix == "" {
 			head, _ := s.Peek(peeked / 4)
-			in.Format = graphText(head)
+			return graphText(head), nil
 		}
-		return nil
+		return strings.TrimPrefix(s.Suffix, "."), nil
 	})
+	in.Format = format
+	return err
 }
 
 func (in Input) graphByNames(o GraphOptions) (*NamedGraph, error) {
-	return readInput(in, func(r io.Reader, name string) (*NamedGraph, error) { return readNamedGraph(r, name, o) })
+	return readInput(in, scan.Options{}, func(s *scan.Source) (*NamedGraph, error) { return readNamedGraph(s, o) })
 }
 
 // mostlyNumbers reports whether at least half of the names are numbers, so that the others are likely mistakes.
@@ -108,23 +98,19 @@ func countsFromOne(s *scan.Source, graph *dataset.Graph, o GraphOptions) []strin
 var edgeLists = map[string]byte{".csv": ',', ".tsv": '\t', ".txt": scan.AnyWhiteSpace, ".edges": scan.AnyWhiteSpace}
 
 // readNamedGraph reads an edge list whose vertices are identified by name.
-func readNamedGraph(r io.Reader, name string, o GraphOptions) (*NamedGraph, error) {
-	s, err := scan.New(r, name)
-	if err != nil {
-		return nil, err
-	}
+func readNamedGraph(s *scan.Source, o GraphOptions) (*NamedGraph, error) {
 	separator, known := edgeLists[s.Suffix]
 	if !known {
 		return nil, s.Invalid("UNKNOWN_FORMAT", "only edge lists can name vertices; use .csv, .tsv, .txt or .edges")
 	}
-	l, err := graph.NewEdgeLines(s, separator)
+	l, notices, err := graph.NewEdgeLines(s, separator)
 	if err != nil {
 		return nil, err
 	}
 	if separator == scan.AnyWhiteSpace {
 		l.Comments = "#%"
 	}
-	g := &namedEdges{Lines: l, number: map[string]int32{}, fixed: o.List != nil}
+	g := &namedEdges{Lines: l, number: map[string]int32{}, fixed: o.List != nil, notices: notices}
 	for _, vertex := range o.List {
 		if _, twice := g.number[vertex]; twice {
 			return nil, fault.Invalid("DUPLICATE_ID", "the vertex %.40q is listed twice", vertex)
@@ -145,9 +131,9 @@ func readNamedGraph(r io.Reader, name string, o GraphOptions) (*NamedGraph, erro
 	}
 	graph, err := dataset.GraphOf(len(g.names), []dataset.Edges{g.edges})
 	if err != nil {
-		return nil, fault.Wrap(err, "%s", name)
+		return nil, fault.Wrap(err, "%s", s.Name)
 	}
-	return &NamedGraph{Graph: graph, Names: g.names, Notices: append(s.Notices, g.notices...)}, nil
+	return &NamedGraph{Graph: graph, Names: g.names, Notices: g.notices}, nil
 }
 
 // namedEdges collects the edges and vertex names of a file.
@@ -268,17 +254,12 @@ func (g *namedEdges) find(l *scan.Lines, cell []byte) (int32, error) {
 
 // LoadVertices reads the names of vertices, one per line. A first line of id, vertex, node or name is a header.
 func LoadVertices(path string) ([]string, error) {
-	return load(path, func(r io.Reader, name string) ([]string, error) {
-		s, err := scan.New(r, name)
-		if err != nil {
-			return nil, err
-		}
+	return readInput(Input{Path: path}, scan.Options{}, func(s *scan.Source) (names []string, err error) {
 		if _, err := s.Decode(false); err != nil {
 			return nil, err
 		}
 		l := scan.NewLines(s, ',')
 		first := map[string]int{}
-		var names []string
 		err = l.EachRow(func(cells [][]byte) error {
 			vertex := string(cells[0])
 			switch strings.ToLower(vertex) {

@@ -15,7 +15,7 @@ func namedGraph(t *testing.T, name, text string, o GraphOptions) (*NamedGraph, e
 	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	return LoadNamedGraph(path, o)
+	return Input{Path: path}.LoadNamedGraph(o)
 }
 
 func TestGraphsOfNames(t *testing.T) {

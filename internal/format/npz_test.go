@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
 // npz is an archive of arrays: names and contents by turns.
@@ -67,7 +66,7 @@ func TestNPZ(t *testing.T) {
 	} {
 		var err error
 		bytes := allocated(func() {
-			_, _, err = ReadPoints(&scan.Given{Reader: strings.NewReader(c.content), Array: c.array}, "f.npz")
+			_, _, err = Input{Path: "-", Stdin: strings.NewReader(c.content), Label: "f.npz", Array: c.array}.LoadPoints()
 		})
 		wantFault(t, what, err, c.reason, "f.npz", c.says)
 		if bytes > 4<<20 {

@@ -34,13 +34,13 @@ var imageFormats = []imageFormat{
 	{"GIF", "GIF8", gif.DecodeConfig, gif.Decode},
 }
 
-// ReadPicture reads a PNG, a JPEG or the first frame of a GIF as gray values. Transparent pixels are blended with a
-// white background.
-func ReadPicture(r io.Reader, name string) (*segment.Picture, error) {
-	s, err := scan.Open(r, name)
-	if err != nil {
-		return nil, err
-	}
+// LoadPicture opens path and reads a PNG, a JPEG or the first frame of a GIF as gray values. Transparent pixels are
+// blended with a white background.
+func LoadPicture(path string) (*segment.Picture, error) {
+	return readInput(Input{Path: path}, scan.Options{AnyFormat: true}, readPicture)
+}
+
+func readPicture(s *scan.Source) (*segment.Picture, error) {
 	content, err := io.ReadAll(io.LimitReader(s, maxPictureFile+1))
 	if err != nil {
 		return nil, s.ReadError(err)
@@ -55,9 +55,6 @@ func ReadPicture(r io.Reader, name string) (*segment.Picture, error) {
 	}
 	return nil, s.Invalid("NOT_A_PICTURE", "the file is not a picture in a supported format; use PNG, JPEG or GIF")
 }
-
-// LoadPicture opens path and calls ReadPicture.
-func LoadPicture(path string) (*segment.Picture, error) { return load(path, ReadPicture) }
 
 // read decodes a picture after checking the size in the header.
 func (f imageFormat) read(s *scan.Source, content []byte) (*segment.Picture, error) {

@@ -1,8 +1,6 @@
 package format
 
 import (
-	"io"
-
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format/scan"
@@ -56,17 +54,7 @@ func PointPartsOf(paths []string, like Input) (PointParts, error) {
 func (p PointParts) LoadPoints(drop bool) (points *dataset.Points, header []string, incomplete []int32, err error) {
 	all := &dataset.Points{}
 	for at, in := range p {
-		var part *dataset.Points
-		var names []string
-		var gaps []int32
-		err := in.Read(func(r io.Reader, name string) (err error) {
-			if drop {
-				part, names, gaps, err = ReadCompletePoints(r, name)
-			} else {
-				part, names, err = ReadPoints(r, name)
-			}
-			return err
-		})
+		part, names, gaps, err := in.points(drop)
 		switch {
 		case err != nil:
 			return nil, nil, nil, err
@@ -89,16 +77,7 @@ func (p PointParts) LoadPoints(drop bool) (points *dataset.Points, header []stri
 func (p PointParts) LoadSparsePoints(features int, drop bool) (points *dataset.SparsePoints, incomplete []int32, err error) {
 	all := &dataset.SparsePoints{RowStart: []int64{0}}
 	for _, in := range p {
-		var part *dataset.SparsePoints
-		var gaps []int32
-		err := in.Read(func(r io.Reader, name string) (err error) {
-			if drop {
-				part, gaps, err = ReadCompleteSparsePoints(r, name)
-			} else {
-				part, err = ReadSparsePoints(r, name, features)
-			}
-			return err
-		})
+		part, gaps, err := in.sparsePoints(features, drop)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -1,115 +1,88 @@
 package format
 
 import (
-	"io"
-
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format/array"
 	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
-// ReadPoints reads rows of features. header holds the names of the columns, nil if the file has none.
-func ReadPoints(r io.Reader, name string) (*dataset.Points, []string, error) {
-	return readNamed(r, name, nil)
+// LoadPoints opens path and reads rows of features. header holds the names of the columns, nil if the file has none.
+func LoadPoints(path string) (points *dataset.Points, header []string, err error) {
+	return Input{Path: path}.LoadPoints()
 }
 
-// readNamed is ReadPoints for a file whose column names, if it has any, are known; nil if they are not.
-func readNamed(r io.Reader, name string, names []string) (*dataset.Points, []string, error) {
-	m, err := readMatrix(r, name, func(s *scan.Source) { s.AsPoints, s.Names = true, names })
-	if err != nil {
-		return nil, nil, err
-	}
-	if m.Points != nil {
-		return m.Points, m.Header, nil
-	}
-	points, err := dataset.NewPoints(m.Rows, m.Columns, m.Values)
-	return points, m.Header, fault.Wrap(err, "%s", name)
-}
-
-// LoadPoints opens path and calls ReadPoints.
-func LoadPoints(path string) (*dataset.Points, []string, error) { return LoadPointsOf(path, nil) }
-
-// LoadPointsOf is LoadPoints for a file whose column names, if it has any, are known. A first line of these names is a
-// header even if they are numbers, such as years.
-func LoadPointsOf(path string, names []string) (*dataset.Points, []string, error) {
-	var header []string
-	points, err := load(path, func(r io.Reader, name string) (points *dataset.Points, err error) {
-		points, header, err = readNamed(r, name, names)
-		return points, err
-	})
+// LoadPoints reads rows of features. header holds the names of the columns, nil if the file has none.
+func (in Input) LoadPoints() (points *dataset.Points, header []string, err error) {
+	points, header, _, err = in.points(false)
 	return points, header, err
 }
 
-// ReadKernel reads a symmetric kernel matrix.
-func ReadKernel(r io.Reader, name string) (*dataset.Kernel, error) {
-	m, err := readMatrix(r, name, nil)
+// points reads rows of features. If drop is set, it drops rows with a missing value (an empty cell, "?", "NA", "NaN"
+// and the like) and returns their numbers in ascending order; otherwise such a row is a fault.
+func (in Input) points(drop bool) (points *dataset.Points, header []string, incomplete []int32, err error) {
+	m, err := in.matrix(scan.Options{AllowMissing: drop, AsPoints: !drop})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if m.Points != nil {
+		return m.Points, m.Header, nil, nil
+	}
+	if drop {
+		if incomplete, err = m.DropIncomplete(in.Name()); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	points, err = dataset.NewPoints(m.Rows, m.Columns, m.Values)
+	return points, m.Header, incomplete, fault.Wrap(err, "%s", in.Name())
+}
+
+// LoadKernel reads a symmetric kernel matrix.
+func (in Input) LoadKernel() (*dataset.Kernel, error) {
+	m, err := in.matrix(scan.Options{})
 	if err != nil {
 		return nil, err
 	}
 	kernel, err := dataset.NewKernel(m.Rows, m.Columns, m.Values)
-	return kernel, fault.Wrap(err, "%s", name)
+	return kernel, fault.Wrap(err, "%s", in.Name())
 }
 
-// readMatrix reads a matrix. If set is not nil, it configures the source before reading.
-func readMatrix(r io.Reader, name string, set func(s *scan.Source)) (*array.Matrix, error) {
-	s, read, err := denseFormats.open(r, name)
-	if err != nil {
-		return nil, err
-	}
-	if set != nil {
-		set(s)
-	}
-	return read(s)
+// matrix reads a dense matrix.
+func (in Input) matrix(o scan.Options) (*array.Matrix, error) {
+	return readInput(in, o, func(s *scan.Source) (*array.Matrix, error) {
+		read, err := denseFormats.reader(s)
+		if err != nil {
+			return nil, err
+		}
+		return read(s)
+	})
 }
 
-// readSparseMatrix reads a sparse matrix. Missing values are NaN with allowMissing, and a fault without.
-func readSparseMatrix(r io.Reader, name string, features int, allowMissing bool) (*array.Sparse, error) {
-	s, read, err := sparseFormats.open(r, name)
-	if err != nil {
-		return nil, err
-	}
-	s.AllowMissing = allowMissing
-	return read(s, features)
-}
-
-// ReadSparsePoints reads rows of sparse features and ignores labels in the file. If features is 0, the largest index
+// LoadSparsePoints reads rows of sparse features and ignores labels in the file. If features is 0, the largest index
 // determines their number.
-func ReadSparsePoints(r io.Reader, name string, features int) (*dataset.SparsePoints, error) {
-	m, err := readSparseMatrix(r, name, features, false)
-	if err != nil {
-		return nil, err
-	}
-	return m.Points(name)
+func (in Input) LoadSparsePoints(features int) (*dataset.SparsePoints, error) {
+	points, _, err := in.sparsePoints(features, false)
+	return points, err
 }
 
-// The functions below drop rows with a missing value: an empty cell, "?", "NA", "NaN" and the like. With
-// scan.Source.AllowMissing, the readers of all formats return such values as NaN. Any other mistake in a file is still
-// a fault.
-
-// ReadCompletePoints is ReadPoints without the incomplete rows, whose numbers it returns in ascending order.
-func ReadCompletePoints(r io.Reader, name string) (points *dataset.Points, header []string, incomplete []int32, err error) {
-	m, err := readMatrix(r, name, func(s *scan.Source) { s.AllowMissing = true })
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	if incomplete, err = m.DropIncomplete(name); err != nil {
-		return nil, nil, nil, err
-	}
-	points, err = dataset.NewPoints(m.Rows, m.Columns, m.Values)
-	return points, m.Header, incomplete, fault.Wrap(err, "%s", name)
-}
-
-// ReadCompleteSparsePoints is ReadSparsePoints without the incomplete rows, whose numbers it returns in ascending
-// order. Incomplete rows still count for the number of features.
-func ReadCompleteSparsePoints(r io.Reader, name string) (points *dataset.SparsePoints, incomplete []int32, err error) {
-	m, err := readSparseMatrix(r, name, 0, true)
+// sparsePoints is LoadSparsePoints that treats incomplete rows as points does. Rows that are dropped still count for
+// the number of features.
+func (in Input) sparsePoints(features int, drop bool) (points *dataset.SparsePoints, incomplete []int32, err error) {
+	m, err := readInput(in, scan.Options{AllowMissing: drop}, func(s *scan.Source) (*array.Sparse, error) {
+		read, err := sparseFormats.reader(s)
+		if err != nil {
+			return nil, err
+		}
+		return read(s, features)
+	})
 	if err != nil {
 		return nil, nil, err
 	}
-	if incomplete, err = m.DropIncomplete(name); err != nil {
-		return nil, nil, err
+	if drop {
+		if incomplete, err = m.DropIncomplete(in.Name()); err != nil {
+			return nil, nil, err
+		}
 	}
-	points, err = m.Points(name)
+	points, err = m.Points(in.Name())
 	return points, incomplete, err
 }

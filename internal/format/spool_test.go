@@ -138,7 +138,7 @@ func TestNamedFormatsAreReadInPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	s, err := scan.New(&scan.Given{Reader: file, Format: "npz"}, "a.zip")
+	s, err := scan.Open(file, "a.zip", scan.Options{Format: "npz"})
 	if err != nil {
 		t.Fatal(err)
 	}

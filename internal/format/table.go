@@ -11,17 +11,17 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// LoadTable opens path and calls ReadNamed for a table without names.
+// LoadTable is LoadNamed for a file whose points and classes have no names.
 func LoadTable[T any](path string, kind table.Kind[T], points int) (*table.Table, []T, error) {
 	return LoadNamed(Input{Path: path}, kind, points, table.Naming{})
 }
 
-// ReadNamed reads a table of the given kind (table.Constraints and the like) about a data set with the given number of
+// LoadNamed reads a table of the given kind (table.Constraints and the like) about a data set with the given number of
 // points, and returns it with its parsed rows. The first line is the header; columns may be in any order. Where the
 // table identifies points and classes by name, the returned one has their numbers instead. If naming has open ids, the
 // table itself defines the points.
-func ReadNamed[T any](r io.Reader, name string, kind table.Kind[T], points int, naming table.Naming) (*table.Table, []T, error) {
-	t, err := readCells(r, name, kind.Columns, naming)
+func LoadNamed[T any](in Input, kind table.Kind[T], points int, naming table.Naming) (*table.Table, []T, error) {
+	t, err := readCells(in, kind.Columns, naming)
 	if err == nil {
 		err = naming.Resolve(t)
 	}
@@ -32,23 +32,15 @@ func ReadNamed[T any](r io.Reader, name string, kind table.Kind[T], points int, 
 	return t, list, err
 }
 
-// LoadNamed calls ReadNamed on an input.
-func LoadNamed[T any](in Input, kind table.Kind[T], points int, naming table.Naming) (t *table.Table, list []T, err error) {
-	err = in.Read(func(r io.Reader, name string) (err error) {
-		t, list, err = ReadNamed(r, name, kind, points, naming)
-		return err
-	})
-	return t, list, err
-}
-
 // readCells reads a table with these columns, as naming has them in a file. The first line may be a row instead of the
 // header; then the columns are in the order of table.Columns.InOrder.
-func readCells(r io.Reader, name string, columns table.Columns, naming table.Naming) (*table.Table, error) {
-	columns = naming.FileColumns(columns)
-	s, err := scan.New(r, name)
-	if err != nil {
-		return nil, err
-	}
+func readCells(in Input, columns table.Columns, naming table.Naming) (*table.Table, error) {
+	return readInput(in, scan.Options{}, func(s *scan.Source) (*table.Table, error) {
+		return cellsOf(s, naming.FileColumns(columns), naming)
+	})
+}
+
+func cellsOf(s *scan.Source, columns table.Columns, naming table.Naming) (*table.Table, error) {
 	switch s.Suffix {
 	case ".npy", scan.NPZSuffix, ".parquet", ".arrow", ".mtx", ".graphml":
 		return nil, s.Invalid("UNKNOWN_FORMAT", "the format is %s; a CSV with the columns %s is expected", s.Suffix[1:], columns)
@@ -77,9 +69,9 @@ func readCells(r io.Reader, name string, columns table.Columns, naming table.Nam
 	} else if scan.KindOfRow(first) != scan.RowOfNames {
 		return nil, l.Invalid("MISSING_HEADER", "the first line must be the header %s, or a row with these columns", columns)
 	}
-	t, err := table.FromHeader(name, names, columns)
+	t, err := table.FromHeader(s.Name, names, columns)
 	if err != nil {
-		wrapped := fault.Wrap(err, "%s, line %d", name, l.LineNumber)
+		wrapped := fault.Wrap(err, "%s, line %d", s.Name, l.LineNumber)
 		if bad, ok := errors.AsType[*fault.Error](wrapped); ok {
 			bad.Message += "; column names come from the first line"
 		}
@@ -109,7 +101,7 @@ func readCells(r io.Reader, name string, columns table.Columns, naming table.Nam
 	if err == nil {
 		err = t.Check()
 	}
-	t.Locate(name, jumps)
+	t.Locate(s.Name, jumps)
 	return t, err
 }
 

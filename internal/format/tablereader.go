@@ -133,7 +133,7 @@ func (r *reopened) Open() (*scan.Source, error) {
 		return nil, err
 	}
 	r.end = end
-	return scan.New(&scan.Given{Reader: input, Format: r.Format}, r.Name())
+	return scan.Open(input, r.Name(), scan.Options{Format: r.Format})
 }
 
 // Lost reports whether the beginning is no longer available.

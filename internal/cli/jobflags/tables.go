@@ -209,7 +209,7 @@ func LoadStartLabels(path string, rows int, k uint32, filter *RowFilter, naming 
 
 // loadCentroids reads the centroids to start from: one row for each cluster, with the columns of the data.
 func loadCentroids(path string, j *Job) ([]float64, error) {
-	points, header, err := format.LoadPointsOf(path, j.Header)
+	points, header, err := format.Input{Path: path, Names: j.Header}.LoadPoints()
 	if err != nil {
 		return nil, err
 	}
@@ -246,7 +246,7 @@ func loadSourceGraph(path string, rows int, ids *table.IDs) (*dataset.Graph, err
 	if ids == nil {
 		return format.LoadGraph(path, rows)
 	}
-	g, err := format.LoadNamedGraph(path, format.GraphOptions{List: ids.All()})
+	g, err := format.Input{Path: path}.LoadNamedGraph(format.GraphOptions{List: ids.All()})
 	if err != nil {
 		return nil, err
 	}

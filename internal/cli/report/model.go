@@ -156,7 +156,7 @@ func (r *modelReader) table(name string, names []string, rows, columns int) (val
 		return nil, nil
 	}
 	path := filepath.Join(r.folder, name)
-	points, header, err := format.LoadPointsOf(path, names)
+	points, header, err := format.Input{Path: path, Names: names}.LoadPoints()
 	switch {
 	case err != nil:
 		r.err = err

@@ -105,7 +105,7 @@ func shown(name string) string {
 // openArray opens an entry of the archive as a source.
 func openArray(s *scan.Source, entry *zip.File) (*scan.Source, error) {
 	name := s.Name + ", array " + shown(strings.TrimSuffix(entry.Name, scan.NPYSuffix))
-	array := &scan.Source{Name: name, Suffix: scan.NPYSuffix, AllowMissing: s.AllowMissing}
+	array := &scan.Source{Options: scan.Options{AllowMissing: s.AllowMissing}, Name: name, Suffix: scan.NPYSuffix}
 	if size := entry.UncompressedSize64; size > scan.FreeBytes && size/scan.MaxGrowth > entry.CompressedSize64 {
 		return nil, array.Invalid("FILE_GROWS_TOO_MUCH", "the array claims to decompress to %d bytes, more than %d times its size, which looks like a mistake or an attack",
 			size, scan.MaxGrowth)

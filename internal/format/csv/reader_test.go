@@ -23,7 +23,7 @@ func (input) Lost() bool   { return false }
 func (input) Close()       {}
 
 func (in input) Open() (*scan.Source, error) {
-	s, err := scan.New(strings.NewReader(in.text), in.Name())
+	s, err := scan.Open(strings.NewReader(in.text), in.Name(), scan.Options{})
 	if err == nil && in.block > 0 {
 		s.BlockSize = in.block
 	}

@@ -14,40 +14,48 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// Reader reads the edges of a graph. If vertices is 0, the file determines their number, found; if that is 0 too, the
-// edges do.
-type Reader func(s *scan.Source, vertices int) (edges []dataset.Edges, found int, err error)
+// Graph holds a graph as read, not yet validated by the dataset package.
+type Graph struct {
+	Edges    []dataset.Edges
+	Vertices int      // their number; 0 means that the edges determine it
+	Names    []string // of the vertices, if the file lists them
+	Notices  []string // for the user: how ambiguous input was read
+}
+
+// Reader reads a graph. If vertices is 0, the file determines their number.
+type Reader func(s *scan.Source, vertices int) (*Graph, error)
 
 // EdgeList returns a reader of edge lists. Lists separated by white space may have comments.
 func EdgeList(separator byte) Reader {
-	return func(s *scan.Source, vertices int) ([]dataset.Edges, int, error) {
-		l, err := NewEdgeLines(s, separator)
+	return func(s *scan.Source, vertices int) (*Graph, error) {
+		l, notices, err := NewEdgeLines(s, separator)
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 		if separator == scan.AnyWhiteSpace {
 			l.Comments = "#%"
 		}
 		edges, err := ReadEdges(l, vertices)
-		return edges, vertices, err
+		return &Graph{Edges: edges, Vertices: vertices, Notices: notices}, err
 	}
 }
 
 // NewEdgeLines returns the lines of an edge list, decoded to UTF-8. A .csv file may be separated by semicolons or tabs.
-func NewEdgeLines(s *scan.Source, separator byte) (*scan.Lines, error) {
+// The notices tell the user which encoding was assumed.
+func NewEdgeLines(s *scan.Source, separator byte) (l *scan.Lines, notices []string, err error) {
 	notice, err := s.Decode(false)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if notice != "" {
-		s.Notices = append(s.Notices, notice)
+		notices = []string{notice}
 	}
 	if separator == ',' {
 		separator = s.Separator()
 	}
-	l := scan.NewLines(s, separator)
+	l = scan.NewLines(s, separator)
 	l.AllowBlankLines = true
-	return l, nil
+	return l, notices, nil
 }
 
 // EdgeColumns holds the positions of columns. Weight is -1 if there is no such column.
@@ -173,25 +181,31 @@ func Numbered(vertices int) Vertex {
 // ReadMatrixMarketGraph reads an affinity matrix as edges. A "symmetric" file lists each edge once. A "general" file
 // whose matrix is symmetric lists each edge in both directions, of which one is kept. In any other file every entry is
 // an edge, and the weights of repeated edges are added.
-func ReadMatrixMarketGraph(s *scan.Source, vertices int) ([]dataset.Edges, int, error) {
+func ReadMatrixMarketGraph(s *scan.Source, vertices int) (*Graph, error) {
 	m, err := array.OpenMatrixMarket(s)
 	switch {
 	case err != nil:
-		return nil, 0, err
+		return nil, err
 	case !m.Coordinate:
-		return nil, 0, m.Source.Invalid("UNSUPPORTED_MATRIX", "a graph must be in coordinate form; to use a dense array, pass it with --kernel-matrix")
+		return nil, m.Source.Invalid("UNSUPPORTED_MATRIX", "a graph must be in coordinate form; to use a dense array, pass it with --kernel-matrix")
 	case m.Rows != m.Columns:
-		return nil, 0, m.Source.Invalid("NOT_SQUARE", "the matrix has %d rows and %d columns; the matrix of a graph must be square", m.Rows, m.Columns)
+		return nil, m.Source.Invalid("NOT_SQUARE", "the matrix has %d rows and %d columns; the matrix of a graph must be square", m.Rows, m.Columns)
 	case vertices > 0 && vertices != m.Rows:
-		return nil, 0, m.Source.Invalid("SIZE_MISMATCH", "the matrix has %d rows, but the number of vertices was set to %d", m.Rows, vertices)
+		return nil, m.Source.Invalid("SIZE_MISMATCH", "the matrix has %d rows, but the number of vertices was set to %d", m.Rows, vertices)
 	}
 	entries, err := m.Coordinates()
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	if !m.Symmetric {
 		edges := array.WithoutMirrorImages(slices.AppendSeq(make([]dataset.Edge, 0, dataset.CountEdges(entries)), dataset.EachEdge(entries)))
 		entries = []dataset.Edges{dataset.EdgesOf(edges)}
 	}
-	return entries, m.Rows, nil
+	return &Graph{Edges: entries, Vertices: m.Rows}, nil
+}
+
+// ReadNPZ reads an affinity matrix that SciPy saved.
+func ReadNPZ(s *scan.Source, vertices int) (*Graph, error) {
+	edges, found, err := array.ReadSparseNPZGraph(s, vertices)
+	return &Graph{Edges: edges, Vertices: found}, err
 }

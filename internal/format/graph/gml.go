@@ -7,7 +7,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
@@ -27,16 +26,16 @@ type gml struct {
 const maxGMLDepth = 64
 
 // ReadGML reads the nodes and edges of a file and skips everything else.
-func ReadGML(s *scan.Source, vertices int) ([]dataset.Edges, int, error) {
+func ReadGML(s *scan.Source, vertices int) (*Graph, error) {
 	r := &gml{Lines: scan.NewLines(s, scan.AnyWhiteSpace), graph: newListedGraph(s)}
 	if err := r.list(0, "", nil); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	edges, count, err := r.graph.finish(vertices)
+	g, err := r.graph.finish(vertices)
 	if err == nil {
-		nameVertices(r.Lines.Source, r.labels, "label")
+		g.nameVertices(s, r.labels, "label")
 	}
-	return edges, count, err
+	return g, err
 }
 
 // list reads pairs up to the end of a list, or of the file at depth 0. It stores the attributes of a vertex or an edge

@@ -10,14 +10,13 @@ import (
 
 	"golang.org/x/text/encoding/charmap"
 
-	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
 // ReadGraphML reads vertices and edges, the "weight" of edges, and the "name" or "label" of vertices, because many
 // programs invent the ids. Edge directions are ignored. Everything else in the file describes drawing, so an XML
 // decoder is all that is needed.
-func ReadGraphML(s *scan.Source, vertices int) ([]dataset.Edges, int, error) {
+func ReadGraphML(s *scan.Source, vertices int) (*Graph, error) {
 	input := &scan.Counter{From: s}
 	r := &graphML{
 		listedGraph: newListedGraph(s), input: input, decoder: xml.NewDecoder(input), weight: 1,
@@ -30,20 +29,20 @@ func ReadGraphML(s *scan.Source, vertices int) ([]dataset.Edges, int, error) {
 			break
 		}
 		if err != nil {
-			return nil, 0, r.xmlError(err)
+			return nil, r.xmlError(err)
 		}
 		if err := r.take(token); err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 	}
 	if !r.isGraph {
-		return nil, 0, s.Invalid("NOT_GRAPHML", "the file is XML, but not a GraphML graph")
+		return nil, s.Invalid("NOT_GRAPHML", "the file is XML, but not a GraphML graph")
 	}
-	edges, count, err := r.finish(vertices)
+	g, err := r.finish(vertices)
 	if err == nil {
-		r.nameByData()
+		r.nameByData(g)
 	}
-	return edges, count, err
+	return g, err
 }
 
 // graphML is the state of the reader between two tokens.
@@ -165,10 +164,10 @@ func (r *graphML) start(t xml.StartElement) error {
 var vertexNames = []string{"name", "label"}
 
 // nameByData names the vertices by the first of vertexNames that all of them have.
-func (r *graphML) nameByData() {
+func (r *graphML) nameByData(g *Graph) {
 	for _, what := range vertexNames {
 		if !slices.Contains(r.called[what], "") {
-			nameVertices(r.listedGraph.Source, r.called[what], what)
+			g.nameVertices(r.Source, r.called[what], what)
 			return
 		}
 	}

@@ -35,55 +35,56 @@ type metis struct {
 }
 
 // ReadMetis reads the neighbor lists of all vertices.
-func ReadMetis(s *scan.Source, vertices int) ([]dataset.Edges, int, error) {
+func ReadMetis(s *scan.Source, vertices int) (*Graph, error) {
 	m := &metis{Lines: scan.NewLines(s, scan.AnyWhiteSpace)}
 	m.Comments = "%"
 	header, err := m.NextRow()
 	if errors.Is(err, io.EOF) {
-		return nil, 0, s.Invalid("EMPTY_DATA", "the file is empty")
+		return nil, s.Invalid("EMPTY_DATA", "the file is empty")
 	}
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	if err := m.parseHeader(header); err != nil {
-		return nil, 0, err
-	}
-	if m.beforeEdges > 0 {
-		s.Notices = append(s.Notices, s.Name+": the weights or sizes of the vertices are not used")
+		return nil, err
 	}
 	if vertices > 0 && vertices != m.vertices {
-		return nil, 0, s.Invalid("SIZE_MISMATCH", "the file has %d vertices, but the number of vertices was set to %d", m.vertices, vertices)
+		return nil, s.Invalid("SIZE_MISMATCH", "the file has %d vertices, but the number of vertices was set to %d", m.vertices, vertices)
 	}
 	for vertex := 0; vertex < m.vertices; {
 		line, err := m.ReadLine()
 		if errors.Is(err, io.EOF) {
-			return nil, 0, s.Invalid("TRUNCATED_FILE", "the header claims %d vertices, but the file ends after %d of their lines", m.vertices, vertex)
+			return nil, s.Invalid("TRUNCATED_FILE", "the header claims %d vertices, but the file ends after %d of their lines", m.vertices, vertex)
 		}
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 		if _, comment := m.Classify(line); comment {
 			continue
 		}
 		if err := m.parseVertex(int32(vertex), line); err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 		vertex++
 	}
 	m.AllowBlankLines = true
 	if _, err := m.Next(); err == nil {
-		return nil, 0, m.Invalid("TRAILING_DATA", "the header claims %d vertices, but the file has more lines", m.vertices)
+		return nil, m.Invalid("TRAILING_DATA", "the header claims %d vertices, but the file has more lines", m.vertices)
 	} else if !errors.Is(err, io.EOF) {
-		return nil, 0, err
+		return nil, err
 	}
 	if found := int64(len(m.list.Source)); found != m.edges || m.mirrored != m.edges {
-		return nil, 0, s.Invalid("WRONG_COUNT", "the header claims %d edges, each listed on the lines of both its vertices, but the file has %d to a larger vertex and %d to a smaller one",
+		return nil, s.Invalid("WRONG_COUNT", "the header claims %d edges, each listed on the lines of both its vertices, but the file has %d to a larger vertex and %d to a smaller one",
 			m.edges, found, m.mirrored)
 	}
 	if at := slices.IndexFunc(m.open, func(sum uint64) bool { return sum != 0 }); at >= 0 {
-		return nil, 0, s.Invalid("NOT_SYMMETRIC", "an edge between vertex %d and a larger one is listed on only one of their two lines, or with two weights", at+1)
+		return nil, s.Invalid("NOT_SYMMETRIC", "an edge between vertex %d and a larger one is listed on only one of their two lines, or with two weights", at+1)
 	}
-	return []dataset.Edges{m.list}, m.vertices, nil
+	g := &Graph{Edges: []dataset.Edges{m.list}, Vertices: m.vertices}
+	if m.beforeEdges > 0 {
+		g.Notices = []string{s.Name + ": the weights or sizes of the vertices are not used"}
+	}
+	return g, nil
 }
 
 // parseHeader reads the first line. Nothing is allocated by its counts.

@@ -46,27 +46,26 @@ func (g *listedGraph) addVertex(name string, line int) error {
 }
 
 // finish replaces the vertex names of the edges by numbers.
-func (g *listedGraph) finish(vertices int) ([]dataset.Edges, int, error) {
+func (g *listedGraph) finish(vertices int) (*Graph, error) {
 	if len(g.names) == 0 {
-		return nil, 0, g.Invalid("EMPTY_DATA", "the file has no vertices")
+		return nil, g.Invalid("EMPTY_DATA", "the file has no vertices")
 	}
 	if vertices > 0 && vertices != len(g.names) {
-		return nil, 0, g.Invalid("SIZE_MISMATCH", "the file has %d vertices, but the number of vertices was set to %d", len(g.names), vertices)
+		return nil, g.Invalid("SIZE_MISMATCH", "the file has %d vertices, but the number of vertices was set to %d", len(g.names), vertices)
 	}
-	g.Source.Vertices = g.names
 	var list dataset.Edges
 	for _, e := range g.edges {
 		source, known := g.numbers[e.source]
 		if !known {
-			return nil, 0, g.at(e.line, "UNKNOWN_VERTEX", "an edge begins at %.60q, which the file does not list as a vertex", e.source)
+			return nil, g.at(e.line, "UNKNOWN_VERTEX", "an edge begins at %.60q, which the file does not list as a vertex", e.source)
 		}
 		target, known := g.numbers[e.target]
 		if !known {
-			return nil, 0, g.at(e.line, "UNKNOWN_VERTEX", "an edge ends at %.60q, which the file does not list as a vertex", e.target)
+			return nil, g.at(e.line, "UNKNOWN_VERTEX", "an edge ends at %.60q, which the file does not list as a vertex", e.target)
 		}
 		list.Append(source, target, e.weight)
 	}
-	return []dataset.Edges{list}, len(g.names), nil
+	return &Graph{Edges: []dataset.Edges{list}, Vertices: len(g.names), Names: g.names}, nil
 }
 
 // at returns a fault on a line.
@@ -89,21 +88,21 @@ func (g *listedGraph) weightOf(text string, line int) (float64, error) {
 
 // nameVertices replaces the ids of the vertices by other names in the file, such as labels, if all vertices have
 // distinct ones.
-func nameVertices(s *scan.Source, names []string, what string) {
+func (g *Graph) nameVertices(s *scan.Source, names []string, what string) {
 	seen := make(map[string]bool, len(names))
 	for _, name := range names {
 		if name == "" || !utf8.ValidString(name) {
 			return
 		}
 		if seen[name] {
-			s.Notices = append(s.Notices, fmt.Sprintf("%s: vertices are identified by id, because several have the %s %.40q", s.Name, what, name))
+			g.Notices = append(g.Notices, fmt.Sprintf("%s: vertices are identified by id, because several have the %s %.40q", s.Name, what, name))
 			return
 		}
 		seen[name] = true
 	}
-	if len(names) == 0 || slices.Equal(names, s.Vertices) {
+	if len(names) == 0 || slices.Equal(names, g.Names) {
 		return
 	}
-	s.Vertices = names
-	s.Notices = append(s.Notices, fmt.Sprintf("%s: vertices are identified by %s, such as %.40q", s.Name, what, names[0]))
+	g.Names = names
+	g.Notices = append(g.Notices, fmt.Sprintf("%s: vertices are identified by %s, such as %.40q", s.Name, what, names[0]))
 }

@@ -2,7 +2,6 @@ package scan
 
 import (
 	"bytes"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -54,14 +53,6 @@ func detectBytes(start []byte) string {
 		return ".graphml"
 	}
 	return ""
-}
-
-// Given is an input whose format or array the user specified, or whose size is limited.
-type Given struct {
-	io.Reader
-	Format   string // "" detects it
-	Array    string
-	MaxBytes int64 // see Source.MaxBytes
 }
 
 // foreign lists well-known formats that are not supported, by first bytes and suffixes, with advice for each.

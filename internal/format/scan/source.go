@@ -24,46 +24,32 @@ import (
 // BufferSize is the number of bytes read from a file at a time.
 const BufferSize = 256 << 10
 
+// Options says what is known about an input, and how to read it.
+type Options struct {
+	Format       string   // such as "csv"; "" detects it from the first bytes or the name
+	Array        string   // the array to read, if there are several; "" means the only one
+	Names        []string // a first line of these cells is a header, even if some are numbers
+	MaxBytes     int64    // how many bytes the input, or an array in it, may decompress to; 0 means no limit but MaxGrowth
+	AllowMissing bool     // read missing values as NaN instead of failing
+	AsPoints     bool     // the caller prefers Matrix.Points over values
+	AnyFormat    bool     // the caller recognizes the format; otherwise, well-known formats without data are errors
+}
+
 // Source is one input: its bytes, decompressed, and the name that errors use for it.
 type Source struct {
 	*bufio.Reader
-	Name         string
-	Suffix       string   // identifies the format, such as ".csv"; see SuffixOf
-	found        string   // Suffix if the user or the first bytes determined it, otherwise ""
-	AllowMissing bool     // read missing values as NaN instead of failing
-	AsPoints     bool     // the caller prefers Matrix.Points over values
-	Names        []string // a first line of these cells is a header, even if some are numbers
-	BlockSize    int      // bytes of text parsed at a time
-	MaxBytes     int64    // how many bytes the input, or an array in it, may decompress to; 0 means no limit but MaxGrowth
-
-	Array    string   // the array to read, if there are several
-	Vertices []string // the names of the vertices, if the file lists them
-	Notices  []string // messages for the user about how ambiguous input was read
-	File     *os.File // the underlying file if it is uncompressed, otherwise nil
-	spool    *Spool   // the underlying spool if it is uncompressed, otherwise nil
-
-	section *io.SectionReader // the underlying section of something else if it is uncompressed, otherwise nil
+	Options
+	Name      string
+	Suffix    string            // identifies the format, such as ".csv"; see SuffixOf
+	BlockSize int               // bytes of text parsed at a time
+	File      *os.File          // the underlying file if it is uncompressed, otherwise nil
+	spool     *Spool            // the underlying spool if it is uncompressed, otherwise nil
+	section   *io.SectionReader // the underlying section of something else if it is uncompressed, otherwise nil
 }
 
-// New opens an input as Open does, and returns an error for well-known formats that are not supported.
-func New(r io.Reader, name string) (*Source, error) {
-	s, err := Open(r, name)
-	if err == nil && (s.found == "" || s.found == NPZSuffix) { // Excel workbooks are ZIP archives too
-		err = s.checkForeign()
-	}
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
-}
-
-// Open decompresses an input and detects its format, which may be one that holds no data, such as a picture.
-func Open(r io.Reader, name string) (*Source, error) {
-	s := &Source{Name: name, BlockSize: BlockSize, Suffix: SuffixOf(name)}
-	given, _ := r.(*Given)
-	if given != nil {
-		r, s.MaxBytes = given.Reader, given.MaxBytes
-	}
+// Open decompresses an input and detects its format.
+func Open(r io.Reader, name string, o Options) (*Source, error) {
+	s := &Source{Options: o, Name: name, BlockSize: BlockSize, Suffix: SuffixOf(name)}
 	plain, packed, err := s.decompress(r)
 	if err != nil {
 		return nil, s.ReadError(err)
@@ -74,16 +60,17 @@ func Open(r io.Reader, name string) (*Source, error) {
 		s.spool, _ = r.(*Spool)
 		s.section, _ = r.(*io.SectionReader)
 	}
-	if given != nil {
-		s.Array = given.Array
-		if given.Format != "" {
-			s.Suffix = SuffixOf("." + given.Format)
-			s.found = s.Suffix
-			return s, nil
-		}
+	found := s.detect()
+	if o.Format != "" {
+		found = SuffixOf("." + o.Format)
 	}
-	if s.found = s.detect(); s.found != "" {
-		s.Suffix = s.found
+	if found != "" {
+		s.Suffix = found
+	}
+	if !o.AnyFormat && (found == "" || found == NPZSuffix) { // Excel workbooks are ZIP archives too
+		if err := s.checkForeign(); err != nil {
+			return nil, err
+		}
 	}
 	return s, nil
 }
