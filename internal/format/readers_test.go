@@ -30,7 +30,9 @@ func ReadCompleteSparsePoints(r io.Reader, name string) (points *dataset.SparseP
 	return inputOf(r, name).sparsePoints(0, true)
 }
 
-func ReadKernel(r io.Reader, name string) (*dataset.Kernel, error) { return inputOf(r, name).LoadKernel() }
+func ReadKernel(r io.Reader, name string) (*dataset.Kernel, error) {
+	return inputOf(r, name).LoadKernel()
+}
 
 func ReadGraph(r io.Reader, name string, vertices int) (*dataset.Graph, error) {
 	g, err := readInput(inputOf(r, name), scan.Options{}, func(s *scan.Source) (*NamedGraph, error) { return readGraph(s, vertices) })
