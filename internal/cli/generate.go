@@ -284,7 +284,7 @@ func (a *app) generateAffinity(ctx context.Context, path string, f *affinityFlag
 		return err
 	}
 	return a.printf("wrote edges.csv (%d), constraints.csv (%d) and picture.csv of %d x %d pixels to %s: radius %s, sigma-position %s, sigma-gray %s\n",
-		edges, len(constraints), p.Width, p.Height, f.out, report.Brief(affinity.Radius), report.Brief(affinity.SigmaPosition), report.Brief(affinity.SigmaGray))
+		edges, len(constraints), p.Width, p.Height, f.out, text.Brief(affinity.Radius), text.Brief(affinity.SigmaPosition), text.Brief(affinity.SigmaGray))
 }
 
 // affinity returns the widths that were given, and defaults for the others.

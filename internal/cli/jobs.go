@@ -150,7 +150,7 @@ func (a *app) listCommand() *cobra.Command {
 			"JOB\tNAME\tSTATE\tITERATIONS\tOBJECTIVE\tCREATED", func(j *cleavev1.Job) []any {
 				objective := ""
 				if j.GetObjectiveName() != "" {
-					objective = report.Brief(j.GetObjective())
+					objective = text.Brief(j.GetObjective())
 				}
 				return []any{j.GetJobId(), j.GetDisplayName(), report.ShortName(j.GetState()),
 					j.GetIterations(), objective, report.FormatTime(j.GetCreateTime())}

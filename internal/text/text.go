@@ -77,6 +77,28 @@ func Percent(share float64) string {
 	return fmt.Sprintf("%.2g%%", 100*share)
 }
 
+// Brief formats a number with at most six digits.
+func Brief(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
+
+// Seconds formats a duration in the unit that suits it, from milliseconds to hours.
+func Seconds(seconds float64) string {
+	switch {
+	case seconds < 0.0005:
+		return "< 1 ms"
+	case seconds < 1:
+		return fmt.Sprintf("%.0f ms", 1000*seconds)
+	case seconds < 10:
+		return fmt.Sprintf("%.3g s", seconds)
+	case seconds < 120:
+		return fmt.Sprintf("%.0f s", seconds)
+	}
+	minutes := int(math.Round(seconds / 60))
+	if minutes < 120 {
+		return fmt.Sprintf("%d min", minutes)
+	}
+	return fmt.Sprintf("%d h %d min", minutes/60, minutes%60)
+}
+
 // Roughly formats an estimated time in seconds; the longer, the coarser.
 func Roughly(seconds float64) string {
 	switch tens := 10 * int64(math.Round(seconds/10)); {

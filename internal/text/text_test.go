@@ -5,6 +5,14 @@ import (
 	"testing"
 )
 
+func TestSeconds(t *testing.T) {
+	for seconds, want := range map[float64]string{0.0001: "< 1 ms", 0.25: "250 ms", 1.234: "1.23 s", 2: "2 s", 90: "90 s", 600: "10 min", 9000: "2 h 30 min"} {
+		if got := Seconds(seconds); got != want {
+			t.Errorf("%v: got %q", seconds, got)
+		}
+	}
+}
+
 func TestTextForPeople(t *testing.T) {
 	for bytes, want := range map[uint64]string{0: "0 B", 1023: "1023 B", 1023693: "1000 KiB", 1536: "1.5 KiB", 3 << 30: "3 GiB", 5 << 50: "5120 TiB"} {
 		if got := Bytes(bytes); got != want {

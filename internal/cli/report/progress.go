@@ -149,7 +149,7 @@ func (p *Progress) Item(item *cleavev1.WatchJobResponse) {
 	case *cleavev1.Event_MethodTried:
 		p.plain(triedLine(what.MethodTried))
 	case *cleavev1.Event_Shift:
-		p.line("sigma is now %s: %s", Brief(what.Shift.GetSigma()), what.Shift.GetWhy())
+		p.line("sigma is now %s: %s", text.Brief(what.Shift.GetSigma()), what.Shift.GetWhy())
 	case *cleavev1.Event_Restart:
 		p.restarts.begin(what.Restart.GetRestart())
 		p.plain(p.restarts.String())
@@ -316,7 +316,7 @@ func (p *Progress) liveLine(live *cleavev1.Progress) string {
 		}
 		parts = append(parts,
 			fmt.Sprintf("iteration %d", live.GetIteration()),
-			"objective "+Brief(live.GetObjective()),
+			"objective "+text.Brief(live.GetObjective()),
 			fmt.Sprintf("%d moved", live.GetMoved()))
 		if p.violated > 0 {
 			parts = append(parts, fmt.Sprintf("%d violated", p.violated))
@@ -378,7 +378,7 @@ func (l restartLog) String() string {
 		line += fmt.Sprintf(" of %d", l.of)
 	}
 	if l.finished > 0 {
-		line += ", best so far " + Brief(l.best)
+		line += ", best so far " + text.Brief(l.best)
 	}
 	return line
 }

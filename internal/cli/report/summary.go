@@ -127,13 +127,13 @@ func (r *Report) Summarize(w io.Writer, warnings []*cleavev1.Notice, files []str
 		line("graph", "%s; each point is connected to its %s", text.Plural(int(g.GetEdges()), "edge"), nearest(g))
 	}
 	if k := result.GetKernel(); k != nil && k.Rho != nil {
-		line("rho", "%s", Brief(k.GetRho()))
+		line("rho", "%s", text.Brief(k.GetRho()))
 	}
 	if l := result.GetLandmarks(); l != nil {
 		line("landmarks", "%s", landmarkText(l))
 	}
 	if result.GetSigma() != 0 {
-		line("sigma", "%s", Brief(result.GetSigma()))
+		line("sigma", "%s", text.Brief(result.GetSigma()))
 	}
 	if result.GetConstraints().GetTotal() > 0 {
 		line("constraints", "%s", constraintText(result.GetConstraints()))
@@ -246,7 +246,7 @@ func inferenceText(i *cleavev1.InferenceReport) string {
 		line += ", exact"
 	}
 	if i.LpValue != nil {
-		line += ", lower bound " + Brief(i.GetLpValue())
+		line += ", lower bound " + text.Brief(i.GetLpValue())
 	}
 	if i.GetFallbacks() > 0 {
 		line += fmt.Sprintf(" (%s left to another engine)", text.Plural(int(i.GetFallbacks()), "component"))
@@ -304,9 +304,6 @@ func FormatTime(t *timestamppb.Timestamp) string {
 // Exact writes a number so that it reads back the same.
 func Exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// Brief writes a number with at most six digits.
-func Brief(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
-
 // EventLines writes the numbered events of a job as lines of JSON. Live progress is not among them.
 type EventLines struct {
 	client.Silent
@@ -335,7 +332,7 @@ func (l *EventLines) Warn(format string, args ...any) { fmt.Fprintf(l.Warnings, 
 // summarizeSpectral describes the eigenvectors that were used; only constrained-spectral has a beta.
 func summarizeSpectral(line func(name, format string, args ...any), s *cleavev1.SpectralReport) {
 	if s.Beta != nil {
-		line("beta", "%s (volume %s)", Brief(s.GetBeta()), Brief(s.GetVolume()))
+		line("beta", "%s (volume %s)", text.Brief(s.GetBeta()), text.Brief(s.GetVolume()))
 	}
 	if s.FeasibleVectors != nil {
 		line("feasible", "%s", text.Plural(int(s.GetFeasibleVectors()), "vector"))
@@ -345,7 +342,7 @@ func summarizeSpectral(line func(name, format string, args ...any), s *cleavev1.
 	}
 	var values []string
 	for _, v := range s.GetEigenvalues() {
-		values = append(values, Brief(v))
+		values = append(values, text.Brief(v))
 	}
 	line("eigenvalues", "%s", text.First(values, 8))
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/render/explain"
 	"github.com/cleave-project/cleave/internal/render/picture"
+	"github.com/cleave-project/cleave/internal/text"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -79,7 +80,7 @@ func (r *SweepRow) Line() string {
 	if r.Error != "" {
 		return fmt.Sprintf("%s: %s", r.Options, r.Error)
 	}
-	line := fmt.Sprintf("%s: %s %s", r.Options, r.ObjectiveName, Brief(*r.Objective))
+	line := fmt.Sprintf("%s: %s %s", r.Options, r.ObjectiveName, text.Brief(*r.Objective))
 	if r.ARI != nil {
 		line += fmt.Sprintf(", ARI %.4f", *r.ARI)
 	}

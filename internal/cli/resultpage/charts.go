@@ -174,7 +174,7 @@ func (s *sample) centroids() *dataset.Points {
 
 // subtitle sums the result up in a line, for the file of the map, which stands alone.
 func (s *sample) subtitle() string {
-	line := fmt.Sprintf("%s %s", s.Result.GetObjectiveName(), report.Brief(s.Result.GetObjective()))
+	line := fmt.Sprintf("%s %s", s.Result.GetObjectiveName(), text.Brief(s.Result.GetObjective()))
 	if s.Result.GetSpectral() == nil && s.Result.GetIterations() > 0 {
 		line += " after " + text.Plural(int(s.Result.GetIterations()), "iteration")
 	}

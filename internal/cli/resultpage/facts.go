@@ -147,11 +147,11 @@ func (b *builder) times() *page.Table {
 	if total <= 0 {
 		return nil
 	}
-	table := page.NewTable(fmt.Sprintf("Where %s went", page.Seconds(total.Seconds())), "phase").Numbers("time").Words("share")
+	table := page.NewTable(fmt.Sprintf("Where %s went", text.Seconds(total.Seconds())), "phase").Numbers("time").Words("share")
 	rest := total
 	add := func(name string, d time.Duration) {
 		share := d.Seconds() / total.Seconds()
-		table.Add(page.Text(name), page.Text(page.Seconds(d.Seconds())), page.ShareBar(page.Percent(share), share))
+		table.Add(page.Text(name), page.Text(text.Seconds(d.Seconds())), page.ShareBar(page.Percent(share), share))
 	}
 	for _, phase := range explain.Phases(b.Result) {
 		add(phase.Name, phase.Took)
@@ -311,7 +311,7 @@ func (b *builder) figures() (facts page.Facts) {
 		facts.Add("mean confidence", meanText(b.meanConfidence()))
 	}
 	if t := b.Result.GetTimings().GetTotal(); t != nil {
-		facts.Add("time", page.Seconds(t.AsDuration().Seconds()))
+		facts.Add("time", text.Seconds(t.AsDuration().Seconds()))
 	}
 	return facts
 }

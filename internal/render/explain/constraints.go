@@ -117,7 +117,7 @@ func (e *explainer) describe(c constraint.Constraint) string {
 	}
 	line := fmt.Sprintf("%s %s-%s", kind, e.point(c.I), e.point(c.J))
 	if c.Weighted {
-		line += " of weight " + brief(c.Weight)
+		line += " of weight " + text.Brief(c.Weight)
 	}
 	return line
 }

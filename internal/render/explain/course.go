@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/cleave-project/cleave/internal/text"
@@ -19,13 +18,13 @@ func (e *explainer) course() (all []string) {
 		all = append(all, Stopped(r))
 	}
 	if len(r.GetHistory()) > 1 || len(r.GetClusterSizes()) > 0 && r.GetObjectiveName() != "" {
-		all = append(all, Objective(r, brief))
+		all = append(all, Objective(r, text.Brief))
 	}
 	if r.GetRestart() > 0 {
 		all = append(all, fmt.Sprintf("Of several starts, number %d gave the best answer.", r.GetRestart()+1))
 	}
 	if shifts := len(r.GetShifts()); shifts > 0 {
-		all = append(all, fmt.Sprintf("%s undone by a shift of the diagonal, which is %s at the end.", text.Count(shifts, "step raised the objective and was", "steps raised the objective and were"), brief(r.GetSigma())))
+		all = append(all, fmt.Sprintf("%s undone by a shift of the diagonal, which is %s at the end.", text.Count(shifts, "step raised the objective and was", "steps raised the objective and were"), text.Brief(r.GetSigma())))
 	}
 	if s := r.GetSpectral(); s != nil {
 		all = append(all, fmt.Sprintf("Computing the eigenvectors took %s.", text.Plural(int(s.GetProducts()), "matrix-vector product")))
@@ -131,14 +130,10 @@ func (e *explainer) time() []string {
 	for _, phase := range Phases(e.r) {
 		switch share := phase.Took.Seconds() / total.Seconds(); {
 		case share >= nearlyAll:
-			return []string{fmt.Sprintf("It took %s, nearly all of it for %s.", seconds(total), phase.Name)}
+			return []string{fmt.Sprintf("It took %s, nearly all of it for %s.", text.Seconds(total.Seconds()), phase.Name)}
 		case share > mostOf:
-			return []string{fmt.Sprintf("It took %s, %.0f%% of it for %s.", seconds(total), 100*share, phase.Name)}
+			return []string{fmt.Sprintf("It took %s, %.0f%% of it for %s.", text.Seconds(total.Seconds()), 100*share, phase.Name)}
 		}
 	}
-	return []string{fmt.Sprintf("It took %s.", seconds(total))}
+	return []string{fmt.Sprintf("It took %s.", text.Seconds(total.Seconds()))}
 }
-
-func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'g', 3, 64) + " s" }
-
-func brief(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }

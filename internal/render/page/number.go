@@ -104,25 +104,6 @@ func Percent(share float64) string {
 	}
 }
 
-// Seconds formats a duration in the unit that suits it, from milliseconds to hours.
-func Seconds(seconds float64) string {
-	switch {
-	case seconds < 0.0005:
-		return "< 1 ms"
-	case seconds < 1:
-		return fmt.Sprintf("%.0f ms", 1000*seconds)
-	case seconds < 10:
-		return fmt.Sprintf("%.2f s", seconds)
-	case seconds < 120:
-		return fmt.Sprintf("%.0f s", seconds)
-	}
-	minutes := int(math.Round(seconds / 60))
-	if minutes < 120 {
-		return fmt.Sprintf("%d min", minutes)
-	}
-	return fmt.Sprintf("%d h %d min", minutes/60, minutes%60)
-}
-
 // Short truncates a text to at most limit characters, the last of which is then an ellipsis.
 func Short(text string, limit int) string {
 	runes := []rune(text)

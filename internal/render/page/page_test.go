@@ -130,7 +130,6 @@ func TestNumbersForPeople(t *testing.T) {
 		{Number(math.NaN()), "none"}, {Number(math.Inf(-1)), "\u2212infinite"}, {Number(99.996), "100"},
 		{Signed(0.001, 2), "0"}, {Signed(1.5, 2), "+1.50"}, {Signed(-2, 1), "\u22122.0"},
 		{Fixed(-0.001, 2), "0.00"}, {Fixed(-0.5, 2), "\u22120.50"}, {Percent(0.5), "50%"}, {Percent(0.012), "1.2%"}, {Percent(1e-5), "< 0.1%"},
-		{Seconds(0.0001), "< 1 ms"}, {Seconds(0.25), "250 ms"}, {Seconds(1.234), "1.23 s"}, {Seconds(90), "90 s"}, {Seconds(600), "10 min"}, {Seconds(9000), "2 h 30 min"},
 		{Short("abcdef", 4), "abc\u2026"}, {Short("אבגד", 4), "אבגד"},
 	} {
 		if c.got != c.want {
