@@ -16,7 +16,7 @@ import (
 // TableFormats lists the formats that NewTableWriter accepts.
 var TableFormats = []string{"csv", "parquet", "jsonl"}
 
-// TableWriter writes a table in parts. Close flushes what is buffered, but does not close the underlying writer.
+// TableWriter writes a table in parts. Close flushes the buffer, but does not close the underlying writer.
 type TableWriter interface {
 	Write(t *table.Table) error
 	Close() error
@@ -82,7 +82,7 @@ func (c *csvWriter) Write(t *table.Table) error {
 // isMissing reports whether a cell has no value, unlike an empty text.
 func isMissing(c *table.Column, row int) bool { return c.Empty != nil && c.Empty[row] }
 
-// Close writes what is buffered.
+// Close flushes the buffer and writes the end of the table.
 func (c *csvWriter) Close() error { return c.w.Flush() }
 
 // jsonTable writes one JSON object per line. Empty cells are null.

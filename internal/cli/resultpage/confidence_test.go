@@ -19,7 +19,7 @@ func TestPageShowsConfidencesAndClasses(t *testing.T) {
 	r.Classes = []string{"good <b>", ""}
 	page := pageOf(t, r, report.Scene{Data: points})
 	for _, want := range []string{
-		"compared with 4 other restarts", "the runs disagree about 3 of 40 rows", "Rows of the least confidence", "<title>row 7, cluster 1, confidence 0.40</title>",
+		"compared with 4 other restarts", "the runs disagree about 3 of 40 rows", "Least confident rows", "<title>row 7, cluster 1, confidence 0.40</title>",
 		"<title>row 8, cluster 0 (\u2068good &lt;b&gt;\u2069), confidence 0.60</title>", " fade3\"", " fade2\"", " fade1\"", "confidence 0.5\u20130.8",
 		`Cluster 0 <bdi class="class">good &lt;b&gt;</bdi>`, `cluster 0 <bdi class="class">good &lt;b&gt;</bdi>`, `0 <bdi class="class">good &lt;b&gt;</bdi></th>`,
 		">0 \u2068good &lt;b&gt;\u2069</text>", "<dt>mean confidence</dt><dd>0.97</dd>",
@@ -42,7 +42,7 @@ func TestPageShowsConfidencesAndClasses(t *testing.T) {
 	}
 	r.Rows.Confidence[7] = 0.4
 	page = pageOf(t, r, report.Scene{Data: points})
-	for _, want := range []string{"it is below 0.95 for 1 of 40 rows", "Rows of the least confidence", "<title>row 7, cluster 1, confidence 0.40</title>"} {
+	for _, want := range []string{"it is below 0.95 for 1 of 40 rows", "Least confident rows", "<title>row 7, cluster 1, confidence 0.40</title>"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page of a mixture does not have %q", want)
 		}

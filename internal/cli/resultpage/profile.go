@@ -408,8 +408,8 @@ func (s *sample) amongSparse(points *dataset.SparsePoints) *space {
 
 // sparseProfiles returns the columns that are highest in each cluster, or nil if there are none.
 func (s *sample) sparseProfiles(points *dataset.SparsePoints) *page.Section {
-	return s.profileSection("The columns that are highest in the rows of each cluster, compared with all other rows: their means, where missing entries count as 0, "+
-		"and below them the share of rows with an entry. Differences are in standard deviations: 0.5 is noticeable, 1 is large.",
+	return s.profileSection("For each cluster, the columns whose values are highest compared with all other rows. Each cell shows the mean, with missing entries as 0, "+
+		"and below it the share of rows with an entry. Differences are in standard deviations: 0.5 is noticeable, 1 is large.",
 		nil, profile.SparseTraits(points, s.Labels, s.k, profileTraits))
 }
 

@@ -157,7 +157,7 @@ func weighted(points *dataset.Points, change func(row []float64)) *dataset.Point
 	return changed
 }
 
-// leastConfidentRows is how many of the rows of the least confidence are listed.
+// leastConfidentRows is how many of the least confident rows are listed.
 const leastConfidentRows = 12
 
 // confidenceLevels are ranges of confidence, from the highest down. The map draws lower ones fainter.
@@ -255,7 +255,7 @@ func (s *sample) agreement(unsure int) string {
 
 // confidenceTable counts the rows of each cluster by their confidence.
 func (s *sample) confidenceTable() *page.Table {
-	t := page.NewTable("How many "+s.plural()+" of each cluster have which confidence", "cluster").Numbers("mean")
+	t := page.NewTable(upperFirst(s.plural())+" of each cluster by confidence", "cluster").Numbers("mean")
 	t.Wide = true
 	for _, level := range confidenceLevels {
 		t.Numbers(level.name)
@@ -301,7 +301,7 @@ func (s *sample) leastConfident(columns []int) *page.Table {
 	slices.SortStableFunc(rows, func(x, y int32) int {
 		return cmp.Or(cmp.Compare(confidence[x], confidence[y]), cmp.Compare(margins[x], margins[y]))
 	})
-	t := page.NewTable(upperFirst(s.plural())+" of the least confidence", s.idHeading(), "cluster", "confidence")
+	t := page.NewTable("Least confident "+s.plural(), s.idHeading(), "cluster", "confidence")
 	if len(s.Labels) < len(s.all.Labels) {
 		t.Note = fmt.Sprintf("Chosen from a sample of %s.", s.counted(len(s.Labels)))
 	}

@@ -243,7 +243,7 @@ func (d *decoder) marks(rows int) []bool {
 	return marks
 }
 
-// cells reads the cells of a column. Lengths are checked against what is left of the input before anything is
+// cells reads the cells of a column. Lengths are checked against the remaining input before anything is
 // allocated.
 func (d *decoder) cells(c *Column, rows int) {
 	switch c.Type {

@@ -64,7 +64,7 @@ func integers(p thrift.TProtocol, into map[int16]*int32, visit func(id int16, ki
 // skip is a visit that reads nothing.
 func skip(int16, thrift.TType) (read bool, err error) { return false, nil }
 
-// element is what is checked of an element of the schema.
+// element holds the fields of a schema element that are validated.
 type element struct {
 	name     string
 	children int32

@@ -27,7 +27,7 @@ type Options struct {
 	Known     *Survey   // what reading the same text with the same options showed before; nil if it was not read
 }
 
-// Ignores reports for each column whether the user does not need it.
+// Ignores reports which of the named columns need not be parsed. The result has one entry per name.
 func (o *Options) Ignores(names []string) []bool {
 	ignored, needed := table.Listed(names, o.Ignore), table.Listed(names, o.Only)
 	for at := range ignored {

@@ -79,7 +79,8 @@ func (s *Source) decompress(r io.Reader) (plain *bufio.Reader, packed bool, err 
 	return bufio.NewReaderSize(&growth{of: s, r: unpacked, packed: counted}, BufferSize), true, nil
 }
 
-// Counter counts the bytes that are read through it.
+// Counter counts the bytes read through it, and remembers whether the last Read failed other than by io.EOF. It is not
+// safe for concurrent use.
 type Counter struct {
 	From   io.Reader
 	read   int64 // bytes so far

@@ -39,9 +39,9 @@ func (e *explainer) clusters() (all []string) {
 		}
 	}
 	if smallest := text.Plural(int(slices.Min(sizes)), "point"); slices.Min(sizes) == slices.Max(sizes) {
-		all = append(all, "Each has "+smallest+".")
+		all = append(all, "Each cluster has "+smallest+".")
 	} else {
-		all = append(all, fmt.Sprintf("The smallest has %s, the largest %d.", smallest, slices.Max(sizes)))
+		all = append(all, fmt.Sprintf("The smallest cluster has %s, the largest %d.", smallest, slices.Max(sizes)))
 	}
 	if len(empty) > 0 {
 		all = append(all, fmt.Sprintf("%s no point: %s.", text.Count(len(empty), "cluster has", "clusters have"), e.named(empty)))
@@ -50,11 +50,11 @@ func (e *explainer) clusters() (all []string) {
 		all = append(all, fmt.Sprintf("%s much smaller than the others: %s.", text.Count(len(tiny), "cluster is", "clusters are"), e.named(tiny)))
 	}
 	if share := float64(sizes[largest]) / float64(max(total, 1)); share > hugeShare {
-		all = append(all, fmt.Sprintf("Cluster %s has %.0f%% of all points: the others are hardly more than outliers.", e.named([]int{largest}), 100*share))
+		all = append(all, fmt.Sprintf("Cluster %s has %.0f%% of all points: the others contain little more than outliers.", e.named([]int{largest}), 100*share))
 		e.oneHuge = true
 	}
 	if len(all) == 1 && !e.warned("SINGLETON_CLUSTERS") {
-		all = append(all, "None looks wrong by its size.")
+		all = append(all, "No cluster has a suspicious size.")
 	}
 	return append(all, e.confidence()...)
 }

@@ -14,7 +14,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// Facts has what is known about a finished job. Fields that are unknown are nil.
+// Facts holds what Explain knows about a finished job. Nil fields are unknown.
 type Facts struct {
 	Result      *cleavev1.Result
 	Run         *cleavev1.RunRecord // nil for a job of a coordinator
@@ -92,7 +92,7 @@ func (e *explainer) found() []string {
 		all = append(all, words)
 	}
 	if n := r.GetDroppedRows(); n > 0 {
-		all = append(all, fmt.Sprintf("%s that cannot be clustered had been left out.", text.Plural(int(n), "row")))
+		all = append(all, text.Count(int(n), "row could not be clustered and was", "rows could not be clustered and were")+" left out.")
 	}
 	if scaled := scaleSentences[r.GetScale()]; scaled != "" {
 		all = append(all, scaled)
@@ -270,8 +270,8 @@ func (e *explainer) advice() (all []string) {
 		say(true, "Check the %s that the data contradicts, all listed in suspects.csv, and remove or correct the wrong ones.", what)
 		say(e.Spec.GetAuto().GetEnforce() != cleavev1.Enforcement_ENFORCEMENT_NEVER, "Let the data overrule wrong %s that you cannot find: --enforce never.", what)
 	}
-	say(e.warned("CONSTRAINTS_CONTRADICTED"), "Remove the wrong ones of the constraints and seeds that contradict each other: they cannot all hold.")
-	say(e.warned("CONSTRAINTS_UNSATISFIED"), "Check the cannot-links that no assignment satisfies, or ask for more clusters: points that must all be apart need a cluster each.")
+	say(e.warned("CONSTRAINTS_CONTRADICTED"), "Some constraints and seeds contradict each other, so they cannot all hold: remove the wrong ones.")
+	say(e.warned("CONSTRAINTS_UNSATISFIED"), "Check the cannot-links that no assignment satisfies, or ask for more clusters: points that must all be apart need one cluster each.")
 	say(e.lowAccuracy, "Look for other measurements, or check some %ss by hand: no method explains them.", e.given)
 	say(others != nil, "Look at the other numbers of clusters that the scores allow: %s.", strings.Join(others, ", "))
 	say(e.unsurePoints, "Look at the points of low confidence in labels.csv: they lie between clusters, or there are fewer clusters than you asked for.")

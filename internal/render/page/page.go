@@ -16,7 +16,7 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// Page has the content from the top to the bottom. What is nil or empty is left out. All texts are plain: the template
+// Page is the content of a report, in order. Nil and empty sections are omitted. All texts are plain: the template
 // escapes them.
 type Page struct {
 	Title    string // the name of the data, in any script

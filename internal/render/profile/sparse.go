@@ -66,7 +66,7 @@ func (m moments) summary(rows int) Summary {
 	return Summary{Count: rows, Mean: m.sum / float64(max(1, rows)), Present: float64(m.count) / float64(max(1, rows))}
 }
 
-// Directions scales sparse rows to length 1; a row of zeros stays as it is.
+// Directions scales sparse rows to length 1; an all-zero row stays as it is.
 func Directions(points *dataset.SparsePoints) *dataset.SparsePoints {
 	scaled := *points
 	scaled.Value = slices.Clone(points.Value)
