@@ -228,8 +228,9 @@ generate: generate-tables ## Generate gen/ and the OpenAPI document from proto/,
 	done
 
 .PHONY: generate-python
-generate-python: ## Generate the messages of clients/python from proto/, with Debian's protoc
+generate-python: ## Generate the messages of clients/python from proto/, with Debian's protoc, and its synchronous client from the other
 	scripts/python-proto.sh
+	scripts/python-client.py
 
 .PHONY: generate-typescript
 generate-typescript: clients/typescript/node_modules ## Generate the messages of the TypeScript client from proto/

@@ -621,6 +621,60 @@ def test_attempts_find_the_leader_and_end():
     assert [refused.pause(Failed("RESOURCE_EXHAUSTED", "BUSY", retry_after=100.0), "a:1") is not None for _ in range(7)] == [True] * 6 + [False]
 
 
+class Breaking:
+    """A server whose streams break off after one part."""
+
+    def __init__(self):
+        self.calls = 0
+
+        def rows(request, context):
+            self.calls += 1
+            yield v1.GetTableRowsResponse(rows=v1.TableRows(columns=[v1.Column(name="a", integers=v1.IntegerCells(values=[1]))])).SerializeToString()
+            context.abort(grpc.StatusCode.UNAVAILABLE, "the connection broke")
+
+        def labels(request, context):
+            self.calls += 1
+            first = v1.GetLabelsRequest.FromString(request).first_index
+            if first < 20:
+                yield v1.GetLabelsResponse(first_index=first, labels=[1]).SerializeToString()
+                context.abort(grpc.StatusCode.UNAVAILABLE, "the connection broke")
+
+        self._server = grpc.server(futures.ThreadPoolExecutor(2))
+        for method, answer in ((_connection.GET_TABLE_ROWS, rows), (_connection.GET_LABELS, labels)):
+            _, service, name = method.path.split("/")
+            handlers = {name: grpc.unary_stream_rpc_method_handler(answer)}
+            self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, handlers),))
+        self.address = f"127.0.0.1:{self._server.add_insecure_port('127.0.0.1:0')}"
+        self._server.start()
+
+    def stop(self):
+        self._server.stop(None).wait()
+
+
+async def test_a_download_that_cannot_continue_begins_again_a_few_times():
+    for resumes, calls in ((False, 7), (True, 21)):
+        for asynchronous in (False, True):
+            server = Breaking()
+            try:
+                if asynchronous:
+                    async with aio.Client(server.address) as client:
+                        if resumes:
+                            assert len((await client.get_labels("x")).labels) == 20
+                        else:
+                            with pytest.raises(cleave.CleaveError, match="the connection broke"):
+                                await client.get_table_rows("x")
+                else:
+                    with cleave.Client(server.address) as client:
+                        if resumes:
+                            assert len(client.get_labels("x").labels) == 20
+                        else:
+                            with pytest.raises(cleave.CleaveError, match="the connection broke"):
+                                client.get_table_rows("x")
+                assert server.calls == calls
+            finally:
+                server.stop()
+
+
 def test_every_method_of_the_api_is_there():
     files = [importlib.import_module(f"cleave.v1.{module.name}") for module in pkgutil.iter_modules(v1.__path__)]
     services = [service for file in files for service in file.DESCRIPTOR.services_by_name.values()]

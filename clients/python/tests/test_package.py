@@ -32,6 +32,12 @@ def test_the_generated_code_is_current(tmp_path):
         assert not different, "run make generate-python"
 
 
+def test_the_synchronous_client_is_current(tmp_path):
+    run(sys.executable, REPOSITORY / "scripts" / "python-client.py", tmp_path / "client.py")
+    committed = PACKAGE / "src" / "cleave" / "client.py"
+    assert (tmp_path / "client.py").read_text() == committed.read_text(), "change aio.py, and run make generate-python"
+
+
 def test_http_annotations_are_left_out(tmp_path):
     """The script must generate the same from protos with HTTP annotations, which the package has no code for."""
     copy = tmp_path / "repository"

@@ -247,6 +247,7 @@ _MAX_ROUNDS = 5  # how often all servers are tried
 _ELECTION_TIMEOUT = 30.0  # the same in seconds, if one of them waits to lead
 _RECONNECT_TIMEOUT = 60.0  # the same, if one has answered before: it is probably restarting
 _MAX_REFUSALS = 6  # how often a call is repeated that the server refuses for now
+_MAX_RESTARTS = 6  # how often a download begins again that breaks off each time
 _MAX_REFUSAL_PAUSE = 20.0
 
 
@@ -260,6 +261,8 @@ class Attempts:
     def __init__(self, route: Route, clock: Callable[[], float] = time.monotonic) -> None:
         self._route = route
         self._clock = clock
+        self._asked: Any = None
+        self._restarts = 0
         self.reached()
 
     def reached(self) -> None:
@@ -267,10 +270,22 @@ class Attempts:
         self._failing_since: Optional[float] = None
         self._tries = self._rounds = self._refusals = 0
         self._standby = False
+        self._responded = True
+
+    def asked(self, request: Request) -> Request:
+        """Takes the request of a download, which it returns. One that is repeated as it was, after responses, begins again."""
+        if request != self._asked:
+            self._restarts = 0
+        elif self._responded:
+            self._restarts += 1
+        self._asked, self._responded = request, False
+        return request
 
     def pause(self, failure: Failure, address: str) -> Optional[float]:
         """Returns how many seconds to wait before the next attempt, or None if there should be none."""
         self._route.failed(address, failure)
+        if self._restarts == _MAX_RESTARTS:
+            return None
         if self._failing_since is None:
             self._failing_since = self._clock()
         if failure.retry_after is not None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 from types import TracebackType
-from typing import Any, AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Optional, Sequence, Type, TypeVar
+from typing import Any, AsyncGenerator, AsyncIterator, Awaitable, Callable, Optional, Sequence, Type, TypeVar
 
 import grpc
-import grpc.aio
 
 from cleave import _calls as calls
 from cleave import _connection as api
 from cleave import v1
+from cleave._asynchronous import channels, closing, in_thread, send_parts, sleep
 from cleave._calls import Reader, Request, Response, Value
 from cleave._connection import Attempts, BaseClient, Method
 from cleave._frames import table_of
@@ -38,12 +36,25 @@ Item = TypeVar("Item")
 
 
 class Client(BaseClient):
-    """An asynchronous client of a Cleave server, for one event loop. See :class:`cleave.Client` for the arguments.
+    """An asynchronous client of a Cleave server, for one event loop.
 
     Canceling a task cancels its call, never a job: use cancel_job for that.
+
+    Calls are repeated while the server restarts, another one takes over, or it asks to come back later. Downloads, uploads and
+    watches continue where they broke off.
+
+    Args:
+        address: ``HOST:PORT``, or a comma-separated list of several servers of which one leads; the default is ``$CLEAVE_SERVER``.
+        token: A token that ``cleave token create`` printed; the default is ``$CLEAVE_TOKEN``.
+        tls: A folder with ca.pem and perhaps cert.pem and key.pem, as ``cleave certs`` writes it.
+        ca_file: The CA certificates that must have signed the server's certificate, or "system".
+        cert_file: The client's certificate, with its key in key_file.
+        key_file: The key of cert_file.
+        server_name: The name that the server's certificate must have, if it is not the host of the address.
+        insecure: Connect to other machines without encryption: anyone on the network path can read and change everything.
     """
 
-    _grpc = grpc.aio
+    _grpc = channels
 
     async def __aenter__(self) -> Client:
         return self
@@ -76,7 +87,7 @@ class Client(BaseClient):
         pause = attempts.pause(failure, address)
         if pause is None:
             raise await self._explain(failure, address)
-        await asyncio.sleep(pause)
+        await sleep(pause)
 
     async def _explain(self, failure: Failure, address: str) -> CleaveError:
         if not api.needs_diagnosis(failure):
@@ -86,15 +97,14 @@ class Client(BaseClient):
             services = await self._list_services(self._channel(address))
         except grpc.RpcError:
             pass
-        listening = services is None and await asyncio.to_thread(api.is_listening, address)
+        listening = services is None and await in_thread(api.is_listening, address)
         return api.diagnose(failure, address, self.credentials, services, listening)
 
     async def _call(self, method: Method[Request, Response], request: Request) -> Response:
         return await self._attempt(lambda channel: self._invoke(channel, method, request))  # type: ignore[no-any-return]
 
-    async def _stream(self, method: Method[Request, Response], request: Callable[[], Request]) -> AsyncGenerator[Response, None]:
+    async def _stream(self, method: Method[Request, Response], request: Callable[[], Request], attempts: Attempts) -> AsyncGenerator[Response, None]:
         """Yields the responses of a streaming call. It asks for the request again if the stream breaks."""
-        attempts = Attempts(self._route)
         while True:
             address = self._route.current
             call: Any = None
@@ -112,8 +122,13 @@ class Client(BaseClient):
                     call.cancel()
             await self._wait(attempts, failure, address)
 
+    def _download(self, method: Method[Request, Response], reader: Reader[Request, Response, Value]) -> AsyncGenerator[Response, None]:
+        """Yields the parts of a download. One that cannot continue where it broke off begins again a few times."""
+        attempts = Attempts(self._route)
+        return self._stream(method, lambda: attempts.asked(reader.request()), attempts)
+
     async def _read(self, method: Method[Request, Response], reader: Reader[Request, Response, Value]) -> Value:
-        async with _closing(self._stream(method, reader.request)) as parts:
+        async with closing(self._download(method, reader)) as parts:
             async for part in parts:
                 reader.add(part)
         return reader.value()
@@ -131,14 +146,10 @@ class Client(BaseClient):
             if sending.begun and sending.resume(await self._arrived(channel, sending.id)):
                 attempts.reached()
             invoke = channel.stream_unary(method.path, None, method.parse)
-            try:
-                return await invoke(_in_thread(sending.messages()), metadata=self.credentials.metadata())
-            except asyncio.CancelledError:
-                if sending.broken is not None:  # gRPC cancels a call whose parts cannot be made
-                    raise sending.broken from None
-                raise
+            return await send_parts(invoke, sending, self.credentials.metadata())
 
-        return await self._attempt(send, attempts)
+        response: Response = await self._attempt(send, attempts)
+        return response
 
     async def _arrived(self, channel: Any, upload_id: str) -> int:
         """Returns how many parts of an upload have arrived, 0 if the server does not know it."""
@@ -153,7 +164,7 @@ class Client(BaseClient):
 
     async def upload(self, data: Upload, name: str = "") -> v1.Dataset:
         """Uploads points, a graph or a kernel matrix, unless the server has the same data already."""
-        known = await asyncio.to_thread(data.id)
+        known = await in_thread(data.id)
         if known:
             try:
                 return await self.get_dataset(known)
@@ -163,19 +174,19 @@ class Client(BaseClient):
 
     async def upload_points(self, points: Any, name: str = "") -> v1.Dataset:
         """Uploads an array with a row for each point, or a sparse matrix of SciPy. A memory-mapped array is read in parts."""
-        return await self.upload(await asyncio.to_thread(points_of, points), name)
+        return await self.upload(await in_thread(points_of, points), name)
 
     async def upload_graph(self, adjacency: Any, name: str = "") -> v1.Dataset:
         """Uploads a graph, given its symmetric adjacency matrix, sparse or dense."""
-        return await self.upload(await asyncio.to_thread(Graph, adjacency), name)
+        return await self.upload(await in_thread(Graph, adjacency), name)
 
     async def upload_kernel_matrix(self, matrix: Any, name: str = "") -> v1.Dataset:
         """Uploads a symmetric kernel matrix."""
-        return await self.upload(await asyncio.to_thread(KernelMatrix, matrix), name)
+        return await self.upload(await in_thread(KernelMatrix, matrix), name)
 
     async def upload_table(self, table: Any, name: str = "") -> v1.Table:
         """Uploads a table: a pandas frame, or a dict of columns."""
-        data = table if isinstance(table, Table) else await asyncio.to_thread(table_of, table)
+        data = table if isinstance(table, Table) else await in_thread(table_of, table)
         return (await self._send(api.CREATE_TABLE, data, name)).table
 
     async def import_table(
@@ -267,7 +278,7 @@ class Client(BaseClient):
         """
         watch = calls.Watch(job_id, after)
         while True:
-            async with _closing(self._stream(api.WATCH_JOB, watch.request)) as items:
+            async with closing(self._stream(api.WATCH_JOB, watch.request, Attempts(self._route))) as items:
                 async for item in items:
                     watch.add(item)
                     yield item
@@ -275,7 +286,7 @@ class Client(BaseClient):
                         return
             if (await self.get_job(job_id)).job.state in calls.ENDED:  # a watch that begins after the last event has none
                 return
-            await asyncio.sleep(calls.WATCH_PAUSE)
+            await sleep(calls.WATCH_PAUSE)
 
     async def wait(self, job_id: str, on_item: Optional[Callable[[v1.WatchJobResponse], None]] = None) -> v1.Job:
         """Waits until a job ends, and returns it. Raises an error if the job failed or was canceled.
@@ -283,7 +294,7 @@ class Client(BaseClient):
         A job that its time limit ended is returned if it has labels. on_item is called with every event and progress
         report.
         """
-        async with _closing(self.watch(job_id)) as items:
+        async with closing(self.watch(job_id)) as items:
             async for item in items:
                 if on_item is not None:
                     on_item(item)
@@ -348,21 +359,6 @@ class Client(BaseClient):
         """
         with calls.new_file(path) as file:
             reader = calls.BackupReader(file)
-            async with _closing(self._stream(api.BACKUP, reader.request)) as parts:
+            async with closing(self._download(api.BACKUP, reader)) as parts:
                 async for part in parts:
-                    await asyncio.to_thread(reader.add, part)
-
-
-@contextlib.asynccontextmanager
-async def _closing(items: AsyncGenerator[Item, None]) -> AsyncIterator[AsyncGenerator[Item, None]]:
-    """Closes a generator at the end, and so its call, which otherwise stays open until the generator is collected."""
-    try:
-        yield items
-    finally:
-        await items.aclose()
-
-
-async def _in_thread(messages: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """Yields messages, which are made in a thread."""
-    while (message := await asyncio.to_thread(lambda: next(messages, None))) is not None:
-        yield message
+                    await in_thread(reader.add, part)

@@ -1,16 +1,16 @@
-"""A synchronous client of a Cleave server."""
+"""A synchronous client of a Cleave server. Generated from aio.py by scripts/python-client.py."""
 
 from __future__ import annotations
 
-import time
 from types import TracebackType
-from typing import Any, Callable, Iterator, Optional, Sequence, Type, TypeVar
+from typing import Any, Callable, Generator, Iterator, Optional, Sequence, Type, TypeVar
 
 import grpc
 
 from cleave import _calls as calls
 from cleave import _connection as api
 from cleave import v1
+from cleave._blocking import channels, closing, in_thread, send_parts, sleep
 from cleave._calls import Reader, Request, Response, Value
 from cleave._connection import Attempts, BaseClient, Method
 from cleave._frames import table_of
@@ -52,7 +52,7 @@ class Client(BaseClient):
         insecure: Connect to other machines without encryption: anyone on the network path can read and change everything.
     """
 
-    _grpc = grpc
+    _grpc = channels
 
     def __enter__(self) -> Client:
         return self
@@ -85,7 +85,7 @@ class Client(BaseClient):
         pause = attempts.pause(failure, address)
         if pause is None:
             raise self._explain(failure, address)
-        time.sleep(pause)
+        sleep(pause)
 
     def _explain(self, failure: Failure, address: str) -> CleaveError:
         if not api.needs_diagnosis(failure):
@@ -95,14 +95,14 @@ class Client(BaseClient):
             services = self._list_services(self._channel(address))
         except grpc.RpcError:
             pass
-        return api.diagnose(failure, address, self.credentials, services, services is None and api.is_listening(address))
+        listening = services is None and in_thread(api.is_listening, address)
+        return api.diagnose(failure, address, self.credentials, services, listening)
 
     def _call(self, method: Method[Request, Response], request: Request) -> Response:
         return self._attempt(lambda channel: self._invoke(channel, method, request))  # type: ignore[no-any-return]
 
-    def _stream(self, method: Method[Request, Response], request: Callable[[], Request]) -> Iterator[Response]:
+    def _stream(self, method: Method[Request, Response], request: Callable[[], Request], attempts: Attempts) -> Generator[Response, None, None]:
         """Yields the responses of a streaming call. It asks for the request again if the stream breaks."""
-        attempts = Attempts(self._route)
         while True:
             address = self._route.current
             call: Any = None
@@ -120,14 +120,21 @@ class Client(BaseClient):
                     call.cancel()
             self._wait(attempts, failure, address)
 
+    def _download(self, method: Method[Request, Response], reader: Reader[Request, Response, Value]) -> Generator[Response, None, None]:
+        """Yields the parts of a download. One that cannot continue where it broke off begins again a few times."""
+        attempts = Attempts(self._route)
+        return self._stream(method, lambda: attempts.asked(reader.request()), attempts)
+
     def _read(self, method: Method[Request, Response], reader: Reader[Request, Response, Value]) -> Value:
-        for part in self._stream(method, reader.request):
-            reader.add(part)
+        with closing(self._download(method, reader)) as parts:
+            for part in parts:
+                reader.add(part)
         return reader.value()
 
     def _pages(self, method: Method[Any, Any], pages: calls.Pages) -> Iterator[Any]:
         while pages.more:
-            yield from pages.take(self._call(method, pages.request))
+            for item in pages.take(self._call(method, pages.request)):
+                yield item
 
     def _send(self, method: Method[bytes, Response], data: Upload, name: str) -> Response:
         """Uploads data. If the upload breaks off, it continues with the first part that has not arrived."""
@@ -137,17 +144,10 @@ class Client(BaseClient):
             if sending.begun and sending.resume(self._arrived(channel, sending.id)):
                 attempts.reached()
             invoke = channel.stream_unary(method.path, None, method.parse)
-            call = invoke.future(sending.messages(), metadata=self.credentials.metadata())
-            try:
-                return call.result()
-            except grpc.RpcError:
-                if sending.broken is not None:
-                    raise sending.broken from None
-                raise
-            finally:
-                call.cancel()
+            return send_parts(invoke, sending, self.credentials.metadata())
 
-        return self._attempt(send, attempts)  # type: ignore[no-any-return]
+        response: Response = self._attempt(send, attempts)
+        return response
 
     def _arrived(self, channel: Any, upload_id: str) -> int:
         """Returns how many parts of an upload have arrived, 0 if the server does not know it."""
@@ -162,7 +162,7 @@ class Client(BaseClient):
 
     def upload(self, data: Upload, name: str = "") -> v1.Dataset:
         """Uploads points, a graph or a kernel matrix, unless the server has the same data already."""
-        known = data.id()
+        known = in_thread(data.id)
         if known:
             try:
                 return self.get_dataset(known)
@@ -172,19 +172,20 @@ class Client(BaseClient):
 
     def upload_points(self, points: Any, name: str = "") -> v1.Dataset:
         """Uploads an array with a row for each point, or a sparse matrix of SciPy. A memory-mapped array is read in parts."""
-        return self.upload(points_of(points), name)
+        return self.upload(in_thread(points_of, points), name)
 
     def upload_graph(self, adjacency: Any, name: str = "") -> v1.Dataset:
         """Uploads a graph, given its symmetric adjacency matrix, sparse or dense."""
-        return self.upload(Graph(adjacency), name)
+        return self.upload(in_thread(Graph, adjacency), name)
 
     def upload_kernel_matrix(self, matrix: Any, name: str = "") -> v1.Dataset:
         """Uploads a symmetric kernel matrix."""
-        return self.upload(KernelMatrix(matrix), name)
+        return self.upload(in_thread(KernelMatrix, matrix), name)
 
     def upload_table(self, table: Any, name: str = "") -> v1.Table:
         """Uploads a table: a pandas frame, or a dict of columns."""
-        return self._send(api.CREATE_TABLE, table if isinstance(table, Table) else table_of(table), name).table
+        data = table if isinstance(table, Table) else in_thread(table_of, table)
+        return self._send(api.CREATE_TABLE, data, name).table
 
     def import_table(
         self,
@@ -268,21 +269,22 @@ class Client(BaseClient):
         """Deletes a job that has ended, with its results. Deleting one that does not exist is not an error."""
         self._call(api.DELETE_JOB, v1.DeleteJobRequest(job_id=job_id))
 
-    def watch(self, job_id: str, after: int = 0) -> Iterator[v1.WatchJobResponse]:
+    def watch(self, job_id: str, after: int = 0) -> Generator[v1.WatchJobResponse, None, None]:
         """Yields the events of a job with sequence numbers above after, and its progress between them, until it ends.
 
         If the connection breaks, the watch continues after the last event: every event comes exactly once.
         """
         watch = calls.Watch(job_id, after)
         while True:
-            for item in self._stream(api.WATCH_JOB, watch.request):
-                watch.add(item)
-                yield item
-                if watch.ended:
-                    return
+            with closing(self._stream(api.WATCH_JOB, watch.request, Attempts(self._route))) as items:
+                for item in items:
+                    watch.add(item)
+                    yield item
+                    if watch.ended:
+                        return
             if self.get_job(job_id).job.state in calls.ENDED:  # a watch that begins after the last event has none
                 return
-            time.sleep(calls.WATCH_PAUSE)
+            sleep(calls.WATCH_PAUSE)
 
     def wait(self, job_id: str, on_item: Optional[Callable[[v1.WatchJobResponse], None]] = None) -> v1.Job:
         """Waits until a job ends, and returns it. Raises an error if the job failed or was canceled.
@@ -290,9 +292,10 @@ class Client(BaseClient):
         A job that its time limit ended is returned if it has labels. on_item is called with every event and progress
         report.
         """
-        for item in self.watch(job_id):
-            if on_item is not None:
-                on_item(item)
+        with closing(self.watch(job_id)) as items:
+            for item in items:
+                if on_item is not None:
+                    on_item(item)
         job = self.get_job(job_id).job
         if not (calls.reached_time_limit(job) and self.get_result(job_id).rows):
             calls.check_ended(job)
@@ -353,4 +356,7 @@ class Client(BaseClient):
         The file gets its name when it is complete. Only administrators may do this.
         """
         with calls.new_file(path) as file:
-            self._read(api.BACKUP, calls.BackupReader(file))
+            reader = calls.BackupReader(file)
+            with closing(self._download(api.BACKUP, reader)) as parts:
+                for part in parts:
+                    in_thread(reader.add, part)
