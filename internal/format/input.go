@@ -174,7 +174,7 @@ func (in Input) begin(look func(s *scan.Source)) error {
 		return err
 	}
 	defer end()
-	if once, is := r.(*bufio.Reader); is {
+	if once, ok := r.(*bufio.Reader); ok {
 		head, _ := once.Peek(peeked) // a read error shows up again when the input is read
 		r = bytes.NewReader(head)
 	}

@@ -34,8 +34,8 @@ func OpenObject(object Object, groups *RowGroups, o TableOptions) (*ObjectReader
 
 // Groups returns the sizes of the row groups of a Parquet file, or nil for other formats.
 func (r *ObjectReader) Groups() []columnar.Group {
-	if b, is := r.Part.(*binaryTable); is {
-		if file, is := b.reader.(*columnar.Parquet); is {
+	if b, ok := r.Part.(*binaryTable); ok {
+		if file, ok := b.reader.(*columnar.Parquet); ok {
 			return file.Groups()
 		}
 	}
@@ -45,7 +45,7 @@ func (r *ObjectReader) Groups() []columnar.Group {
 // Marks returns the decimal separator that the columns of a text show, "" if they are ambiguous or the format is
 // binary.
 func (r *ObjectReader) Marks() string {
-	if text, is := r.Part.(textPart); is {
+	if text, ok := r.Part.(textPart); ok {
 		return text.Marks()
 	}
 	return ""
@@ -53,7 +53,7 @@ func (r *ObjectReader) Marks() string {
 
 // Survey returns what reading a text has shown so far, or nil if the format is binary; see csv.Options.Known.
 func (r *ObjectReader) Survey() *csv.Survey {
-	if text, is := r.Part.(textPart); is {
+	if text, ok := r.Part.(textPart); ok {
 		return text.Survey()
 	}
 	return nil

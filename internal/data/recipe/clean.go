@@ -164,7 +164,7 @@ func ambiguousCommas(c *table.Column) bool {
 
 // conventional reports whether people write this number for a missing value, and how far it must be from all other
 // values to count as one, as a multiple of their range.
-func conventional(v float64) (apart float64, is bool) {
+func conventional(v float64) (apart float64, ok bool) {
 	switch math.Abs(v) {
 	case 99, 999, 9999, 99999, 999999, 9999999, 99999999, 1e20, 1e30, 1e36, 32767, 32768, 65535, 2147483647, 2147483648:
 		return 0.5, true
@@ -217,10 +217,10 @@ type extremes struct {
 
 // isAbsent reports whether the extreme stands for a missing value; span is the range of all other values.
 func (e extreme) isAbsent(all extremes, span float64) bool {
-	apart, is := conventional(e.value)
+	apart, ok := conventional(e.value)
 	gap := math.Abs(e.value - e.next)
 	switch {
-	case !is || !all.several || !(gap > float64(apart*span)) || 2*e.count > all.count:
+	case !ok || !all.several || !(gap > float64(apart*span)) || 2*e.count > all.count:
 		return false
 	case e.value == 0:
 		return e.count >= 2 && all.many && 5*e.count <= all.count

@@ -183,8 +183,8 @@ func aroundMedian(numbers []float64) (near []float64, smaller int) {
 }
 
 // bit returns 1 for true, and 0 for false.
-func bit(is bool) int {
-	if is {
+func bit(set bool) int {
+	if set {
 		return 1
 	}
 	return 0

@@ -137,7 +137,7 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("%d bytes allocated for %d", grown, len(content))
 		}
 		if err != nil {
-			if f, is := err.(*fault.Error); !is || f.Reason == "" {
+			if f, ok := err.(*fault.Error); !ok || f.Reason == "" {
 				t.Fatalf("%v is no fault", err)
 			}
 			return

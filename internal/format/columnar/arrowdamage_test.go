@@ -56,8 +56,8 @@ func checkDamage(t *testing.T, content []byte, cut, flip int, read func([]byte) 
 }
 
 func isFault(err error) bool {
-	_, is := errors.AsType[*fault.Error](err)
-	return is
+	_, ok := errors.AsType[*fault.Error](err)
+	return ok
 }
 
 // checkRead reads any bytes. They must be sound tables or a fault, and take memory only in proportion to their number.
@@ -71,7 +71,7 @@ func checkRead(t *testing.T, input []byte, read func([]byte) ([]*table.Table, er
 	if bytes := after.TotalAlloc - before.TotalAlloc; bytes > uint64(4*scan.FreeBytes+4*scan.MaxGrowth*len(input)) {
 		t.Fatalf("allocated %d bytes for an input of %d", bytes, len(input))
 	}
-	if bad, is := errors.AsType[*fault.Error](err); err != nil && (!is || bad.Kind != fault.InvalidArgument) {
+	if bad, ok := errors.AsType[*fault.Error](err); err != nil && (!ok || bad.Kind != fault.InvalidArgument) {
 		t.Fatalf("not a proper fault: %v", err)
 	}
 	for _, part := range tables {

@@ -54,7 +54,7 @@ func strip(cell []byte, unit string, among evidence) (bare []byte, found evidenc
 	return bytes.TrimSpace(cell), found
 }
 
-// descriptionsOf returns what is said about the notations in a set.
+// descriptionsOf returns the descriptions of the notations in a set.
 func descriptionsOf(set evidence) (all []string) {
 	for _, n := range notations {
 		if set&n.bit != 0 && n.description != "" {

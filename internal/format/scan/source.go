@@ -24,7 +24,7 @@ import (
 // BufferSize is the number of bytes read from a file at a time.
 const BufferSize = 256 << 10
 
-// Options says what is known about an input, and how to read it.
+// Options describes an input, and how to read it.
 type Options struct {
 	Format       string   // such as "csv"; "" detects it from the first bytes or the name
 	Array        string   // the array to read, if there are several; "" means the only one
@@ -82,7 +82,7 @@ func (s *Source) Invalid(reason, format string, args ...any) *fault.Error {
 
 // Named adds the name of the file to a fault.
 func (s *Source) Named(err error) error {
-	if bad, is := errors.AsType[*fault.Error](err); is && strings.HasPrefix(bad.Message, s.Name) {
+	if bad, ok := errors.AsType[*fault.Error](err); ok && strings.HasPrefix(bad.Message, s.Name) {
 		return err
 	}
 	return fault.Wrap(err, "%s", s.Name)

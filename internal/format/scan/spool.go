@@ -24,8 +24,8 @@ type Spool struct {
 	Room func() bool
 }
 
-// spoolMemory is the largest copy that is kept in memory. It exceeds what is examined to detect a format, so that an
-// input can be read once where there is no space for temporary files.
+// spoolMemory is the largest copy that is kept in memory. It exceeds the part that is examined to detect a format, so
+// that an input can be read once where there is no space for temporary files.
 const spoolMemory = 1 << 20
 
 // NewSpool returns a Spool that reads from an input.
