@@ -3,10 +3,10 @@
 // (PNG, JPEG, GIF), and the small tables that go with them (constraints, labels, seeds, weights, indices, boxes,
 // beliefs).
 //
-// Functions of the form LoadX open a path; the methods of Input also read standard input, uploads, and files about which
-// the user said more. The first bytes determine the compression and, where possible, the format (package scan);
-// otherwise the suffix of the name does. Readers allocate memory for the values they have read, never for what a header claims. An error in a file is a *fault.Error
-// that names the file and, for text, the line.
+// Functions of the form LoadX open a path; the methods of Input also read standard input, uploads, and files about
+// which the user said more. The first bytes determine the compression and, where possible, the format (package scan);
+// otherwise the suffix of the name does. Readers allocate memory for the values they have read, never for what a header
+// claims. An error in a file is a *fault.Error that names the file and, for text, the line.
 package format
 
 import (

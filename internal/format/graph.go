@@ -15,8 +15,8 @@ import (
 )
 
 // LoadGraph opens path and reads an undirected weighted graph whose vertices are numbered: an edge list (src, dst and
-// optionally weight; the weights of repeated edges are added), a Matrix Market coordinate matrix, or a METIS, GraphML or
-// GML file. If vertices is 0, the file determines their number.
+// optionally weight; the weights of repeated edges are added), a Matrix Market coordinate matrix, or a METIS, GraphML
+// or GML file. If vertices is 0, the file determines their number.
 func LoadGraph(path string, vertices int) (*dataset.Graph, error) {
 	g, err := readInput(Input{Path: path}, scan.Options{}, func(s *scan.Source) (*NamedGraph, error) { return readGraph(s, vertices) })
 	if err != nil {
@@ -40,11 +40,11 @@ func readGraph(s *scan.Source, vertices int) (*NamedGraph, error) {
 			return nil, err
 		}
 	}
-	made, err := dataset.GraphOf(g.Vertices, g.Edges)
+	valid, err := dataset.GraphOf(g.Vertices, g.Edges)
 	if err != nil {
 		return nil, fault.Wrap(err, "%s", s.Name)
 	}
-	return &NamedGraph{Graph: made, Names: g.Names, Notices: g.Notices}, nil
+	return &NamedGraph{Graph: valid, Names: g.Names, Notices: g.Notices}, nil
 }
 
 // checkVertexCount refuses a graph with far more vertices than its edges can connect: a mistaken number of a vertex
