@@ -335,6 +335,17 @@ func (hs *handovers) stop(h *handover) {
 	hs.placed.recheck()
 }
 
+// toAnyOf returns a handover to one of the workers, or nil. A worker cannot do both, build in the background and take
+// part in operations. The caller holds f.mu.
+func (hs *handovers) toAnyOf(workers map[*session]bool) *handover {
+	for s := range workers {
+		if h := hs.to[s]; h != nil {
+			return h
+		}
+	}
+	return nil
+}
+
 // stopUrgent stops the handovers of tiles whose worker is gone, so that they can be used now. The caller holds f.mu.
 func (hs *handovers) stopUrgent() {
 	for t, c := range hs.tiles {

@@ -31,13 +31,14 @@ func (e *execution) ensurePlaced(ctx context.Context, betweenOps, wholeMatrix bo
 	for {
 		e.fleet.mu.Lock()
 		changed := e.fleet.changed.Wait()
-		stopping, waiting, err := e.place(betweenOps, wholeMatrix)
+		placed, err := e.place(betweenOps, wholeMatrix)
 		e.fleet.mu.Unlock()
-		if stopping != nil {
-			<-stopping
+		if placed.stopping != nil {
+			<-placed.stopping
 			continue
 		}
-		if waiting, err = short.check(waiting, err); err != nil {
+		waiting, err := short.check(placed.waiting, err)
+		if err != nil {
 			return err
 		}
 		if waiting == "" {
@@ -51,66 +52,80 @@ func (e *execution) ensurePlaced(ctx context.Context, betweenOps, wholeMatrix bo
 	}
 }
 
-// place finds a worker for every tile. It returns what the job must wait for, or an error if waiting does not help.
-// If it returns a channel, a handover is being stopped, and place must be called again once the channel is closed.
-// The caller holds f.mu.
+// placing is how far place came. The zero value means that every tile has a worker.
+type placing struct {
+	stopping <-chan struct{} // a handover is being stopped: place must be called again once this is closed
+	waiting  string          // what the job must wait for
+}
+
+// place finds a worker for every tile. It returns an error if waiting does not help. The caller holds f.mu.
 //
 // Whether a tile is stored is decided when it is placed, and changes in two cases only. It gives up its storage if an
 // unplaced tile finds no room otherwise. And it is stored later, if there is room by then, before an operation over
 // the whole matrix, which computes all entries anyway. At other times, storing a tile would cost an extra pass over
 // it, about as much as it could still save.
-func (e *execution) place(betweenOps, wholeMatrix bool) (stopping <-chan struct{}, waiting string, err error) {
+func (e *execution) place(betweenOps, wholeMatrix bool) (placing, error) {
 	f, p := e.fleet, &e.placed
-	switch {
-	case f.closed:
-		return nil, "", ErrClosed
-	case e.ctx.Err() != nil:
-		return nil, "", ErrReleased
-	}
-	if stopping := e.finishHandovers(betweenOps); stopping != nil {
-		return stopping, "", nil
-	}
-	storeMore := wholeMatrix && e.need.StorageRule() == partition.StoreWhatFits && f.changed.Wait() != p.storedAt
-	due := betweenOps && e.pace.Due(p.ops)
-	if f.changed.Wait() == p.balancedAt && !storeMore && !due {
-		return nil, "", nil // nothing changed since the last time
-	}
-	e.removeLost()
-	e.handovers.preferYielded()
-	sessions, hosts := e.hosts()
-	layout, unplaced := e.layout(sessions, hosts, true)
-	ok := layout.Place(e.need.StorageRule())
-	if !ok {
-		// Tiles stay on a worker that yields them for as long as no other worker can take them.
-		layout, _ = e.layout(sessions, hosts, false)
-		ok = layout.Place(e.need.StorageRule())
-	}
-	if !ok && (e.handovers.cancelAll() || p.dropCopies(func(*copied) bool { return true }) || e.freeSiblings()) {
-		return e.place(betweenOps, wholeMatrix)
-	}
-	if !ok {
-		waiting, err = e.cannotPlace(sessions, hosts)
-		return nil, waiting, err
-	}
-	if betweenOps && !unplaced && p.ops >= opsBeforeBalance {
-		e.balance(layout, f.changed.Wait() != p.balancedAt, due)
-		p.balancedAt = f.changed.Wait()
-	}
-	if storeMore {
-		layout.StoreMore()
-		p.storedAt = f.changed.Wait()
-	}
-	atOnce := e.takeAtOnce(layout, sessions)
-	for s := range atOnce { // it cannot do both, build in the background and take part in operations
-		if h := e.handovers.to[s]; h != nil {
-			if e.handovers.stop(h); h.running {
-				return h.ended, "", nil
+	for {
+		switch {
+		case f.closed:
+			return placing{}, ErrClosed
+		case e.ctx.Err() != nil:
+			return placing{}, ErrReleased
+		}
+		if stopping := e.finishHandovers(betweenOps); stopping != nil {
+			return placing{stopping: stopping}, nil
+		}
+		storeMore := wholeMatrix && e.need.StorageRule() == partition.StoreWhatFits && f.changed.Wait() != p.storedAt
+		due := betweenOps && e.pace.Due(p.ops)
+		if f.changed.Wait() == p.balancedAt && !storeMore && !due {
+			return placing{}, nil // nothing changed since the last time
+		}
+		e.removeLost()
+		e.handovers.preferYielded()
+		sessions := e.liveSessions()
+		layout, unplaced := e.findLayout(sessions)
+		if layout == nil {
+			if e.handovers.cancelAll() || p.dropCopies(func(*copied) bool { return true }) || e.freeSiblings() {
+				continue
 			}
-			return e.place(betweenOps, wholeMatrix)
+			waiting, err := e.cannotPlace(sessions)
+			return placing{waiting: waiting}, err
+		}
+		if betweenOps && !unplaced && p.ops >= opsBeforeBalance {
+			e.balance(layout, f.changed.Wait() != p.balancedAt, due)
+			p.balancedAt = f.changed.Wait()
+		}
+		if storeMore {
+			layout.StoreMore()
+			p.storedAt = f.changed.Wait()
+		}
+		atOnce := e.takeAtOnce(layout, sessions)
+		h := e.handovers.toAnyOf(atOnce)
+		if h == nil {
+			e.apply(layout, sessions, atOnce)
+			return placing{}, nil
+		}
+		if e.handovers.stop(h); h.running {
+			return placing{stopping: h.ended}, nil
 		}
 	}
-	e.apply(layout, sessions, atOnce)
-	return nil, "", nil
+}
+
+// findLayout returns a placement of all tiles after all handovers, or nil if there is no room. unplaced reports
+// whether a tile had no worker. It tries several ways, the best first: doubted workers get tiles only if the others
+// have no room, and tiles stay on workers that yield them if nobody else can take them. The caller holds f.mu.
+func (e *execution) findLayout(sessions []*session) (found *partition.Layout, unplaced bool) {
+	for _, doubted := range []bool{false, true} {
+		hosts := e.hosts(sessions, doubted)
+		for _, stay := range []bool{false, true} {
+			layout, unplaced := e.layout(sessions, hosts, stay)
+			if layout.Place(e.need.StorageRule()) {
+				return layout, unplaced
+			}
+		}
+	}
+	return nil, false
 }
 
 // takeAtOnce returns the workers to which a layout gives tiles that cannot be built in the background first. The
@@ -146,14 +161,15 @@ func (e *execution) balance(layout *partition.Layout, changed, due bool) {
 	}
 }
 
-// layout returns the placement of the tiles after all handovers, and whether a tile has no worker. If yielded is set,
-// tiles on workers that yield them count as not placed. The caller holds f.mu.
-func (e *execution) layout(sessions []*session, hosts []partition.Host, yielded bool) (*partition.Layout, bool) {
+// layout returns the placement of the tiles after all handovers, and whether a tile has no worker. Tiles on workers
+// that yield them count as not placed, unless they stay. Those on a quarantined worker never stay: its answers are not
+// used. The caller holds f.mu.
+func (e *execution) layout(sessions []*session, hosts []partition.Host, stay bool) (layout *partition.Layout, unplaced bool) {
 	index := map[*session]int{}
 	for h, s := range sessions {
 		index[s] = h
 	}
-	layout, unplaced := partition.NewLayout(e.key, e.placed.sizes, hosts), false
+	layout = partition.NewLayout(e.key, e.placed.sizes, hosts)
 	if e.need.ByRows() {
 		layout = partition.NewLayout(e.datasetID, e.placed.sizes, hosts)
 		layout.KeepRuns()
@@ -168,7 +184,7 @@ func (e *execution) layout(sessions []*session, hosts []partition.Host, yielded 
 			continue
 		}
 		layout.MarkPlaced(t, index[at.worker], at.wantStored)
-		if yielded && at.worker.yields() {
+		if at.worker.wrong != nil || !stay && at.worker.yields() {
 			layout.Remove(t)
 		}
 	}
@@ -188,27 +204,34 @@ func (e *execution) removeLost() {
 	maps.DeleteFunc(e.handovers.direct, func(s *session, _ bool) bool { return s.ended })
 }
 
-// hosts returns the live workers sorted by id. The caller holds f.mu.
-func (e *execution) hosts() ([]*session, []partition.Host) {
+// liveSessions returns the workers sorted by id. The caller holds f.mu.
+func (e *execution) liveSessions() []*session {
 	sessions := make([]*session, 0, len(e.fleet.sessions))
-	healthy := false
 	for _, s := range e.fleet.sessions {
-		if s.referee {
-			continue
+		if !s.referee {
+			sessions = append(sessions, s)
 		}
-		sessions = append(sessions, s)
-		healthy = healthy || s.takesTiles() && e.blame.whyExcluded(s) == nil && !e.blame.doubts(s)
 	}
 	slices.SortFunc(sessions, func(a, b *session) int { return cmp.Compare(a.id, b.id) })
+	return sessions
+}
+
+// hosts describes workers as places for tiles of this job. Doubted ones accept tiles if doubted is set, or if there is
+// no other worker that does. The caller holds f.mu.
+func (e *execution) hosts(sessions []*session, doubted bool) []partition.Host {
+	doubted = doubted || !slices.ContainsFunc(sessions, func(s *session) bool { return e.usable(s) && !e.blame.doubts(s) })
 	draining := slices.ContainsFunc(e.placed.tiles, func(t tile) bool { return t.worker != nil && t.worker.yields() && t.worker.working() })
 	hosts := make([]partition.Host, len(sessions))
 	for h, s := range sessions {
 		hosts[h] = e.host(s)
 		hosts[h].First = draining && e.canJoin(s) // it can build them in the background
-		hosts[h].Accepting = s.takesTiles() && e.blame.whyExcluded(s) == nil && (!healthy || !e.blame.doubts(s))
+		hosts[h].Accepting = e.usable(s) && (doubted || !e.blame.doubts(s))
 	}
-	return sessions, e.pace.Weigh(hosts)
+	return e.pace.Weigh(hosts)
 }
+
+// usable reports whether a worker may get tiles of the job, even if it is doubted. The caller holds f.mu.
+func (e *execution) usable(s *session) bool { return s.takesTiles() && e.blame.whyExcluded(s) == nil }
 
 // host describes a worker as a place for tiles of this job. The caller holds f.mu.
 func (e *execution) host(s *session) partition.Host {
@@ -226,14 +249,14 @@ func (e *execution) serves(s *session) bool {
 
 // cannotPlace returns why the tiles cannot be placed: what the job must wait for, or an error if waiting does not
 // help. The caller holds f.mu.
-func (e *execution) cannotPlace(sessions []*session, hosts []partition.Host) (waiting string, err error) {
+func (e *execution) cannotPlace(sessions []*session) (waiting string, err error) {
 	silent, free := 0, int64(0)
 	var alone []planning.Worker // the workers as if there were no other jobs
-	for h, s := range sessions {
+	for _, s := range sessions {
 		if s.stream == nil {
 			silent++
 		}
-		if !hosts[h].Accepting {
+		if !e.usable(s) {
 			continue
 		}
 		free += max(0, s.free())
