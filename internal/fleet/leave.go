@@ -133,6 +133,13 @@ func (f *Fleet) awaitReturn(s *session) {
 	})
 }
 
+// leaves reports whether a worker was asked to leave, or asked to.
+func (f *Fleet) leaves(s *session) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return s.draining
+}
+
 // dismissIfIdle sends a farewell to a draining worker that holds no tiles. The caller holds f.mu.
 func (f *Fleet) dismissIfIdle(s *session) {
 	if s.draining && !s.farewellSent && !s.ended && s.tiles == 0 {

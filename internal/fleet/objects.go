@@ -54,6 +54,7 @@ type unitRead struct {
 	at     int
 	rows   uint64
 	failed map[*session]*fault.Error // workers that could not read it, and why
+	lost   int                       // workers that were lost while they read it, since rows last arrived
 }
 
 // ReadObjects has workers read units, in parallel, the first ones first. If a worker is lost or cannot reach an
@@ -199,6 +200,13 @@ func (u *unitRead) unreadable(able []*session) error {
 		With("uri", u.URI).With("worker", first.name)
 }
 
+// losesWorkers returns the error about a unit during which worker after worker was lost.
+func (u *unitRead) losesWorkers(last *session) *fault.Error {
+	return fault.New(fault.FailedPrecondition, workerCrashed, "worker %q was lost while it read %s, as %d were before; its log or "+
+		"that of its system may say why. If it was killed for its memory, give workers more, or write the object with smaller row groups",
+		last.name, u.URI, u.lost-1).With("uri", u.URI).With("worker", last.name)
+}
+
 // serve makes a worker read units until there are none left for it.
 func (r *objectsRead) serve(ctx context.Context, s *session) {
 	defer func() {
@@ -245,6 +253,13 @@ func (r *objectsRead) finishUnit(s *session, u *unitRead, err error) bool {
 	var bad *failure
 	switch isFailure := errors.As(err, &bad); {
 	case errors.Is(err, errLost):
+		if !r.fleet.leaves(s) {
+			u.lost++
+		}
+		if u.lost >= maxCrashes {
+			r.err = cmp.Or(r.err, error(u.losesWorkers(s)))
+			return false
+		}
 		r.fleet.log.Info("worker was lost while reading an object; another one continues", "worker", s.name, "object", u.URI, "rows", u.rows)
 	case errors.Is(err, errStalled):
 		u.failed[s] = fault.New(fault.Unavailable, ranged.Unreadable, "it made no progress for %v", r.fleet.cfg.StalledAfter)
@@ -298,6 +313,7 @@ func (r *objectsRead) read(ctx context.Context, s *session, u *unitRead) error {
 		if u.rows == before {
 			return badAnswer(s, "its answer has no rows")
 		}
+		u.lost = 0
 	}
 }
 
