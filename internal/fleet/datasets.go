@@ -143,8 +143,7 @@ func (r reports) StoreOffered(worker string) {
 	}
 }
 
-// SourceFailed records the failure for logs and lists of workers. A worker that sent wrong bytes passes nothing on
-// anymore.
+// SourceFailed records the failure for logs and lists of workers.
 func (r reports) SourceFailed(dataset, worker string, from swarm.Source, failed *workerv1.PieceFailed) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -160,9 +159,30 @@ func (r reports) SourceFailed(dataset, worker string, from swarm.Source, failed 
 	case from.Kind == swarm.Peer && source != nil: // otherwise it has left, which explains the failure
 		r.log.Warn("worker could not fetch a piece from another", "worker", s.name, "from", source.name, "dataset", dataset,
 			"error", message)
-		if failed.GetFailure() == workerv1.PieceFailure_PIECE_FAILURE_WRONG && source.sentWrong == "" {
-			source.sentWrong = "sent worker " + s.name + " wrong bytes of a data set; it passes no data on anymore"
-			r.distributor.Bar(source.id)
+		if failed.GetFailure() == workerv1.PieceFailure_PIECE_FAILURE_WRONG {
+			r.accuse(s, source)
 		}
+	}
+}
+
+// accuse records that a worker got wrong bytes from another one. Either may be faulty, so it takes two workers to stop
+// a third from passing data on, and one that accuses several is not believed. The caller holds f.mu.
+func (f *Fleet) accuse(by, of *session) {
+	switch {
+	case by.accused == nil:
+		by.accused = of.conduct
+	case by.accused != of.conduct && by.gotWrong == "":
+		by.gotWrong = "got wrong bytes of data sets from several workers; its memory or network may be faulty"
+		if by.accused.accuser == by.conduct {
+			by.accused.accuser = nil
+		}
+	}
+	switch {
+	case by.gotWrong != "" || of.sentWrong != "" || of.accuser == by.conduct:
+	case of.accuser == nil:
+		of.accuser = by.conduct
+	default:
+		of.sentWrong = "sent wrong bytes of data sets to two workers; it passes no data on anymore"
+		f.distributor.Bar(of.id)
 	}
 }

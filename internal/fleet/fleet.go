@@ -108,7 +108,7 @@ type Fleet struct {
 	// mu guards the fields below, and everything that says so in sessions, calls and executions.
 	mu         sync.Mutex
 	sessions   map[string]*session     // those that have not ended, by id
-	conducts   map[string]conduct      // of sessions that have ended, by id: the same process may attach again
+	conducts   map[string]*conduct     // of sessions that have ended, by id: the same process may attach again
 	executions map[*execution]struct{} // those that have started and are not released
 	damaged    map[string]error        // by data set id: the damage found when a worker last fetched it
 	nextKey    uint64                  // makes the keys of executions and imports unique
@@ -131,7 +131,7 @@ func New(cfg Config) *Fleet {
 		log:        cfg.Logger,
 		payloads:   payloads{large: map[string][]byte{}},
 		sessions:   map[string]*session{},
-		conducts:   map[string]conduct{},
+		conducts:   map[string]*conduct{},
 		executions: map[*execution]struct{}{},
 		damaged:    map[string]error{},
 	}
@@ -225,6 +225,8 @@ func (f *Fleet) info(s *session) WorkerInfo {
 		info.Message = s.wrong.Message
 	case s.sentWrong != "":
 		info.Message = s.sentWrong
+	case s.gotWrong != "":
+		info.Message = s.gotWrong
 	case s.slow:
 		info.Message = fmt.Sprintf("slow: others took its tiles over, %s so far", text.Plural(s.overtaken, "time"))
 	case s.noStore != "":

@@ -49,7 +49,7 @@ func TestAPlacementKeepsAccount(t *testing.T) {
 		p := newLedger(f, need)
 		var sessions []*session
 		for range 4 {
-			s := &session{threads: 2, pending: map[uint64]*call{}, done: make(chan struct{}), watchdog: time.NewTimer(time.Hour)}
+			s := &session{conduct: &conduct{}, threads: 2, pending: map[uint64]*call{}, done: make(chan struct{}), watchdog: time.NewTimer(time.Hour)}
 			sessions = append(sessions, s)
 		}
 		for range rapid.IntRange(1, 60).Draw(t, "events") {

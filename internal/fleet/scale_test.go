@@ -21,7 +21,7 @@ var scaled = []int{100, 1000, 10_000}
 func manySessions(count int) []*session {
 	sessions := make([]*session, count)
 	for at := range sessions {
-		sessions[at] = &session{id: fmt.Sprint(at), threads: 1}
+		sessions[at] = &session{id: fmt.Sprint(at), threads: 1, conduct: &conduct{}}
 	}
 	return sessions
 }

@@ -41,6 +41,7 @@ const peerKeyBytes = 32
 // Fleet.mu guards the others.
 type session struct {
 	id           string
+	before       string // id of the worker's session before; empty if it had none
 	name         string
 	version      string
 	numericClass string
@@ -74,7 +75,7 @@ type session struct {
 	pending map[uint64]*call // unanswered commands by id
 
 	// What speaks against it.
-	conduct
+	*conduct
 	stalled   uint64 // id of a command it seems to hang on; 0 for none
 	slow      bool   // recently overtaken by others
 	overtaken int    // how often it was overtaken
@@ -90,10 +91,14 @@ type session struct {
 // byName orders sessions by the names of their workers.
 func byName(a, b *session) int { return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.id, b.id)) }
 
-// conduct is what a worker did wrong. It stays with the process of the worker, whichever session it has.
+// conduct is what a worker did wrong. It stays with the process of the worker, whose sessions share it. Fleet.mu guards
+// it.
 type conduct struct {
 	wrong     *fault.Error // why its answers are not trusted; nil if they are
-	sentWrong string       // which wrong bytes it passed on to another worker; empty if none
+	sentWrong string       // that it passed on wrong bytes; empty if it did not
+	gotWrong  string       // that wrong bytes are its own fault; empty if they are not
+	accuser   *conduct     // of the first worker that got wrong bytes from it; nil if there is none
+	accused   *conduct     // of the first worker from which it got wrong bytes; nil if there is none
 }
 
 // compact reports whether the worker knows the operations and small forms of messages that came after v0.1.0. Others
@@ -185,12 +190,15 @@ func (f *Fleet) newSession(hello *workerv1.Hello) *session {
 		done:         make(chan struct{}),
 		pending:      map[uint64]*call{},
 		offers:       offersOf(hello),
+		before:       hello.GetSessionId(),
 		readsObjects: hello.GetReadsObjects() && hello.GetTableRules() == wire.TableRules,
 	}
 	if s.name == "" {
 		s.name = s.id
 	}
-	s.conduct = f.conducts[hello.GetSessionId()]
+	if s.conduct = f.conducts[s.before]; s.conduct == nil {
+		s.conduct = &conduct{}
+	}
 	if s.peerAddress = hello.GetPeerAddress(); s.peerAddress != "" {
 		s.peerKey = make([]byte, peerKeyBytes)
 		_, _ = rand.Read(s.peerKey) // it never fails
@@ -264,7 +272,7 @@ func (f *Fleet) endSession(s *session, reason error) {
 		s.stream = nil
 	}
 	s.pending = nil
-	if s.conduct != (conduct{}) {
+	if *s.conduct != (conduct{}) {
 		f.conducts[s.id] = s.conduct
 	}
 	f.changed.Notify()
@@ -306,6 +314,7 @@ func (f *Fleet) receive(s *session, a *attachment, m *workerv1.AttachRequest) bo
 	case *workerv1.AttachRequest_Heartbeat:
 		f.cfg.Observe.Heartbeat()
 		f.noteProgress(s, m.Heartbeat.GetRunning())
+		delete(f.conducts, s.before) // the worker has its new id, and will not attach with that one again
 		if said := fmt.Sprintf("%.300s", m.Heartbeat.GetStatusMessage()); said != s.reported {
 			s.reported = said
 			f.log.Warn("a worker reports", "worker", s.name, "id", s.id, "message", cmp.Or(said, "the problem is gone"))

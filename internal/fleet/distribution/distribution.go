@@ -285,11 +285,8 @@ func piecesOf(bits []byte, pieces int) []int {
 }
 
 func failureOf(f workerv1.PieceFailure) swarm.Failure {
-	switch f {
-	case workerv1.PieceFailure_PIECE_FAILURE_MISSING:
+	if f == workerv1.PieceFailure_PIECE_FAILURE_MISSING {
 		return swarm.Missing
-	case workerv1.PieceFailure_PIECE_FAILURE_WRONG:
-		return swarm.Wrong
 	}
 	return swarm.Unreachable
 }
