@@ -241,7 +241,7 @@ func (r *round) finishRescue(rescue *rescue, groups []*group) []*group {
 		g.parts, g.err = nil, errOvertaken
 	}
 	for _, c := range rescue.copies {
-		if _, has := r.placed.copies[c]; has { // otherwise its worker was excluded meanwhile, and the tile is placed again
+		if r.placed.copies[place{c.worker, c.number}] == c { // otherwise its worker was excluded meanwhile, and the tile is placed again
 			r.placed.promote(c)
 		}
 	}

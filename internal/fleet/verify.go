@@ -45,7 +45,7 @@ func (e *execution) verified(op *operation, tiles []int) map[int]*copied {
 		return !e.chosen(window, c.number) || c.worker == e.placed.tiles[c.number].worker || !able[c.worker]
 	})
 	there := map[int]*copied{}
-	for c := range e.placed.copies {
+	for _, c := range e.placed.copies {
 		there[c.number] = c
 	}
 	for _, t := range tiles {
