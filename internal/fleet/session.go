@@ -272,6 +272,9 @@ func (f *Fleet) endSession(s *session, reason error) {
 		s.stream = nil
 	}
 	s.pending = nil
+	for e := range f.executions {
+		e.pace.Forget(s.id)
+	}
 	if *s.conduct != (conduct{}) {
 		f.conducts[s.id] = s.conduct
 	}

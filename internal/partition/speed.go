@@ -47,6 +47,12 @@ func add(to *map[string]Work, host string, w Work) {
 	(*to)[host] = Work{Amount: was.Amount + w.Amount, Seconds: was.Seconds + w.Seconds}
 }
 
+// Forget forgets what a host did.
+func (t *Tempo) Forget(host string) {
+	delete(t.builds, host)
+	delete(t.loads, host)
+}
+
 // Speeds returns the speeds of hosts, or nil while there are too few operations in which all of them took part, or
 // while nobody has built anything. It compares hosts within each operation, because operations differ, and takes the
 // median over the operations, weighted by how long they took the host that was done first. So a few operations in

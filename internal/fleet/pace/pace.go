@@ -230,6 +230,23 @@ func (m *Meter) Forgive(worker string) {
 	delete(m.lag, worker)
 }
 
+// Forget forgets a worker that is gone, so that others are compared with those that are there.
+func (m *Meter) Forget(worker string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.lag, worker)
+	delete(m.work, worker)
+	delete(m.asked, worker)
+	for _, last := range m.last {
+		delete(last, worker)
+	}
+	for _, r := range m.ranks {
+		r.perUnit.remove(worker)
+		r.took.remove(worker)
+	}
+	m.shares.Forget(worker)
+}
+
 // allowed returns how long a command may take: tolerated times as long as the median of the other workers takes for as
 // much, or for its own part of the operation if that is longer, so that a slow worker with a small share counts as
 // slow only if it keeps the others waiting. It returns false while fewer than half of them are done. The caller holds
