@@ -93,6 +93,7 @@ func (f *Fleet) await(ctx, released context.Context, stallTimeout time.Duration,
 
 // reply is a worker's answer, including values that arrived by reference.
 type reply struct {
+	from         *session
 	values       []byte
 	moves        []labeling.Move // decoded values, if these are moves
 	selfAffinity []byte
@@ -106,7 +107,7 @@ func (c *call) reply(s *session, answer *workerv1.Answer) (*reply, error) {
 		return nil, &failure{worker: s.name, Failure: bad}
 	}
 	done := answer.GetDone()
-	r := &reply{values: done.GetValues().GetInline(), selfAffinity: done.GetSelfAffinity(), farthest: done.GetFarthest()}
+	r := &reply{from: s, values: done.GetValues().GetInline(), selfAffinity: done.GetSelfAffinity(), farthest: done.GetFarthest()}
 	if done.GetValues().GetReference() != "" {
 		r.values = c.result
 	}

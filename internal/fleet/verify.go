@@ -114,7 +114,7 @@ func (e *execution) compareCopies(ctx context.Context, groups []*group, op *oper
 			}
 			e.fleet.mu.Lock()
 			e.fleet.quarantine(liar, fault.New(fault.Internal, workerWrong,
-				"worker %q answers %q for tile %d with other bits than two others compute", liar.name, op.name, t))
+				"worker %q returned a different answer to %q for tile %d than two other workers", liar.name, op.name, t))
 			e.fleet.mu.Unlock()
 		}
 	}
@@ -128,24 +128,43 @@ func (e *execution) compareCopies(ctx context.Context, groups []*group, op *oper
 
 // findWrong returns which of two workers is wrong about a tile, namely the one that a third worker disagrees with.
 func (e *execution) findWrong(ctx context.Context, a, b *group, t int, op *operation) (*session, error) {
-	names := fmt.Sprintf("workers %q and %q", a.session.name, b.session.name)
-	e.fleet.log.Error(names+" give different answers; a third one decides", "job", e.jobID, "operation", op.name, "tile", t)
-	third := e.thirdAnswer(ctx, t, op, a.session, b.session)
+	third, err := e.decide(ctx, t, op, a.session, b.session)
+	switch {
+	case err != nil:
+		return nil, err
+	case third.same(a.reply()):
+		return b.session, nil
+	case third.same(b.reply()):
+		return a.session, nil
+	}
+	return nil, e.undecided(op, t, a.session, b.session)
+}
+
+// decide returns the answer of a third worker for a tile about which two disagree, or that of the coordinator itself. If
+// there is neither, it returns the error of the job.
+func (e *execution) decide(ctx context.Context, t int, op *operation, a, b *session) (*reply, error) {
+	e.fleet.log.Error("two workers give different answers; a third one decides", "job", e.jobID, "operation", op.name, "tile", t,
+		"worker", a.name, "other", b.name)
+	third := e.thirdAnswer(ctx, t, op, a, b)
 	if third == nil {
 		third = e.askReferee(ctx, t, op)
 	}
 	switch {
 	case context.Cause(ctx) != nil:
 		return nil, context.Cause(ctx)
-	case third != nil && third.same(a.reply()):
-		return b.session, nil
-	case third != nil && third.same(b.reply()):
-		return a.session, nil
-	case third != nil:
-		names += ", and a third one too,"
+	case third == nil:
+		return nil, fault.New(fault.Internal, workersDisagree,
+			"workers %q and %q returned different answers to %q for tile %d, and there is no third worker to break the tie; add one and rerun the job",
+			a.name, b.name, op.name, t)
 	}
-	return nil, fault.New(fault.Internal, workersDisagree,
-		"%s give different answers to %q for tile %d, and nobody can tell which is right; add a worker and run the job again", names, op.name, t)
+	return third, nil
+}
+
+// undecided returns the error of a job if a third worker agrees with neither of two.
+func (e *execution) undecided(op *operation, t int, a, b *session) error {
+	return fault.New(fault.Internal, workersDisagree,
+		"workers %q and %q returned different answers to %q for tile %d, and a third worker disagrees with both; add one and rerun the job",
+		a.name, b.name, op.name, t)
 }
 
 // thirdAnswer returns the answer for a tile of a worker outside the given set, or nil if there is none.
