@@ -83,7 +83,7 @@ func (e *execution) runGroup(ctx context.Context, g *group, op *operation) error
 	if err := e.build(ctx, g); err != nil {
 		return err
 	}
-	if err := e.ensureOperands(ctx, g); err != nil {
+	if err := e.family.ensureOperands(ctx, g); err != nil {
 		return err
 	}
 	ready, err := e.reload(ctx, g, op)
@@ -99,11 +99,11 @@ func (e *execution) reload(ctx context.Context, g *group, op *operation) (ready 
 	if op.reload == nil {
 		return g.tiles, nil
 	}
-	ready, behind := e.splitByStep(g, op.reload.unless)
+	ready, behind := e.splitByStep(g, op.reload)
 	if len(behind) == 0 {
 		return ready, nil
 	}
-	done, err := e.runCommand(ctx, g, behind, e.sumBytes, func(c *workerv1.Command) {
+	done, err := e.runCommand(ctx, g, behind, 0, func(c *workerv1.Command) {
 		c.Operation = &workerv1.Command_Load{Load: &workerv1.Load{Step: op.reload.step, Labels: op.reload.labels.message()}}
 	})
 	if err != nil {
@@ -119,11 +119,11 @@ func (e *execution) reload(ctx context.Context, g *group, op *operation) (ready 
 
 // ask sends the request of an operation about some tiles of a group, and adds the answer to the group's.
 func (e *execution) ask(ctx context.Context, g *group, op *operation, tiles []int) error {
-	if op.request == nil {
-		g.parts = append(g.parts, part{tiles: tiles})
+	if len(tiles) == 0 {
 		return nil
 	}
-	if len(tiles) == 0 {
+	if op.request == nil {
+		g.parts = append(g.parts, part{tiles: tiles})
 		return nil
 	}
 	maxBytes := 0
@@ -169,7 +169,7 @@ func (e *execution) prepareMessage() *workerv1.Prepare {
 	if e.need.Scaled {
 		p.Units = &workerv1.Units{Center: e.units.center.message(), Scale: e.units.scale.message()}
 	}
-	e.describe(p)
+	e.family.describe(p)
 	return p
 }
 
@@ -207,16 +207,16 @@ func paceOf(g *group, c *workerv1.Command, tiles, rows int) pace.Command {
 	}
 }
 
-// splitByStep separates the tiles of a group that are at a step from the others.
-func (e *execution) splitByStep(g *group, step uint64) (at, other []int) {
+// splitByStep separates the tiles of a group that have the sums that a reload gives them from the others.
+func (e *execution) splitByStep(g *group, r *reload) (ready, behind []int) {
 	for _, t := range g.tiles {
-		if e.at(g, t).step == step {
-			at = append(at, t)
+		if !r.all && e.at(g, t).step == r.unless {
+			ready = append(ready, t)
 		} else {
-			other = append(other, t)
+			behind = append(behind, t)
 		}
 	}
-	return at, other
+	return ready, behind
 }
 
 func (e *execution) setStep(g *group, tiles []int, step uint64) {

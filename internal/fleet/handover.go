@@ -118,7 +118,7 @@ func (e *execution) startHandover(t int, to *session, stored bool) {
 
 // followsLabels reports whether workers load the labels before they take over. Those of vectors load them afterward,
 // which takes less time than to apply changes.
-func (e *execution) followsLabels() bool { return !e.answersChanges && e.labels != nil }
+func (e *execution) followsLabels() bool { return !e.answersChanges() && e.labels != nil }
 
 // continueHandover starts the goroutine of a handover unless it runs already. The caller holds f.mu.
 func (e *execution) continueHandover(h *handover) {
@@ -178,10 +178,10 @@ func (e *execution) nextOfHandover(h *handover) (g *group, change *labelChange, 
 func (e *execution) applyChange(ctx context.Context, g *group, change *labelChange) error {
 	defer change.labels.free()
 	defer change.moves.free()
-	if err := e.ensureOperands(ctx, g); err != nil {
+	if err := e.family.ensureOperands(ctx, g); err != nil {
 		return err
 	}
-	_, err := e.runCommand(ctx, g, g.tiles, e.sumBytes, func(c *workerv1.Command) {
+	_, err := e.runCommand(ctx, g, g.tiles, 0, func(c *workerv1.Command) {
 		if change.labels != nil {
 			c.Operation = &workerv1.Command_Load{Load: &workerv1.Load{Step: change.step, Labels: change.labels.message()}}
 			return

@@ -21,13 +21,9 @@ func (f *Fleet) Neighbors(ctx context.Context, task Task) ([]int32, Usage, error
 	if need == nil || need.Given != (task.Diagonal != nil) {
 		return nil, Usage{}, errors.New("fleet: a search for neighbors that is not described")
 	}
-	e := f.newExecution(task)
-	diagonal := keep(e, wire.PackFloat64s, task.Diagonal)
-	e.describe = func(p *workerv1.Prepare) {
-		p.What = &workerv1.Prepare_Neighbors{Neighbors: &workerv1.NeighborSpec{
-			Rows: uint64(need.Rows), Count: uint32(need.Count), Diagonal: diagonal.message(),
-		}}
-	}
+	search := &neighborSearch{rows: need.Rows, count: need.Count}
+	e := f.newExecution(task, search)
+	search.diagonal = keep(e, wire.PackFloat64s, task.Diagonal)
 	if err := e.start(ctx); err != nil {
 		return nil, Usage{}, err
 	}
@@ -35,6 +31,23 @@ func (f *Fleet) Neighbors(ctx context.Context, task Task) ([]int32, Usage, error
 	found, err := e.neighbors(ctx, need.Count)
 	return found, e.Usage(), err
 }
+
+// neighborSearch is the family of searches for neighbors.
+type neighborSearch struct {
+	noOperands
+	rows, count int
+	diagonal    *payload
+}
+
+// describe implements family.
+func (n *neighborSearch) describe(p *workerv1.Prepare) {
+	p.What = &workerv1.Prepare_Neighbors{Neighbors: &workerv1.NeighborSpec{
+		Rows: uint64(n.rows), Count: uint32(n.count), Diagonal: n.diagonal.message(),
+	}}
+}
+
+// changeBytes implements family.
+func (n *neighborSearch) changeBytes() int { return 0 }
 
 // neighbors collects what the tiles have found. Workers say themselves which rows a tile has, because that follows
 // from the data set.

@@ -52,7 +52,7 @@ func TestAPanicIsTheErrorOfItsJob(t *testing.T) {
 	}
 	other, _ := attachFuzzed(t, f)
 	f.mu.Lock()
-	x.describe = func(*workerv1.Prepare) { panic("a defect") }
+	x.family = defective{x.family}
 	x.startHandover(0, other, false)
 	f.mu.Unlock()
 	x.handovers.active.Wait()
@@ -75,3 +75,8 @@ func TestAPanicIsTheErrorOfItsImport(t *testing.T) {
 		t.Errorf("the import ended with %v", err)
 	}
 }
+
+// defective is a family with a defect.
+type defective struct{ family }
+
+func (defective) describe(*workerv1.Prepare) { panic("a defect") }

@@ -20,7 +20,7 @@ type operation struct {
 	tiles    []int                 // nil means all
 	maxBytes func(tiles []int) int // upper limit on the answer's values in bytes; nil if they are sent inline
 	possible func(float64) bool    // whether a value per row is possible; nil means finite
-	request  requestFunc           // nil only prepares and builds the tiles
+	request  requestFunc           // nil if the operation only prepares, builds or reloads the tiles
 	// Brings the answer of a worker into the form that answers of all workers have; may be nil.
 	decode      decodeFunc
 	merge       mergeFunc
@@ -46,7 +46,8 @@ func always(command *workerv1.Command) requestFunc {
 type reload struct {
 	labels  *payload
 	step    uint64 // of the labels
-	unless  uint64 // tiles at this step already have the sums that the request needs
+	unless  uint64 // tiles at this step already have the sums that the request needs, unless all is set
+	all     bool   // all tiles are reloaded
 	answers bool   // the answer to the reload is the answer of the operation
 }
 

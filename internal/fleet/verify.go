@@ -34,7 +34,7 @@ const workersDisagree = "WORKERS_DISAGREE"
 // verified returns the copies of the given tiles that are verified in this operation. The choice depends only on the
 // job and the number of the operation; a tile is left out if no other worker has room for it. The caller holds f.mu.
 func (e *execution) verified(op *operation, tiles []int) map[int]*copied {
-	if e.verify <= 0 || op.request == nil {
+	if e.verify <= 0 || op.request == nil && op.reload == nil {
 		return nil
 	}
 	window, helpers, able := e.pace.Operations()/verifyWindow, e.helpers(), map[*session]bool{}
