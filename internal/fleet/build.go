@@ -35,7 +35,7 @@ func (e *execution) build(ctx context.Context, g *group) error {
 			if err := e.buildTiles(ctx, g, batch, stored); err != nil {
 				return err
 			}
-			if last := batch[len(batch)-1] == missing[len(missing)-1]; !last && g.copies == nil && e.idleWorkerJoined() {
+			if last := batch[len(batch)-1] == missing[len(missing)-1]; !last && g.role == owns && e.idleWorkerJoined() {
 				return errWorkerJoined
 			}
 		}
@@ -77,7 +77,7 @@ func (e *execution) findUnstored(groups []*group) {
 		}
 	}
 	for _, g := range groups {
-		if g.copies == nil {
+		if g.role == owns {
 			g.unstore = slices.Clone(of[g.session])
 		}
 	}
@@ -102,7 +102,7 @@ func (e *execution) buildTiles(ctx context.Context, g *group, tiles []int, store
 		built.state = builtAs(stored)
 	}
 	e.fleet.cfg.Observe.TilesBuilt(fresh)
-	if g.copies == nil {
+	if g.role == owns {
 		e.progress.update(func(s *Status) { s.TilesBuilt += fresh })
 	}
 	return nil

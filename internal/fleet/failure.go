@@ -101,7 +101,7 @@ func (e *execution) handleReported(g *group, op *operation, f *failure, failures
 		e.placed.forgetCopies(s)
 	case workerv1.FailureKind_FAILURE_KIND_NO_MEMORY:
 		log.Warn("the worker has no memory left", "why", f.GetMessage())
-		if g.copies != nil {
+		if g.role == verifies {
 			e.placed.dropCopiesOn(s)
 			return nil
 		}
@@ -118,7 +118,7 @@ func (e *execution) handleReported(g *group, op *operation, f *failure, failures
 			return exclude("%q failed %d times on worker %q: %s", op.name, maxInternalFailures, f.worker, f.GetMessage())
 		}
 		e.blame.failing[s] = true
-		if g.copies != nil {
+		if g.role == verifies {
 			e.placed.dropCopiesOn(s)
 			return nil
 		}

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -13,13 +14,30 @@ import (
 // group is the part of an operation that one worker does. The groups of a worker run one after the other, in the
 // goroutine of their chain, which owns them until the round ends.
 type group struct {
+	role    groupRole
 	session *session
 	member  *membership
 	tiles   []int
-	copies  map[int]*tile // copies of tiles placed on other workers; nil if the tiles are placed on this one
+	copies  map[int]*tile // by tile, unless the worker owns the tiles
 	unstore []int         // tiles of the worker that are stored but should not be
 	parts   []part        // answers so far
 	err     error         // why some tiles have no answer; nil if all have one
+}
+
+// groupRole is what a worker does with the tiles of a group. All roles but owns are about copies of tiles that are
+// placed on other workers.
+type groupRole int
+
+const (
+	owns     groupRole = iota // the tiles are placed on the worker
+	verifies                  // its answer is compared with that of the owner
+	rescues                   // it does the work of a late worker, and owns the tiles if it is faster
+	joins                     // it builds the tiles in the background, and then owns them
+)
+
+// verifier returns the group of a copy that verifies a tile.
+func verifier(c *copied, member *membership) *group {
+	return &group{role: verifies, session: c.worker, member: member, tiles: []int{c.number}, copies: map[int]*tile{c.number: &c.tile}}
 }
 
 // part is the answer for some tiles of a group.
@@ -30,7 +48,7 @@ type part struct {
 
 // at returns the state of a tile on the worker of a group.
 func (e *execution) at(g *group, t int) *tile {
-	if g.copies != nil {
+	if g.role != owns {
 		return g.copies[t]
 	}
 	return &e.placed.tiles[t]
@@ -52,7 +70,7 @@ func (e *execution) groups(op *operation, tiles []int) []*group {
 		if c := verified[t]; c != nil {
 			alone = append(alone,
 				&group{session: s, member: e.placed.members[s], tiles: []int{t}},
-				&group{session: c.worker, member: e.placed.members[c.worker], tiles: []int{t}, copies: map[int]*tile{t: &c.tile}})
+				verifier(c, e.placed.members[c.worker]))
 			continue
 		}
 		g := of[s]
@@ -64,7 +82,7 @@ func (e *execution) groups(op *operation, tiles []int) []*group {
 		g.tiles = append(g.tiles, t)
 	}
 	// Own tiles first: updating them takes the labels of the worker to the step at which copies are loaded.
-	slices.SortStableFunc(alone, func(a, b *group) int { return len(a.copies) - len(b.copies) })
+	slices.SortStableFunc(alone, func(a, b *group) int { return cmp.Compare(a.role, b.role) })
 	groups = append(groups, alone...)
 	e.findUnstored(groups)
 	return groups
@@ -203,7 +221,7 @@ func paceOf(g *group, c *workerv1.Command, tiles, rows int) pace.Command {
 	}
 	return pace.Command{
 		Worker: g.session.id, Threads: g.session.threads, Kind: wire.CommandName(c), Class: class,
-		Tiles: tiles, Rows: rows, Copy: g.copies != nil,
+		Tiles: tiles, Rows: rows, Copy: g.role != owns,
 	}
 }
 

@@ -153,7 +153,7 @@ func (e *execution) runHandover(h *handover) {
 func (e *execution) nextOfHandover(h *handover) (g *group, change *labelChange, version int) {
 	e.fleet.mu.Lock()
 	defer e.fleet.mu.Unlock()
-	g = &group{session: h.to, member: h.member, copies: map[int]*tile{}}
+	g = &group{role: joins, session: h.to, member: h.member, copies: map[int]*tile{}}
 	for t, c := range h.copies {
 		if h.complete() && len(h.queue) > 0 || !h.built[t] && len(g.tiles) < e.tilesAtOnce(h.to) {
 			g.tiles = append(g.tiles, t)

@@ -145,7 +145,7 @@ func (e *execution) perform(ctx context.Context, op *operation) (err error) {
 		done := e.merge(groups, op)
 		pending = slices.DeleteFunc(pending, func(t int) bool { return done[t] })
 		for _, g := range groups { // always in the same order, so that the error does not vary
-			if g.copies == nil {
+			if g.role == owns {
 				g.tiles = slices.DeleteFunc(g.tiles, func(t int) bool { return done[t] })
 			}
 			if err := e.handleFailure(g, op, failures); err != nil {
@@ -169,7 +169,7 @@ func (e *execution) perform(ctx context.Context, op *operation) (err error) {
 func (e *execution) merge(groups []*group, op *operation) (done []bool) {
 	done = make([]bool, len(e.placed.tiles))
 	for _, g := range groups {
-		if g.copies != nil {
+		if g.role == verifies {
 			continue // it only verifies the answers of others
 		}
 		for _, p := range g.parts {

@@ -110,7 +110,7 @@ func chainsOf(groups []*group) (chains []*chain, asked []string) {
 			of[g.session] = c
 			chains = append(chains, c)
 		}
-		if g.copies == nil && !has[g.session] {
+		if g.role == owns && !has[g.session] {
 			has[g.session] = true
 			asked = append(asked, g.session.id)
 		}
@@ -168,7 +168,7 @@ func (r *round) help(c *chain) {
 	rescue := &rescue{late: c}
 	tiles := 0
 	for _, g := range c.groups[c.done.Load():] {
-		if g.copies == nil {
+		if g.role == owns {
 			rescue.covers = append(rescue.covers, g)
 			tiles += len(g.tiles)
 		}
@@ -190,7 +190,7 @@ func (r *round) help(c *chain) {
 			rescue.copies = append(rescue.copies, made)
 			helper := of[made.worker]
 			if helper == nil {
-				helper = &group{session: made.worker, member: r.placed.members[made.worker], copies: map[int]*tile{}}
+				helper = &group{role: rescues, session: made.worker, member: r.placed.members[made.worker], copies: map[int]*tile{}}
 				of[made.worker] = helper
 				rescue.groups = append(rescue.groups, helper)
 			}
@@ -246,7 +246,7 @@ func (r *round) finishRescue(rescue *rescue, groups []*group) []*group {
 		}
 	}
 	for _, g := range rescue.groups {
-		g.copies = nil
+		g.role = owns
 	}
 	r.pace.Forgive(late.id)
 	f.markSlow(late)

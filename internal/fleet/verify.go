@@ -98,12 +98,12 @@ func (e *execution) copyForVerification(t int, helpers []*session, worker *sessi
 func (e *execution) compareCopies(ctx context.Context, groups []*group, op *operation) error {
 	first := map[int]*group{}
 	for _, g := range groups {
-		if g.copies == nil && len(g.tiles) == 1 && g.reply() != nil {
+		if g.role == owns && len(g.tiles) == 1 && g.reply() != nil {
 			first[g.tiles[0]] = g
 		}
 	}
 	for _, second := range groups {
-		if second.copies == nil || second.reply() == nil {
+		if second.role != verifies || second.reply() == nil {
 			continue
 		}
 		t := second.tiles[0]
@@ -174,7 +174,7 @@ func (e *execution) thirdAnswer(ctx context.Context, t int, op *operation, excep
 		c := e.copyForVerification(t, e.helpers(except...), nil)
 		var g *group
 		if c != nil {
-			g = &group{session: c.worker, member: e.placed.members[c.worker], tiles: []int{t}, copies: map[int]*tile{t: &c.tile}}
+			g = verifier(c, e.placed.members[c.worker])
 		}
 		e.fleet.mu.Unlock()
 		if c == nil {
@@ -248,9 +248,9 @@ func (e *execution) askReferee(ctx context.Context, t int, op *operation) *reply
 	select {
 	case s := <-attached:
 		f.mu.Lock()
-		c := &tile{worker: s, epoch: e.placed.newEpoch(), wantStored: e.need.StorageRule() == partition.StoreAll}
+		c := &copied{number: t, tile: tile{worker: s, epoch: e.placed.newEpoch(), wantStored: e.need.StorageRule() == partition.StoreAll}}
 		f.mu.Unlock()
-		g := &group{session: s, member: &membership{}, tiles: []int{t}, copies: map[int]*tile{t: c}}
+		g := verifier(c, &membership{})
 		if g.err = e.runGroup(ctx, g, op); g.err != nil {
 			f.log.Warn("the coordinator cannot decide which worker is wrong", "job", e.jobID, "error", g.err)
 		}
