@@ -47,8 +47,8 @@ type blame struct {
 
 // crashes counts how often the process of a worker ended while it had tiles of a job.
 type crashes struct {
-	all   int
-	inRow int // since the last operation of the job that succeeded
+	all         int
+	consecutive int // since the job's last successful operation
 }
 
 func newBlame(trust *Trust) blame {
@@ -95,7 +95,7 @@ func (b *blame) forgetEnded() {
 // countCrash records that the process of a worker ended while it had tiles of the job.
 func (b *blame) countCrash(worker string) {
 	c := b.crashes[worker]
-	b.crashes[worker] = crashes{all: c.all + 1, inRow: c.inRow + 1}
+	b.crashes[worker] = crashes{all: c.all + 1, consecutive: c.consecutive + 1}
 }
 
 // forgiveCrashes resets the counts of crashes without progress, after an operation has succeeded.
@@ -113,11 +113,11 @@ const (
 // crashed returns the error about a worker that crashed too often to get tiles of the job, or nil.
 func (b *blame) crashed(s *session) *fault.Error {
 	c := b.crashes[s.name]
-	if c.inRow < maxCrashes {
+	if c.consecutive < maxCrashes {
 		return nil
 	}
 	return fault.New(fault.FailedPrecondition, workerCrashed,
-		"worker %q ended %d times while it computed for this job; %s", s.name, c.inRow, crashAdvice).With("worker", s.name)
+		"worker %q ended %d times while it computed for this job; %s", s.name, c.consecutive, crashAdvice).With("worker", s.name)
 }
 
 // noneAttached returns what a job without any worker waits for. If its last worker crashed repeatedly, noneAttached
@@ -125,8 +125,8 @@ func (b *blame) crashed(s *session) *fault.Error {
 func (b *blame) noneAttached() (waiting string, err error) {
 	last, worst := "", 0
 	for name, c := range b.crashes {
-		if c.inRow > worst || c.inRow == worst && name < last {
-			last, worst = name, c.inRow
+		if c.consecutive > worst || c.consecutive == worst && name < last {
+			last, worst = name, c.consecutive
 		}
 	}
 	switch {

@@ -114,8 +114,8 @@ func (c *call) reply(s *session, answer *workerv1.Answer) (*reply, error) {
 	return r, nil
 }
 
-// whyNotDone returns the reason a command failed, or "" if it succeeded.
-func whyNotDone(err error) string {
+// failureLabel returns the reason a command failed, or "" if it succeeded.
+func failureLabel(err error) string {
 	bad, failed := errors.AsType[*failure](err)
 	switch {
 	case failed:

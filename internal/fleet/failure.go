@@ -66,7 +66,7 @@ func (e *execution) handleFailure(g *group, op *operation, failures failureCount
 	}
 	if errors.Is(g.err, errStalled) {
 		e.exclude(g.session, fault.New(fault.Internal, workerStalled,
-			"worker %q sends heartbeats but made no progress with %q for %v", g.session.name, op.name, e.stallTimeout))
+			"worker %q sends heartbeats but has made no progress on %q for %v", g.session.name, op.name, e.stallTimeout))
 		return nil
 	}
 	if f, is := errors.AsType[*failure](g.err); is {
@@ -92,7 +92,7 @@ func (e *execution) handleReported(g *group, op *operation, f *failure, failures
 	case workerv1.FailureKind_FAILURE_KIND_UNPREPARED, workerv1.FailureKind_FAILURE_KIND_NOT_READY:
 		log.Info("the worker must be prepared again", "why", f.GetMessage())
 		if failures.add(s, workerv1.FailureKind_FAILURE_KIND_NOT_READY) > maxNotReady {
-			return exclude("worker %q does not become ready for %q: %s", f.worker, op.name, f.GetMessage())
+			return exclude("worker %q never became ready for %q: %s", f.worker, op.name, f.GetMessage())
 		}
 		g.member.forget()
 		for _, t := range e.placed.tilesOf(s) {
@@ -106,7 +106,7 @@ func (e *execution) handleReported(g *group, op *operation, f *failure, failures
 			return nil
 		}
 		if failures.add(s, kind) > maxNoMemory { // it already holds as little as possible
-			return exclude("worker %q has no memory for %q: %s", f.worker, op.name, f.GetMessage())
+			return exclude("worker %q ran out of memory in %q: %s", f.worker, op.name, f.GetMessage())
 		}
 		e.relieve(s)
 	default:

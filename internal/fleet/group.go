@@ -201,7 +201,7 @@ func (e *execution) runCommand(ctx context.Context, g *group, tiles []int, maxBy
 	timed := e.pace.Start(paceOf(g, c, len(tiles), e.rowsOf(tiles)), time.Now())
 	r, err := e.fleet.await(ctx, e.ctx, e.stallTimeout, g.session, c, maxBytes)
 	e.pace.Finish(timed, err == nil, time.Now())
-	end(whyNotDone(err))
+	end(failureLabel(err))
 	if err == nil && listed != nil {
 		listed.confirmed = true
 	}

@@ -103,9 +103,9 @@ func (f *Fleet) ReadObjects(ctx context.Context, units []*ObjectUnit, report fun
 		case <-alone:
 			why := "no worker was connected"
 			if len(attached) > 0 {
-				why = fmt.Sprintf("none of the %d connected workers could read objects, because they were draining, quarantined, silent or of another version,", len(attached))
+				why = fmt.Sprintf("none of the %d connected workers could read objects: they were draining, quarantined, silent, or of another version", len(attached))
 			}
-			return fault.New(fault.Unavailable, noWorkers, "%s for %v; start workers, and import the objects again", why, f.cfg.WorkerWait)
+			return fault.New(fault.Unavailable, noWorkers, "for %v, %s; start workers and repeat the import", f.cfg.WorkerWait, why)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

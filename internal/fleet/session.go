@@ -56,13 +56,13 @@ type session struct {
 	referee      bool          // it only decides which of two workers is wrong
 	done         chan struct{} // closed when the session ends
 
-	// How it leaves. A worker drains before it may leave, and has no stream once its session has ended.
+	// Leaving. A worker drains before it may leave, and has no stream once its session has ended.
 	ended        bool
 	draining     bool // gets no new tiles
 	leaving      bool // it asked to leave
 	farewellSent bool // it may leave
 
-	// Whether it can be reached. It is away only while it has no stream.
+	// Reachability. It is away only while it has no stream.
 	stream      *attachment // nil while it is not connected
 	streams     int         // number of streams so far
 	away        bool        // its connection was closed and it did not come back at once
@@ -70,11 +70,11 @@ type session struct {
 	watchdog    *time.Timer
 	watchdogDue time.Time // when the watchdog timer should fire
 
-	// What it is asked. While it has a stream, every call in pending waits to be sent on that stream, or was sent on it.
+	// Commands. While it has a stream, every call in pending waits to be sent on that stream, or was sent on it.
 	nextID  uint64
 	pending map[uint64]*call // unanswered commands by id
 
-	// What speaks against it.
+	// Evidence against it.
 	*conduct
 	stalled   uint64 // id of a command it seems to hang on; 0 for none
 	slow      bool   // recently overtaken by others
@@ -82,7 +82,7 @@ type session struct {
 	reported  string // the problem that the worker reported about itself in its last heartbeat; "" if none
 	noStore   string // why it last could not read the object store; empty if it could or was not asked to
 
-	// What jobs have on it. Every ledger and every handover keeps account of its part.
+	// Reservations. Every ledger and every handover keeps account of its part.
 	tiles  int               // tiles of all jobs
 	used   int64             // bytes reserved by all jobs
 	offers map[string]*offer // what it holds from an earlier coordinator, by identity
