@@ -39,7 +39,7 @@ func TestWhoPassesNoDataOn(t *testing.T) {
 			serving[name] = false
 		}
 		for name, want := range serving {
-			if workers[name].serves() != want {
+			if workers[name].servesLocked() != want {
 				t.Errorf("%s: %s passes data on: %v", when, name, !want)
 			}
 		}
@@ -48,12 +48,12 @@ func TestWhoPassesNoDataOn(t *testing.T) {
 	accuse("faulty", "a")
 	expect("one accuser")
 	accuse("faulty", "b")
-	f.endSession(workers["faulty"], nil)
+	f.endSessionLocked(workers["faulty"], nil)
 	workers["faulty"] = attachServing(t, f, "faulty", workers["faulty"].id)
 	accuse("faulty", "c")
 	accuse("b", "a")
 	expect("one accuser that is believed")
-	if message := f.info(workers["faulty"]).Message; message == "" {
+	if message := f.infoLocked(workers["faulty"]).Message; message == "" {
 		t.Error("nobody is told of the faulty worker")
 	}
 	accuse("c", "a")
@@ -67,11 +67,11 @@ func TestConductIsKeptOnce(t *testing.T) {
 	s := attachServing(t, f, "x", "")
 	s.sentWrong = "wrong bytes"
 	for range 5 {
-		f.endSession(s, nil)
+		f.endSessionLocked(s, nil)
 		attachServing(t, f, "x", s.id) // it does not learn of this session
 		s = attachServing(t, f, "x", s.id)
 		f.receive(s, s.stream, &workerv1.AttachRequest{Message: &workerv1.AttachRequest_Heartbeat{Heartbeat: &workerv1.Heartbeat{}}})
-		if s.serves() {
+		if s.servesLocked() {
 			t.Fatal("the worker passes data on again")
 		}
 	}

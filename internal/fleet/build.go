@@ -64,9 +64,9 @@ func (e *execution) tilesToUnstore(g *group) []int {
 	return slices.DeleteFunc(g.unstore, func(t int) bool { return e.placed.tiles[t].worker != g.session || !e.placed.tiles[t].toUnstore() })
 }
 
-// findUnstored gives each group the tiles of its worker that are stored but should not be. It looks at all tiles once
-// for all groups. The caller holds f.mu.
-func (e *execution) findUnstored(groups []*group) {
+// findUnstoredLocked gives each group the tiles of its worker that are stored but should not be. It looks at all tiles
+// once for all groups.
+func (e *execution) findUnstoredLocked(groups []*group) {
 	var of map[*session][]int
 	for t := range e.placed.tiles {
 		if s := e.placed.tiles[t].worker; s != nil && e.placed.tiles[t].toUnstore() {
@@ -117,7 +117,7 @@ func (e *execution) idleWorkerJoined() bool {
 	}
 	bytes := e.placed.sizes[0].Bytes(e.need.StorageRule() != partition.StoreNone)
 	for _, s := range e.fleet.sessions {
-		if e.handovers.to[s] == nil && e.canJoin(s) && e.host(s).FreeBytes >= bytes {
+		if e.handovers.to[s] == nil && e.canJoinLocked(s) && e.hostLocked(s).FreeBytes >= bytes {
 			return true
 		}
 	}

@@ -202,7 +202,7 @@ func (e *execution) Release() {
 	}
 	delete(f.executions, e)
 	e.cancel()
-	e.handovers.cancelAll()
+	e.handovers.cancelAllLocked()
 	e.placed.release()
 	f.changed.Notify()
 	f.mu.Unlock()

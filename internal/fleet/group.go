@@ -59,7 +59,7 @@ func (e *execution) at(g *group, t int) *tile {
 func (e *execution) groups(op *operation, tiles []int) []*group {
 	e.fleet.mu.Lock()
 	defer e.fleet.mu.Unlock()
-	verified := e.verified(op, tiles)
+	verified := e.verifiedLocked(op, tiles)
 	var groups, alone []*group
 	of := map[*session]*group{}
 	for _, t := range tiles {
@@ -84,7 +84,7 @@ func (e *execution) groups(op *operation, tiles []int) []*group {
 	// Own tiles first: updating them takes the labels of the worker to the step at which copies are loaded.
 	slices.SortStableFunc(alone, func(a, b *group) int { return cmp.Compare(a.role, b.role) })
 	groups = append(groups, alone...)
-	e.findUnstored(groups)
+	e.findUnstoredLocked(groups)
 	return groups
 }
 

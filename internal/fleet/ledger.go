@@ -154,7 +154,7 @@ func (l *ledger) leave(s *session) {
 	l.tellToRelease(s)
 	s.used -= l.fixedBytes(s)
 	delete(l.members, s)
-	l.fleet.dismissIfIdle(s)
+	l.fleet.dismissIfIdleLocked(s)
 }
 
 // dismissEmpty makes the members without tiles leave, after tiles have moved.
@@ -213,11 +213,11 @@ func (l *ledger) removeFrom(s *session, tiles []int) {
 }
 
 func (l *ledger) tellToDrop(s *session, tiles []*workerv1.Tile) {
-	s.post(&workerv1.Command{JobId: l.key, Tiles: tiles, Operation: &workerv1.Command_Drop{Drop: &workerv1.Drop{}}})
+	s.postLocked(&workerv1.Command{JobId: l.key, Tiles: tiles, Operation: &workerv1.Command_Drop{Drop: &workerv1.Drop{}}})
 }
 
 func (l *ledger) tellToRelease(s *session) {
-	s.post(&workerv1.Command{JobId: l.key, Operation: &workerv1.Command_Release{Release: &workerv1.Release{}}})
+	s.postLocked(&workerv1.Command{JobId: l.key, Operation: &workerv1.Command_Release{Release: &workerv1.Release{}}})
 }
 
 // removeEnded takes tiles off workers whose sessions have ended.
@@ -262,7 +262,7 @@ func (l *ledger) copyTo(s *session, t int, stored bool) *copied {
 	if l.copies[place{s, t}] != nil {
 		return nil
 	}
-	free, rule := s.free(), l.need.StorageRule()
+	free, rule := s.freeLocked(), l.need.StorageRule()
 	stored = rule == partition.StoreAll || stored && rule != partition.StoreNone
 	bytes := l.sizes[t].Bytes(stored)
 	if bytes > free && stored && rule == partition.StoreWhatFits {

@@ -86,7 +86,7 @@ func TestAPlacementKeepsAccount(t *testing.T) {
 			case event == 8:
 				p.removeFrom(s, p.tilesOf(s))
 			case event == 9 && stored:
-				f.endSession(s, nil)
+				f.endSessionLocked(s, nil)
 				p.removeEnded()
 			case event == 9:
 				p.removeAll()

@@ -129,7 +129,7 @@ func (e *execution) settle(ctx context.Context, op *operation, d *dispute, unpac
 		}
 	}
 	e.fleet.mu.Lock()
-	e.distrust(wrong, fault.New(fault.Internal, workerWrong, "worker %q gave an answer to %q that cannot be right: row %d is in another tile",
+	e.distrustLocked(wrong, fault.New(fault.Internal, workerWrong, "worker %q gave an answer to %q that cannot be right: row %d is in another tile",
 		wrong.name, op.name, d.row))
 	e.fleet.mu.Unlock()
 	return e.fleet.CheckTrust(e.blame.trust)

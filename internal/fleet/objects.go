@@ -124,7 +124,7 @@ func (f *Fleet) readers() (able []*session, sound int, attached []*session, clos
 		}
 		attached = append(attached, s)
 		switch {
-		case !s.readsObjects || !s.takesTiles() || s.away:
+		case !s.readsObjects || !s.takesTilesLocked() || s.away:
 		case s.stalled != 0:
 			hanging = append(hanging, s)
 		default:
@@ -146,12 +146,12 @@ func (r *objectsRead) begin(s *session, hangs bool) bool {
 		return false
 	}
 	r.reading[s], r.used[s] = true, true
-	r.reportWorkers()
+	r.reportWorkersLocked()
 	return true
 }
 
-// reportWorkers reports how many workers read. The caller holds r.mu.
-func (r *objectsRead) reportWorkers() {
+// reportWorkersLocked reports how many workers read.
+func (r *objectsRead) reportWorkersLocked() {
 	if r.report != nil {
 		r.report(len(r.reading))
 	}
@@ -212,7 +212,7 @@ func (r *objectsRead) serve(ctx context.Context, s *session) {
 	defer func() {
 		r.mu.Lock()
 		delete(r.reading, s)
-		r.reportWorkers()
+		r.reportWorkersLocked()
 		r.mu.Unlock()
 		r.notify()
 	}()
@@ -341,6 +341,6 @@ func (r *objectsRead) release() {
 	r.fleet.mu.Lock()
 	defer r.fleet.mu.Unlock()
 	for s := range r.used {
-		s.post(&workerv1.Command{JobId: r.key, Operation: &workerv1.Command_Release{Release: &workerv1.Release{}}})
+		s.postLocked(&workerv1.Command{JobId: r.key, Operation: &workerv1.Command_Release{Release: &workerv1.Release{}}})
 	}
 }

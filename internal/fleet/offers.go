@@ -70,7 +70,7 @@ func (f *Fleet) AwaitReturn(ctx context.Context) error {
 	defer timer.Stop()
 	for {
 		f.mu.Lock()
-		changed, complete := f.changed.Wait(), f.offersAreComplete()
+		changed, complete := f.changed.Wait(), f.offersAreCompleteLocked()
 		f.mu.Unlock()
 		if complete {
 			return nil
@@ -85,9 +85,8 @@ func (f *Fleet) AwaitReturn(ctx context.Context) error {
 	}
 }
 
-// offersAreComplete reports whether there are offers and they contain all tiles of every offered job. The caller
-// holds f.mu.
-func (f *Fleet) offersAreComplete() bool {
+// offersAreCompleteLocked reports whether there are offers and they contain all tiles of every offered job.
+func (f *Fleet) offersAreCompleteLocked() bool {
 	offered, all := map[string]map[int]bool{}, map[string]int{}
 	for _, s := range f.sessions {
 		for identity, o := range s.offers {
@@ -149,7 +148,7 @@ func (e *execution) takeOffers() []adoption {
 	defer f.mu.Unlock()
 	sessions := make([]*session, 0, len(f.sessions))
 	for _, s := range f.sessions {
-		if s.offers[string(e.identity)] != nil && s.takesTiles() {
+		if s.offers[string(e.identity)] != nil && s.takesTilesLocked() {
 			sessions = append(sessions, s)
 		}
 	}
@@ -166,7 +165,7 @@ func (e *execution) takeOffers() []adoption {
 				bytes += e.placed.sizes[t].Bytes(stored)
 			}
 		}
-		if len(a.tiles) == 0 || bytes > s.free() {
+		if len(a.tiles) == 0 || bytes > s.freeLocked() {
 			continue
 		}
 		slices.Sort(a.tiles)

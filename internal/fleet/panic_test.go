@@ -53,7 +53,7 @@ func TestAPanicIsTheErrorOfItsJob(t *testing.T) {
 	other, _ := attachFuzzed(t, f)
 	f.mu.Lock()
 	x.family = defective{x.family}
-	x.startHandover(0, other, false)
+	x.startHandoverLocked(0, other, false)
 	f.mu.Unlock()
 	x.handovers.active.Wait()
 	f.mu.Lock()

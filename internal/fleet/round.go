@@ -175,14 +175,14 @@ func (r *round) help(c *chain) {
 	}
 	if tiles == 0 { // it only verifies others, which can wait
 		c.cancel(errOvertaken)
-		f.markSlow(c.session)
+		f.markSlowLocked(c.session)
 		return
 	}
-	helpers := r.helpers(busy...)
+	helpers := r.helpersLocked(busy...)
 	of := map[*session]*group{}
 	for _, g := range rescue.covers {
 		for _, t := range g.tiles {
-			made := r.copyToAny(helpers, of, t)
+			made := r.copyToAnyLocked(helpers, of, t)
 			if made == nil {
 				r.placed.dropCopies(rescue.has)
 				return // nobody has room; the late worker may still answer
@@ -207,9 +207,9 @@ func (r *round) help(c *chain) {
 	}
 }
 
-// copyToAny copies a tile to the worker that has the fewest tiles per thread in of, or returns nil if none has room.
-// The caller holds f.mu.
-func (e *execution) copyToAny(helpers []*session, of map[*session]*group, t int) *copied {
+// copyToAnyLocked copies a tile to the worker that has the fewest tiles per thread in of, or returns nil if none has
+// room.
+func (e *execution) copyToAnyLocked(helpers []*session, of map[*session]*group, t int) *copied {
 	load := func(s *session) float64 {
 		if of[s] == nil {
 			return 0
@@ -249,7 +249,7 @@ func (r *round) finishRescue(rescue *rescue, groups []*group) []*group {
 		g.role = owns
 	}
 	r.pace.Forgive(late.id)
-	f.markSlow(late)
+	f.markSlowLocked(late)
 	return append(groups, rescue.groups...)
 }
 
@@ -266,8 +266,8 @@ func (r *round) dismissOvertaken() {
 	}
 }
 
-// markSlow gives an overtaken worker no tiles for some time, while there are others. The caller holds f.mu.
-func (f *Fleet) markSlow(s *session) {
+// markSlowLocked gives an overtaken worker no tiles for some time, while there are others.
+func (f *Fleet) markSlowLocked(s *session) {
 	s.slow = true
 	pause := f.cfg.SlowAfter * time.Duration(min(maxSlowFor, slowFor<<min(s.overtaken, 10)))
 	s.overtaken++

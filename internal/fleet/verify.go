@@ -31,13 +31,13 @@ const verifyWindow = 64
 // workersDisagree is the reason of a job whose workers give different answers if it is unknown which is right.
 const workersDisagree = "WORKERS_DISAGREE"
 
-// verified returns the copies of the given tiles that are verified in this operation. The choice depends only on the
-// job and the number of the operation; a tile is left out if no other worker has room for it. The caller holds f.mu.
-func (e *execution) verified(op *operation, tiles []int) map[int]*copied {
+// verifiedLocked returns the copies of the given tiles that are verified in this operation. The choice depends only on
+// the job and the number of the operation; a tile is left out if no other worker has room for it.
+func (e *execution) verifiedLocked(op *operation, tiles []int) map[int]*copied {
 	if e.verify <= 0 || op.request == nil && op.reload == nil {
 		return nil
 	}
-	window, helpers, able := e.pace.Operations()/verifyWindow, e.helpers(), map[*session]bool{}
+	window, helpers, able := e.pace.Operations()/verifyWindow, e.helpersLocked(), map[*session]bool{}
 	for _, s := range helpers {
 		able[s] = true
 	}
@@ -50,7 +50,7 @@ func (e *execution) verified(op *operation, tiles []int) map[int]*copied {
 	}
 	for _, t := range tiles {
 		if there[t] == nil && e.chosen(window, t) {
-			if c := e.copyForVerification(t, helpers, e.placed.tiles[t].worker); c != nil {
+			if c := e.copyForVerificationLocked(t, helpers, e.placed.tiles[t].worker); c != nil {
 				there[t] = c
 			}
 		}
@@ -73,9 +73,8 @@ func (e *execution) draw(what string) uint64 {
 	return x ^ x>>31
 }
 
-// copyForVerification copies a tile to one of the helpers other than its worker, or returns nil if none has room. The
-// caller holds f.mu.
-func (e *execution) copyForVerification(t int, helpers []*session, worker *session) *copied {
+// copyForVerificationLocked copies a tile to one of the helpers other than its worker, or returns nil if none has room.
+func (e *execution) copyForVerificationLocked(t int, helpers []*session, worker *session) *copied {
 	drawn := make(map[*session]uint64, len(helpers))
 	for _, s := range helpers {
 		drawn[s] = e.draw(fmt.Sprint(t, " ", s.id))
@@ -113,7 +112,7 @@ func (e *execution) compareCopies(ctx context.Context, groups []*group, op *oper
 				return err
 			}
 			e.fleet.mu.Lock()
-			e.fleet.quarantine(liar, fault.New(fault.Internal, workerWrong,
+			e.fleet.quarantineLocked(liar, fault.New(fault.Internal, workerWrong,
 				"worker %q returned a different answer to %q for tile %d than two other workers", liar.name, op.name, t))
 			e.fleet.mu.Unlock()
 		}
@@ -140,8 +139,8 @@ func (e *execution) findWrong(ctx context.Context, a, b *group, t int, op *opera
 	return nil, e.undecided(op, t, a.session, b.session)
 }
 
-// decide returns the answer of a third worker for a tile about which two disagree, or that of the coordinator itself. If
-// there is neither, it returns the error of the job.
+// decide returns the answer of a third worker for a tile about which two disagree, or that of the coordinator itself.
+// If there is neither, it returns the error of the job.
 func (e *execution) decide(ctx context.Context, t int, op *operation, a, b *session) (*reply, error) {
 	e.fleet.log.Error("two workers give different answers; a third one decides", "job", e.jobID, "operation", op.name, "tile", t,
 		"worker", a.name, "other", b.name)
@@ -171,7 +170,7 @@ func (e *execution) undecided(op *operation, t int, a, b *session) error {
 func (e *execution) thirdAnswer(ctx context.Context, t int, op *operation, except ...*session) *reply {
 	for {
 		e.fleet.mu.Lock()
-		c := e.copyForVerification(t, e.helpers(except...), nil)
+		c := e.copyForVerificationLocked(t, e.helpersLocked(except...), nil)
 		var g *group
 		if c != nil {
 			g = verifier(c, e.placed.members[c.worker])
@@ -260,9 +259,8 @@ func (e *execution) askReferee(ctx context.Context, t int, op *operation) *reply
 	}
 }
 
-// helpers returns the workers of the job that can take copies of tiles, sorted by id, without those in except. The
-// caller holds f.mu.
-func (e *execution) helpers(except ...*session) []*session {
+// helpersLocked returns the workers of the job that can take copies of tiles, sorted by id, without those in except.
+func (e *execution) helpersLocked(except ...*session) []*session {
 	var able []*session
 	for s, member := range e.placed.members {
 		if member.tiles > 0 && !s.ended && !s.away && e.blame.accepts(s) && !slices.Contains(except, s) {

@@ -91,7 +91,7 @@ func TestWorkersAreRankedLikeTheDefinition(t *testing.T) {
 				for _, c := range kinds {
 					c.Worker, c.Threads, c.Tiles, c.Rows = worker, 1, 1, 1
 					asking := m.Start(c, now)
-					got, known := m.allowed(asking)
+					got, known := m.allowedLocked(asking)
 					want, wanted := m.allowedFrom(asking)
 					if got != want || known != wanted {
 						t.Fatalf("allowed are %v, %v; by the definition %v, %v", got, known, want, wanted)
