@@ -47,8 +47,8 @@ type blame struct {
 
 // crashes counts how often the process of a worker ended while it had tiles of a job.
 type crashes struct {
-	all   int
-	inRow int // since the last operation of the job that succeeded
+	all         int
+	consecutive int // since the job's last successful operation
 }
 
 func newBlame(trust *Trust) blame {
@@ -82,7 +82,7 @@ func (b *blame) doubts(s *session) bool {
 
 // accepts reports whether a worker may take tiles of the job, and nothing speaks against it.
 func (b *blame) accepts(s *session) bool {
-	return s.takesTiles() && b.whyExcluded(s) == nil && !b.doubts(s) && !b.full[s]
+	return s.takesTilesLocked() && b.whyExcluded(s) == nil && !b.doubts(s) && !b.full[s]
 }
 
 // forgetEnded removes sessions that have ended.
@@ -95,7 +95,7 @@ func (b *blame) forgetEnded() {
 // countCrash records that the process of a worker ended while it had tiles of the job.
 func (b *blame) countCrash(worker string) {
 	c := b.crashes[worker]
-	b.crashes[worker] = crashes{all: c.all + 1, inRow: c.inRow + 1}
+	b.crashes[worker] = crashes{all: c.all + 1, consecutive: c.consecutive + 1}
 }
 
 // forgiveCrashes resets the counts of crashes without progress, after an operation has succeeded.
@@ -113,11 +113,11 @@ const (
 // crashed returns the error about a worker that crashed too often to get tiles of the job, or nil.
 func (b *blame) crashed(s *session) *fault.Error {
 	c := b.crashes[s.name]
-	if c.inRow < maxCrashes {
+	if c.consecutive < maxCrashes {
 		return nil
 	}
 	return fault.New(fault.FailedPrecondition, workerCrashed,
-		"worker %q ended %d times while it computed for this job; %s", s.name, c.inRow, crashAdvice).With("worker", s.name)
+		"worker %q ended %d times while it computed for this job; %s", s.name, c.consecutive, crashAdvice).With("worker", s.name)
 }
 
 // noneAttached returns what a job without any worker waits for. If its last worker crashed repeatedly, noneAttached
@@ -125,8 +125,8 @@ func (b *blame) crashed(s *session) *fault.Error {
 func (b *blame) noneAttached() (waiting string, err error) {
 	last, worst := "", 0
 	for name, c := range b.crashes {
-		if c.inRow > worst || c.inRow == worst && name < last {
-			last, worst = name, c.inRow
+		if c.consecutive > worst || c.consecutive == worst && name < last {
+			last, worst = name, c.consecutive
 		}
 	}
 	switch {
@@ -175,9 +175,9 @@ func (b *blame) confirmInvalid(s *session, reason string) error {
 	return nil
 }
 
-// exclude continues the job without a worker that cannot do it: its tiles move to others, and it gets no more. The
-// caller holds f.mu, and no operation uses the tiles.
-func (e *execution) exclude(s *session, why *fault.Error) {
+// excludeLocked continues the job without a worker that cannot do it: its tiles move to others, and it gets no more. No
+// operation may use the tiles.
+func (e *execution) excludeLocked(s *session, why *fault.Error) {
 	e.fleet.log.Warn("worker excluded from the job", "job", e.jobID, "worker", s.name, "why", why.Message)
 	e.fleet.cfg.Observe.Excluded(why.Reason)
 	e.blame.excluded[s] = why
@@ -190,11 +190,11 @@ func (e *execution) exclude(s *session, why *fault.Error) {
 	e.fleet.changed.Notify()
 }
 
-// distrust excludes a worker from the whole run, because it gave an impossible answer. The caller holds f.mu.
-func (e *execution) distrust(s *session, why *fault.Error) {
+// distrustLocked excludes a worker from the whole run, because it gave an impossible answer.
+func (e *execution) distrustLocked(s *session, why *fault.Error) {
 	e.fleet.log.Error("a worker gave a wrong answer", "job", e.jobID, "worker", s.name, "id", s.id, "why", why.Message)
 	e.blame.trust.exclude(s, why)
-	e.exclude(s, why)
+	e.excludeLocked(s, why)
 }
 
 // forgive gives the workers that were excluded another chance, after an operation failed because no worker could do
@@ -206,17 +206,17 @@ func (e *execution) forgive() {
 	e.placed.recheck()
 }
 
-// countCrash records that the process of a worker has ended. An operation may still use the worker's tiles: removeLost
-// takes them away before the next placement. The caller holds f.mu.
-func (e *execution) countCrash(s *session) {
-	if e.placed.members[s] != nil && !s.draining && !e.fleet.hasTwin(s) {
+// countCrashLocked records that the process of a worker has ended. An operation may still use the worker's tiles:
+// removeLostLocked takes them away before the next placement.
+func (e *execution) countCrashLocked(s *session) {
+	if e.placed.members[s] != nil && !s.draining && !e.fleet.hasTwinLocked(s) {
 		e.blame.countCrash(s.name)
 	}
 }
 
-// hasTwin reports whether another worker with the same name was attached while this one was. Crashes are counted by
-// name, and would then be those of two processes. The caller holds f.mu.
-func (f *Fleet) hasTwin(s *session) bool {
+// hasTwinLocked reports whether another worker with the same name was attached while this one was. Crashes are counted
+// by name, and would then be those of two processes.
+func (f *Fleet) hasTwinLocked(s *session) bool {
 	for _, other := range f.sessions {
 		if other != s && other.name == s.name && other.stream != nil && other.attachedAt.Before(s.lastSeen) {
 			return true
@@ -225,9 +225,8 @@ func (f *Fleet) hasTwin(s *session) bool {
 	return false
 }
 
-// crashMessage says how often a worker crashed during a job that is still running. It returns "" if it never did. The
-// caller holds f.mu.
-func (f *Fleet) crashMessage(s *session) string {
+// crashMessageLocked says how often a worker crashed during a job that is still running. It returns "" if it never did.
+func (f *Fleet) crashMessageLocked(s *session) string {
 	worst := 0
 	for e := range f.executions {
 		worst = max(worst, e.blame.crashes[s.name].all)
@@ -238,9 +237,9 @@ func (f *Fleet) crashMessage(s *session) string {
 	return fmt.Sprintf("ended %s while it computed for a job; if %s", text.Plural(worst, "time"), memoryAdvice)
 }
 
-// quarantine excludes a worker from all jobs until its process restarts, because others that computed the same have a
-// different answer. The caller holds f.mu.
-func (f *Fleet) quarantine(s *session, why *fault.Error) {
+// quarantineLocked excludes a worker from all jobs until its process restarts, because others that computed the same
+// have a different answer.
+func (f *Fleet) quarantineLocked(s *session, why *fault.Error) {
 	if s.wrong != nil {
 		return
 	}
@@ -250,7 +249,7 @@ func (f *Fleet) quarantine(s *session, why *fault.Error) {
 		f.conducts[s.id] = s.conduct
 	}
 	f.changed.Notify()
-	f.abandonCalls()
+	f.abandonCallsLocked()
 }
 
 // ErrDistrusted is returned by an operation after a worker whose earlier answers the run has used turned out to be

@@ -35,7 +35,7 @@ func (e *execution) build(ctx context.Context, g *group) error {
 			if err := e.buildTiles(ctx, g, batch, stored); err != nil {
 				return err
 			}
-			if last := batch[len(batch)-1] == missing[len(missing)-1]; !last && g.copies == nil && e.idleWorkerJoined() {
+			if last := batch[len(batch)-1] == missing[len(missing)-1]; !last && g.role == owns && e.idleWorkerJoined() {
 				return errWorkerJoined
 			}
 		}
@@ -64,9 +64,9 @@ func (e *execution) tilesToUnstore(g *group) []int {
 	return slices.DeleteFunc(g.unstore, func(t int) bool { return e.placed.tiles[t].worker != g.session || !e.placed.tiles[t].toUnstore() })
 }
 
-// findUnstored gives each group the tiles of its worker that are stored but should not be. It looks at all tiles once
-// for all groups. The caller holds f.mu.
-func (e *execution) findUnstored(groups []*group) {
+// findUnstoredLocked gives each group the tiles of its worker that are stored but should not be. It looks at all tiles
+// once for all groups.
+func (e *execution) findUnstoredLocked(groups []*group) {
 	var of map[*session][]int
 	for t := range e.placed.tiles {
 		if s := e.placed.tiles[t].worker; s != nil && e.placed.tiles[t].toUnstore() {
@@ -77,7 +77,7 @@ func (e *execution) findUnstored(groups []*group) {
 		}
 	}
 	for _, g := range groups {
-		if g.copies == nil {
+		if g.role == owns {
 			g.unstore = slices.Clone(of[g.session])
 		}
 	}
@@ -102,7 +102,7 @@ func (e *execution) buildTiles(ctx context.Context, g *group, tiles []int, store
 		built.state = builtAs(stored)
 	}
 	e.fleet.cfg.Observe.TilesBuilt(fresh)
-	if g.copies == nil {
+	if g.role == owns {
 		e.progress.update(func(s *Status) { s.TilesBuilt += fresh })
 	}
 	return nil
@@ -117,7 +117,7 @@ func (e *execution) idleWorkerJoined() bool {
 	}
 	bytes := e.placed.sizes[0].Bytes(e.need.StorageRule() != partition.StoreNone)
 	for _, s := range e.fleet.sessions {
-		if e.handovers.to[s] == nil && e.canJoin(s) && e.host(s).FreeBytes >= bytes {
+		if e.handovers.to[s] == nil && e.canJoinLocked(s) && e.hostLocked(s).FreeBytes >= bytes {
 			return true
 		}
 	}

@@ -28,9 +28,9 @@ type call struct {
 	movedAt  time.Time             // when that number last changed
 }
 
-// command queues a command and returns the pending call. The command is sent again on every new stream until it is
-// answered. The caller holds f.mu.
-func (s *session) command(c *workerv1.Command, maxBytes int) *call {
+// commandLocked queues a command and returns the pending call. The command is sent again on every new stream until it
+// is answered.
+func (s *session) commandLocked(c *workerv1.Command, maxBytes int) *call {
 	s.nextID++
 	c.CommandId = s.nextID
 	pending := &call{
@@ -40,7 +40,7 @@ func (s *session) command(c *workerv1.Command, maxBytes int) *call {
 		movedAt:  time.Now(),
 	}
 	s.pending[c.CommandId] = pending
-	s.push(pending.message)
+	s.pushLocked(pending.message)
 	return pending
 }
 
@@ -60,7 +60,7 @@ func (f *Fleet) await(ctx, released context.Context, stallTimeout time.Duration,
 		f.mu.Unlock()
 		return nil, errLost
 	}
-	pending := s.command(c, maxBytes)
+	pending := s.commandLocked(c, maxBytes)
 	pending.waited = true
 	f.mu.Unlock()
 	due := time.Now().Add(stallTimeout)
@@ -93,6 +93,7 @@ func (f *Fleet) await(ctx, released context.Context, stallTimeout time.Duration,
 
 // reply is a worker's answer, including values that arrived by reference.
 type reply struct {
+	from         *session
 	values       []byte
 	moves        []labeling.Move // decoded values, if these are moves
 	selfAffinity []byte
@@ -106,15 +107,15 @@ func (c *call) reply(s *session, answer *workerv1.Answer) (*reply, error) {
 		return nil, &failure{worker: s.name, Failure: bad}
 	}
 	done := answer.GetDone()
-	r := &reply{values: done.GetValues().GetInline(), selfAffinity: done.GetSelfAffinity(), farthest: done.GetFarthest()}
+	r := &reply{from: s, values: done.GetValues().GetInline(), selfAffinity: done.GetSelfAffinity(), farthest: done.GetFarthest()}
 	if done.GetValues().GetReference() != "" {
 		r.values = c.result
 	}
 	return r, nil
 }
 
-// whyNotDone returns the reason a command failed, or "" if it succeeded.
-func whyNotDone(err error) string {
+// failureLabel returns the reason a command failed, or "" if it succeeded.
+func failureLabel(err error) string {
 	bad, failed := errors.AsType[*failure](err)
 	switch {
 	case failed:
@@ -151,8 +152,8 @@ func (f *Fleet) timeLeft(s *session, c *call, due time.Time, stallTimeout time.D
 	return left
 }
 
-// noteProgress records what a heartbeat says about running commands. The caller holds f.mu.
-func (f *Fleet) noteProgress(s *session, running []*workerv1.Progress) {
+// noteProgressLocked records what a heartbeat says about running commands.
+func (f *Fleet) noteProgressLocked(s *session, running []*workerv1.Progress) {
 	hangs := false
 	for _, p := range running {
 		hangs = hangs || p.GetCommandId() == s.stalled
@@ -166,10 +167,10 @@ func (f *Fleet) noteProgress(s *session, running []*workerv1.Progress) {
 	}
 }
 
-// post sends a command without waiting for its answer. The caller holds f.mu.
-func (s *session) post(c *workerv1.Command) {
+// postLocked sends a command without waiting for its answer.
+func (s *session) postLocked(c *workerv1.Command) {
 	if !s.ended {
-		s.command(c, 0)
+		s.commandLocked(c, 0)
 	}
 }
 

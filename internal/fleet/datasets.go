@@ -15,14 +15,14 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// checkFetch rejects sending a data set to a session that has ended or has no job on that data set: a worker gets
-// only the data that it needs. It returns the session, and the size of the data set. The caller holds f.mu.
-func (f *Fleet) checkFetch(sessionID, datasetID string) (s *session, bytes int64, err error) {
-	if s, err = f.liveSession(sessionID); err != nil {
+// checkFetchLocked rejects sending a data set to a session that has ended or has no job on that data set: a worker gets
+// only the data that it needs. It returns the session, and the size of the data set.
+func (f *Fleet) checkFetchLocked(sessionID, datasetID string) (s *session, bytes int64, err error) {
+	if s, err = f.liveSessionLocked(sessionID); err != nil {
 		return nil, 0, err
 	}
 	for e := range f.executions {
-		if e.datasetID == datasetID && (e.serves(s) || s.referee) {
+		if e.datasetID == datasetID && (e.servesLocked(s) || s.referee) {
 			return s, e.need.DatasetBytes, nil
 		}
 	}
@@ -33,7 +33,7 @@ func (f *Fleet) checkFetch(sessionID, datasetID string) (s *session, bytes int64
 // FetchDataset implements WorkerService.
 func (svc *service) FetchDataset(r *workerv1.FetchDatasetRequest, stream workerv1.WorkerService_FetchDatasetServer) error {
 	svc.fleet.mu.Lock()
-	_, bytes, err := svc.fleet.checkFetch(r.GetSessionId(), r.GetDatasetId())
+	_, bytes, err := svc.fleet.checkFetchLocked(r.GetSessionId(), r.GetDatasetId())
 	svc.fleet.mu.Unlock()
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (svc *service) Distribute(stream workerv1.WorkerService_DistributeServer) e
 func (f *Fleet) checkJoin(join *workerv1.Join) (w distribution.Worker, bytes int64, peers bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s, bytes, err := f.checkFetch(join.GetSessionId(), join.GetDatasetId())
+	s, bytes, err := f.checkFetchLocked(join.GetSessionId(), join.GetDatasetId())
 	switch {
 	case err != nil:
 		return w, 0, false, err
@@ -119,14 +119,16 @@ func (f *Fleet) checkJoin(join *workerv1.Join) (w distribution.Worker, bytes int
 		return w, 0, false, status.Error(codes.Unimplemented, "the referee gets data sets from the coordinator only")
 	}
 	for _, other := range f.sessions {
-		peers = peers || other.serves()
+		peers = peers || other.servesLocked()
 	}
-	w = distribution.Worker{ID: s.id, Name: s.name, PeerAddress: s.peerAddress, PeerKey: s.peerKey, Serves: s.serves(), Done: s.done}
+	w = distribution.Worker{ID: s.id, Name: s.name, PeerAddress: s.peerAddress, PeerKey: s.peerKey, Serves: s.servesLocked(), Done: s.done}
 	return w, bytes, peers, nil
 }
 
-// serves reports whether a worker may pass pieces on. The caller holds Fleet.mu.
-func (s *session) serves() bool { return s.peerAddress != "" && s.sentWrong == "" && s.wrong == nil }
+// servesLocked reports whether a worker may pass pieces on.
+func (s *session) servesLocked() bool {
+	return s.peerAddress != "" && s.sentWrong == "" && s.wrong == nil
+}
 
 // reports is a fleet that is told about its distributions. It implements distribution.Reports.
 type reports struct{ *Fleet }
@@ -143,8 +145,7 @@ func (r reports) StoreOffered(worker string) {
 	}
 }
 
-// SourceFailed records the failure for logs and lists of workers. A worker that sent wrong bytes passes nothing on
-// anymore.
+// SourceFailed records the failure for logs and lists of workers.
 func (r reports) SourceFailed(dataset, worker string, from swarm.Source, failed *workerv1.PieceFailed) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -160,9 +161,30 @@ func (r reports) SourceFailed(dataset, worker string, from swarm.Source, failed 
 	case from.Kind == swarm.Peer && source != nil: // otherwise it has left, which explains the failure
 		r.log.Warn("worker could not fetch a piece from another", "worker", s.name, "from", source.name, "dataset", dataset,
 			"error", message)
-		if failed.GetFailure() == workerv1.PieceFailure_PIECE_FAILURE_WRONG && source.sentWrong == "" {
-			source.sentWrong = "sent worker " + s.name + " wrong bytes of a data set; it passes no data on anymore"
-			r.distributor.Bar(source.id)
+		if failed.GetFailure() == workerv1.PieceFailure_PIECE_FAILURE_WRONG {
+			r.accuseLocked(s, source)
 		}
+	}
+}
+
+// accuseLocked records that a worker got wrong bytes from another one. Either may be faulty, so it takes two workers to
+// stop a third from passing data on, and one that accuses several is not believed.
+func (f *Fleet) accuseLocked(by, of *session) {
+	switch {
+	case by.accused == nil:
+		by.accused = of.conduct
+	case by.accused != of.conduct && by.gotWrong == "":
+		by.gotWrong = "got wrong bytes of data sets from several workers; its memory or network may be faulty"
+		if by.accused.accuser == by.conduct {
+			by.accused.accuser = nil
+		}
+	}
+	switch {
+	case by.gotWrong != "" || of.sentWrong != "" || of.accuser == by.conduct:
+	case of.accuser == nil:
+		of.accuser = by.conduct
+	default:
+		of.sentWrong = "sent wrong bytes of data sets to two workers; it passes no data on anymore"
+		f.distributor.Bar(of.id)
 	}
 }

@@ -256,7 +256,7 @@ func (c *cluster) startBadPeer(peer *badPeer, joined chan<- struct{}) {
 }
 
 // Workers that serve wrong bytes, nothing at all, or refuse cost time, and the answer is the same. One that serves
-// wrong bytes is asked no more, and the list of workers says why.
+// two others wrong bytes is asked no more, and the list of workers says why.
 func TestBadPeers(t *testing.T) {
 	wrong := func(r *workerv1.FetchPieceRequest, stream workerv1.PeerService_FetchPieceServer) error {
 		for range wire.PieceBytes / (256 << 10) {

@@ -1,10 +1,13 @@
 package fleet_test
 
 import (
+	"sync/atomic"
 	"testing"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/planning"
+	"github.com/cleave-project/cleave/internal/worker"
 )
 
 const (
@@ -22,7 +25,12 @@ func atLoad(c *workerv1.Command) bool    { return c.GetLoad() != nil }
 // startFailing attaches a worker that answers all commands, and some of them with a failure.
 func (c *cluster) startFailing(kind workerv1.FailureKind, fails func(*workerv1.Command) bool) {
 	c.Helper()
-	a, _, err := c.attachScripted(validHello())
+	c.startFailingAs(validHello(), kind, fails)
+}
+
+func (c *cluster) startFailingAs(hello *workerv1.Hello, kind workerv1.FailureKind, fails func(*workerv1.Command) bool) {
+	c.Helper()
+	a, _, err := c.attachScripted(hello)
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -64,6 +72,26 @@ func TestAFailingWorkerIsAvoided(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A worker that failed once gets its tiles again if the others have no room for them.
+func TestAFailureIsToleratedIfTheWorkerIsNeeded(t *testing.T) {
+	c := newCluster(t)
+	p := gaussianProblem(t, 203, 1)
+	p.storage = planning.Float32
+	id, size := c.datasets.put(t, p.data)
+	half, sized := p.memory(size, 7), worker.Config{} // of 13 tiles
+	half(&sized)
+	hello, failures := validHello(), atomic.Int32{}
+	hello.Threads, hello.MemoryBytes = 2, sized.MemoryBytes
+	c.startFailingAs(hello, internal, func(command *workerv1.Command) bool {
+		return atBuild(command) && failures.Add(1) == 1
+	})
+	c.startWorker("able", half)
+	c.launch(p.task("job", id, size, nil))
+	if w := c.worker("scripted"); failures.Load() < 2 || w.Tiles == 0 {
+		t.Errorf("the worker failed once, was asked %d times, and is %+v", failures.Load(), w)
 	}
 }
 

@@ -98,15 +98,11 @@ type execution struct {
 	units        struct{ center, scale *payload } // applied to the columns of the data set; nil leaves them as they are
 	stallTimeout time.Duration                    // how long a command may make no progress
 	verify       float64                          // share of the tiles that are verified
-	describe     func(p *workerv1.Prepare)        // completes a Prepare command
-	// Sends a worker what it lacks besides tiles.
-	ensureOperands func(ctx context.Context, worker *group) error
-	sumBytes       int             // upper limit on the sums in the answer to a load or update
-	answersChanges bool            // updates are answered with changes, and loads with nothing
-	payloads       []*payload      // freed with the job
-	identity       []byte          // distinguishes the job's tiles from those of other jobs; see offers.go
-	ctx            context.Context // canceled by Release
-	cancel         context.CancelFunc
+	family       family
+	payloads     []*payload      // freed with the job
+	identity     []byte          // distinguishes the job's tiles from those of other jobs; see offers.go
+	ctx          context.Context // canceled by Release
+	cancel       context.CancelFunc
 
 	// These are safe for concurrent use.
 	ran      *atomic.Bool // set once the job had enough memory
@@ -123,6 +119,25 @@ type execution struct {
 	blame     blame     // who gets no tiles, or only if there is no other
 }
 
+// family is what an execution of one family of algorithms does differently from the others.
+type family interface {
+	// describe completes a Prepare command.
+	describe(p *workerv1.Prepare)
+	// ensureOperands sends a worker what it lacks besides tiles.
+	ensureOperands(ctx context.Context, worker *group) error
+	// changeBytes limits the values in the answer to an update: what the moves change. It is 0 if updates and loads are
+	// answered with the sums of all labels instead, which are no values.
+	changeBytes() int
+}
+
+// noOperands is the part of a family whose workers need nothing besides tiles.
+type noOperands struct{}
+
+func (noOperands) ensureOperands(context.Context, *group) error { return nil }
+
+// answersChanges reports whether updates are answered with changes, and loads with nothing.
+func (e *execution) answersChanges() bool { return e.family.changeBytes() > 0 }
+
 // labelState is the labels of a job. The running operation owns it.
 type labelState struct {
 	k, lanes int     // clusters of a labeling, and labelings; 0 until there are operands
@@ -130,7 +145,7 @@ type labelState struct {
 	step     uint64  // step of the labels; increases with every load and update
 }
 
-func (f *Fleet) newExecution(task Task) *execution {
+func (f *Fleet) newExecution(task Task, family family) *execution {
 	e := &execution{
 		operating:    make(chan struct{}, 1),
 		fleet:        f,
@@ -142,9 +157,8 @@ func (f *Fleet) newExecution(task Task) *execution {
 		verify:       task.Verify,
 		ran:          task.Ran,
 		pace:         pace.New(f.cfg.SlowAfter),
-
-		ensureOperands: func(context.Context, *group) error { return nil },
-		blame:          newBlame(task.Trust),
+		family:       family,
+		blame:        newBlame(task.Trust),
 	}
 	if e.ran == nil {
 		e.ran = &atomic.Bool{}
@@ -188,7 +202,7 @@ func (e *execution) Release() {
 	}
 	delete(f.executions, e)
 	e.cancel()
-	e.handovers.cancelAll()
+	e.handovers.cancelAllLocked()
 	e.placed.release()
 	f.changed.Notify()
 	f.mu.Unlock()

@@ -39,8 +39,8 @@ var _ kernelkmeans.Executor = (*Executor)(nil)
 // NewExecutor places the tiles of a job's matrix on workers and builds them. While there is no worker it waits, until
 // ctx ends.
 func (f *Fleet) NewExecutor(ctx context.Context, task Task) (*Executor, error) {
-	e := &Executor{execution: f.newExecution(task), spec: task.Need.Matrix}
-	e.describe, e.ensureOperands = e.describeMatrix, e.sendOperands
+	e := &Executor{spec: task.Need.Matrix}
+	e.execution = f.newExecution(task, e)
 	e.mean, e.scale = keep(e.execution, wire.PackFloat64s, e.spec.Mean), keep(e.execution, wire.PackFloat64s, e.spec.Scale)
 	if err := e.start(ctx); err != nil {
 		return nil, err
@@ -56,15 +56,18 @@ func (e *Executor) Release() {
 	e.operands.free()
 }
 
-// describeMatrix completes a Prepare command with the matrix.
-func (e *Executor) describeMatrix(p *workerv1.Prepare) {
+// describe implements family.
+func (e *Executor) describe(p *workerv1.Prepare) {
 	p.What = &workerv1.Prepare_Matrix{Matrix: wire.MatrixSpecToProto(e.spec, e.mean.message(), e.scale.message())}
 	p.SparseEntries, p.Lanes = uint64(e.need.SparseEntries), uint32(e.need.Lanes)
 	p.Products, p.Block = uint32(e.need.Products), uint32(e.need.Block)
 }
 
-// sendOperands sends the weights and the sparse part to a worker that lacks them.
-func (e *Executor) sendOperands(ctx context.Context, g *group) error {
+// changeBytes implements family.
+func (e *Executor) changeBytes() int { return 0 }
+
+// ensureOperands implements family. Operands are the weights and the sparse part.
+func (e *Executor) ensureOperands(ctx context.Context, g *group) error {
 	e.fleet.mu.Lock() // workers also get operands in the background
 	a := e.operands
 	e.fleet.mu.Unlock()

@@ -56,30 +56,30 @@ func (e *execution) handleFailure(g *group, op *operation, failures failureCount
 	e.fleet.mu.Lock()
 	defer e.fleet.mu.Unlock()
 	if errors.Is(g.err, errWorkerJoined) {
-		e.removeUnbuilt(g.tiles)
+		e.removeUnbuiltLocked(g.tiles)
 		return nil
 	}
 	if wrong, is := errors.AsType[*wrongAnswer](g.err); is {
-		e.distrust(g.session, fault.New(fault.Internal, workerWrong,
+		e.distrustLocked(g.session, fault.New(fault.Internal, workerWrong,
 			"worker %q gave an answer to %q that cannot be right: %v", g.session.name, op.name, wrong.error))
 		return nil
 	}
 	if errors.Is(g.err, errStalled) {
-		e.exclude(g.session, fault.New(fault.Internal, workerStalled,
-			"worker %q sends heartbeats but made no progress with %q for %v", g.session.name, op.name, e.stallTimeout))
+		e.excludeLocked(g.session, fault.New(fault.Internal, workerStalled,
+			"worker %q sends heartbeats but has made no progress on %q for %v", g.session.name, op.name, e.stallTimeout))
 		return nil
 	}
 	if f, is := errors.AsType[*failure](g.err); is {
-		return e.handleReported(g, op, f, failures, log)
+		return e.handleReportedLocked(g, op, f, failures, log)
 	}
 	return g.err
 }
 
-// handleReported decides what to do about a failure that the worker reported. The caller holds f.mu.
-func (e *execution) handleReported(g *group, op *operation, f *failure, failures failureCounts, log hclog.Logger) error {
+// handleReportedLocked decides what to do about a failure that the worker reported.
+func (e *execution) handleReportedLocked(g *group, op *operation, f *failure, failures failureCounts, log hclog.Logger) error {
 	s, kind := g.session, f.GetKind()
 	exclude := func(format string, args ...any) error {
-		e.exclude(s, fault.New(fault.Internal, workerFailed, format, args...))
+		e.excludeLocked(s, fault.New(fault.Internal, workerFailed, format, args...))
 		return nil
 	}
 	switch kind {
@@ -88,11 +88,11 @@ func (e *execution) handleReported(g *group, op *operation, f *failure, failures
 		if err := e.blame.confirmInvalid(s, f.GetReason()); err != nil {
 			return err
 		}
-		e.exclude(s, fault.New(fault.InvalidArgument, f.GetReason(), "%s", f.GetMessage()))
+		e.excludeLocked(s, fault.New(fault.InvalidArgument, f.GetReason(), "%s", f.GetMessage()))
 	case workerv1.FailureKind_FAILURE_KIND_UNPREPARED, workerv1.FailureKind_FAILURE_KIND_NOT_READY:
 		log.Info("the worker must be prepared again", "why", f.GetMessage())
 		if failures.add(s, workerv1.FailureKind_FAILURE_KIND_NOT_READY) > maxNotReady {
-			return exclude("worker %q does not become ready for %q: %s", f.worker, op.name, f.GetMessage())
+			return exclude("worker %q never became ready for %q: %s", f.worker, op.name, f.GetMessage())
 		}
 		g.member.forget()
 		for _, t := range e.placed.tilesOf(s) {
@@ -101,14 +101,14 @@ func (e *execution) handleReported(g *group, op *operation, f *failure, failures
 		e.placed.forgetCopies(s)
 	case workerv1.FailureKind_FAILURE_KIND_NO_MEMORY:
 		log.Warn("the worker has no memory left", "why", f.GetMessage())
-		if g.copies != nil {
+		if g.role == verifies {
 			e.placed.dropCopiesOn(s)
 			return nil
 		}
 		if failures.add(s, kind) > maxNoMemory { // it already holds as little as possible
-			return exclude("worker %q has no memory for %q: %s", f.worker, op.name, f.GetMessage())
+			return exclude("worker %q ran out of memory in %q: %s", f.worker, op.name, f.GetMessage())
 		}
-		e.relieve(s)
+		e.relieveLocked(s)
 	default:
 		if damage := e.fleet.damaged[e.datasetID]; damage != nil {
 			return damage
@@ -118,7 +118,7 @@ func (e *execution) handleReported(g *group, op *operation, f *failure, failures
 			return exclude("%q failed %d times on worker %q: %s", op.name, maxInternalFailures, f.worker, f.GetMessage())
 		}
 		e.blame.failing[s] = true
-		if g.copies != nil {
+		if g.role == verifies {
 			e.placed.dropCopiesOn(s)
 			return nil
 		}
@@ -127,9 +127,8 @@ func (e *execution) handleReported(g *group, op *operation, f *failure, failures
 	return nil
 }
 
-// removeUnbuilt takes those of the tiles that are not built off their workers, which costs nothing. The caller holds
-// f.mu.
-func (e *execution) removeUnbuilt(tiles []int) {
+// removeUnbuiltLocked takes those of the tiles that are not built off their workers, which costs nothing.
+func (e *execution) removeUnbuiltLocked(tiles []int) {
 	for _, t := range tiles {
 		if e.placed.tiles[t].state == notBuilt {
 			e.placed.remove(t)
@@ -137,13 +136,13 @@ func (e *execution) removeUnbuilt(tiles []int) {
 	}
 }
 
-// relieve makes a worker without memory hold less: tiles that it could not build move elsewhere, and those that it
-// could not store are computed. The caller holds f.mu.
-func (e *execution) relieve(s *session) {
+// relieveLocked makes a worker without memory hold less: tiles that it could not build move elsewhere, and those that
+// it could not store are computed.
+func (e *execution) relieveLocked(s *session) {
 	e.blame.full[s] = true
 	e.placed.recheck()
 	tiles := e.placed.tilesOf(s)
-	e.removeUnbuilt(tiles)
+	e.removeUnbuiltLocked(tiles)
 	for _, t := range tiles {
 		if at := &e.placed.tiles[t]; at.worker == s && !at.ready() && at.wantStored {
 			e.placed.setStored(t, false) // on the worker it already is not stored

@@ -14,10 +14,10 @@
 // # A worker dies in the middle of an operation
 //
 //  1. The stream of the worker breaks (detach). A process that still exists reconnects at once. Otherwise the worker
-//     counts as away (awaitReturn), and the calls that wait for it return errLost (abandonCalls). A machine that is
-//     cut off closes nothing; its session ends after Config.LostAfter (checkAlive), with the same effect.
+//     counts as away (awaitReturnLocked), and the calls that wait for it return errLost (abandonCallsLocked). A machine
+//     that is cut off closes nothing; its session ends after Config.LostAfter (checkAlive), with the same effect.
 //  2. runGroup returns the error, and handleFailure leaves the tiles to the next round.
-//  3. ensurePlaced takes the tiles off the worker (removeLost) and places them on others (place).
+//  3. ensurePlaced takes the tiles off the worker (removeLostLocked) and places them on others (placeLocked).
 //  4. runGroup builds the tiles there and loads the labels of the current step, which the job keeps. Then it asks for
 //     the answers that are missing. Answers that had arrived before count, and merge takes no tile twice.
 //
@@ -25,7 +25,8 @@
 //
 // Fleet.mu guards sessions, their pending calls, and the three parts of an execution that sessions change: its ledger
 // (who has which tile), its handovers (who builds which tile in the background) and its blame (who gets no tiles).
-// Each states its invariants. Fleet.mu is never held while sending, receiving or waiting. Each stream of a session
+// Each states its invariants. A function whose name ends with Locked expects its caller to hold Fleet.mu, or the mutex
+// of its own type. Fleet.mu is never held while sending, receiving or waiting. Each stream of a session
 // has one goroutine that reads and one that writes. A job runs one operation at a time, with one goroutine per
 // worker; what only the running operation touches needs no lock. Comparing the times of workers (pace), checking
 // their answers (check) and choosing who sends a piece of a data set to whom (swarm) are packages of their own, which
@@ -108,7 +109,7 @@ type Fleet struct {
 	// mu guards the fields below, and everything that says so in sessions, calls and executions.
 	mu         sync.Mutex
 	sessions   map[string]*session     // those that have not ended, by id
-	conducts   map[string]conduct      // of sessions that have ended, by id: the same process may attach again
+	conducts   map[string]*conduct     // of sessions that have ended, by id: the same process may attach again
 	executions map[*execution]struct{} // those that have started and are not released
 	damaged    map[string]error        // by data set id: the damage found when a worker last fetched it
 	nextKey    uint64                  // makes the keys of executions and imports unique
@@ -131,7 +132,7 @@ func New(cfg Config) *Fleet {
 		log:        cfg.Logger,
 		payloads:   payloads{large: map[string][]byte{}},
 		sessions:   map[string]*session{},
-		conducts:   map[string]conduct{},
+		conducts:   map[string]*conduct{},
 		executions: map[*execution]struct{}{},
 		damaged:    map[string]error{},
 	}
@@ -194,7 +195,7 @@ func (f *Fleet) Workers() []WorkerInfo {
 	infos := make([]WorkerInfo, 0, len(f.sessions))
 	for _, s := range f.sessions {
 		if !s.referee {
-			infos = append(infos, f.info(s))
+			infos = append(infos, f.infoLocked(s))
 		}
 	}
 	slices.SortFunc(infos, func(a, b WorkerInfo) int {
@@ -203,8 +204,8 @@ func (f *Fleet) Workers() []WorkerInfo {
 	return infos
 }
 
-// info describes a session. The caller holds f.mu.
-func (f *Fleet) info(s *session) WorkerInfo {
+// infoLocked describes a session.
+func (f *Fleet) infoLocked(s *session) WorkerInfo {
 	info := WorkerInfo{
 		ID: s.id, Name: s.name, State: WorkerReady,
 		Threads: s.threads, MemoryBytes: s.memory,
@@ -213,7 +214,7 @@ func (f *Fleet) info(s *session) WorkerInfo {
 		Tiles: s.tiles, ReservedBytes: uint64(max(0, s.used)),
 	}
 	switch {
-	case f.silent(s):
+	case f.silentLocked(s):
 		info.State = WorkerSilent
 	case s.wrong != nil:
 		info.State = WorkerQuarantined
@@ -225,6 +226,8 @@ func (f *Fleet) info(s *session) WorkerInfo {
 		info.Message = s.wrong.Message
 	case s.sentWrong != "":
 		info.Message = s.sentWrong
+	case s.gotWrong != "":
+		info.Message = s.gotWrong
 	case s.slow:
 		info.Message = fmt.Sprintf("slow: others took its tiles over, %s so far", text.Plural(s.overtaken, "time"))
 	case s.noStore != "":
@@ -232,10 +235,10 @@ func (f *Fleet) info(s *session) WorkerInfo {
 	case s.reported != "":
 		info.Message = s.reported
 	default:
-		info.Message = f.crashMessage(s)
+		info.Message = f.crashMessageLocked(s)
 	}
 	for e := range f.executions {
-		if e.serves(s) && !slices.Contains(info.JobIDs, e.jobID) {
+		if e.servesLocked(s) && !slices.Contains(info.JobIDs, e.jobID) {
 			info.JobIDs = append(info.JobIDs, e.jobID)
 		}
 	}
@@ -252,7 +255,7 @@ func (f *Fleet) Close() {
 	}
 	f.closed = true
 	for _, s := range f.sessions {
-		f.endSession(s, unavailable(ErrClosed.Error()))
+		f.endSessionLocked(s, unavailable(ErrClosed.Error()))
 	}
 	f.changed.Notify()
 }

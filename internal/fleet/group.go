@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -13,13 +14,30 @@ import (
 // group is the part of an operation that one worker does. The groups of a worker run one after the other, in the
 // goroutine of their chain, which owns them until the round ends.
 type group struct {
+	role    groupRole
 	session *session
 	member  *membership
 	tiles   []int
-	copies  map[int]*tile // copies of tiles placed on other workers; nil if the tiles are placed on this one
+	copies  map[int]*tile // by tile, unless the worker owns the tiles
 	unstore []int         // tiles of the worker that are stored but should not be
 	parts   []part        // answers so far
 	err     error         // why some tiles have no answer; nil if all have one
+}
+
+// groupRole is what a worker does with the tiles of a group. All roles but owns are about copies of tiles that are
+// placed on other workers.
+type groupRole int
+
+const (
+	owns     groupRole = iota // the tiles are placed on the worker
+	verifies                  // its answer is compared with that of the owner
+	rescues                   // it does the work of a late worker, and owns the tiles if it is faster
+	joins                     // it builds the tiles in the background, and then owns them
+)
+
+// verifier returns the group of a copy that verifies a tile.
+func verifier(c *copied, member *membership) *group {
+	return &group{role: verifies, session: c.worker, member: member, tiles: []int{c.number}, copies: map[int]*tile{c.number: &c.tile}}
 }
 
 // part is the answer for some tiles of a group.
@@ -30,7 +48,7 @@ type part struct {
 
 // at returns the state of a tile on the worker of a group.
 func (e *execution) at(g *group, t int) *tile {
-	if g.copies != nil {
+	if g.role != owns {
 		return g.copies[t]
 	}
 	return &e.placed.tiles[t]
@@ -41,7 +59,7 @@ func (e *execution) at(g *group, t int) *tile {
 func (e *execution) groups(op *operation, tiles []int) []*group {
 	e.fleet.mu.Lock()
 	defer e.fleet.mu.Unlock()
-	verified := e.verified(op, tiles)
+	verified := e.verifiedLocked(op, tiles)
 	var groups, alone []*group
 	of := map[*session]*group{}
 	for _, t := range tiles {
@@ -52,7 +70,7 @@ func (e *execution) groups(op *operation, tiles []int) []*group {
 		if c := verified[t]; c != nil {
 			alone = append(alone,
 				&group{session: s, member: e.placed.members[s], tiles: []int{t}},
-				&group{session: c.worker, member: e.placed.members[c.worker], tiles: []int{t}, copies: map[int]*tile{t: &c.tile}})
+				verifier(c, e.placed.members[c.worker]))
 			continue
 		}
 		g := of[s]
@@ -64,9 +82,9 @@ func (e *execution) groups(op *operation, tiles []int) []*group {
 		g.tiles = append(g.tiles, t)
 	}
 	// Own tiles first: updating them takes the labels of the worker to the step at which copies are loaded.
-	slices.SortStableFunc(alone, func(a, b *group) int { return len(a.copies) - len(b.copies) })
+	slices.SortStableFunc(alone, func(a, b *group) int { return cmp.Compare(a.role, b.role) })
 	groups = append(groups, alone...)
-	e.findUnstored(groups)
+	e.findUnstoredLocked(groups)
 	return groups
 }
 
@@ -83,7 +101,7 @@ func (e *execution) runGroup(ctx context.Context, g *group, op *operation) error
 	if err := e.build(ctx, g); err != nil {
 		return err
 	}
-	if err := e.ensureOperands(ctx, g); err != nil {
+	if err := e.family.ensureOperands(ctx, g); err != nil {
 		return err
 	}
 	ready, err := e.reload(ctx, g, op)
@@ -99,11 +117,11 @@ func (e *execution) reload(ctx context.Context, g *group, op *operation) (ready 
 	if op.reload == nil {
 		return g.tiles, nil
 	}
-	ready, behind := e.splitByStep(g, op.reload.unless)
+	ready, behind := e.splitByStep(g, op.reload)
 	if len(behind) == 0 {
 		return ready, nil
 	}
-	done, err := e.runCommand(ctx, g, behind, e.sumBytes, func(c *workerv1.Command) {
+	done, err := e.runCommand(ctx, g, behind, 0, func(c *workerv1.Command) {
 		c.Operation = &workerv1.Command_Load{Load: &workerv1.Load{Step: op.reload.step, Labels: op.reload.labels.message()}}
 	})
 	if err != nil {
@@ -119,11 +137,11 @@ func (e *execution) reload(ctx context.Context, g *group, op *operation) (ready 
 
 // ask sends the request of an operation about some tiles of a group, and adds the answer to the group's.
 func (e *execution) ask(ctx context.Context, g *group, op *operation, tiles []int) error {
-	if op.request == nil {
-		g.parts = append(g.parts, part{tiles: tiles})
+	if len(tiles) == 0 {
 		return nil
 	}
-	if len(tiles) == 0 {
+	if op.request == nil {
+		g.parts = append(g.parts, part{tiles: tiles})
 		return nil
 	}
 	maxBytes := 0
@@ -169,7 +187,7 @@ func (e *execution) prepareMessage() *workerv1.Prepare {
 	if e.need.Scaled {
 		p.Units = &workerv1.Units{Center: e.units.center.message(), Scale: e.units.scale.message()}
 	}
-	e.describe(p)
+	e.family.describe(p)
 	return p
 }
 
@@ -183,7 +201,7 @@ func (e *execution) runCommand(ctx context.Context, g *group, tiles []int, maxBy
 	timed := e.pace.Start(paceOf(g, c, len(tiles), e.rowsOf(tiles)), time.Now())
 	r, err := e.fleet.await(ctx, e.ctx, e.stallTimeout, g.session, c, maxBytes)
 	e.pace.Finish(timed, err == nil, time.Now())
-	end(whyNotDone(err))
+	end(failureLabel(err))
 	if err == nil && listed != nil {
 		listed.confirmed = true
 	}
@@ -203,20 +221,20 @@ func paceOf(g *group, c *workerv1.Command, tiles, rows int) pace.Command {
 	}
 	return pace.Command{
 		Worker: g.session.id, Threads: g.session.threads, Kind: wire.CommandName(c), Class: class,
-		Tiles: tiles, Rows: rows, Copy: g.copies != nil,
+		Tiles: tiles, Rows: rows, Copy: g.role != owns,
 	}
 }
 
-// splitByStep separates the tiles of a group that are at a step from the others.
-func (e *execution) splitByStep(g *group, step uint64) (at, other []int) {
+// splitByStep separates the tiles of a group that have the sums that a reload gives them from the others.
+func (e *execution) splitByStep(g *group, r *reload) (ready, behind []int) {
 	for _, t := range g.tiles {
-		if e.at(g, t).step == step {
-			at = append(at, t)
+		if !r.all && e.at(g, t).step == r.unless {
+			ready = append(ready, t)
 		} else {
-			other = append(other, t)
+			behind = append(behind, t)
 		}
 	}
-	return at, other
+	return ready, behind
 }
 
 func (e *execution) setStep(g *group, tiles []int, step uint64) {

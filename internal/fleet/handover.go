@@ -69,20 +69,20 @@ func newHandovers(p *ledger) handovers {
 	return handovers{placed: p, to: map[*session]*handover{}, tiles: map[int]*copied{}, direct: map[*session]bool{}}
 }
 
-// complete reports whether all tiles of the handover are built. The caller holds f.mu.
-func (h *handover) complete() bool { return len(h.built) == len(h.copies) }
+// completeLocked reports whether all tiles of the handover are built.
+func (h *handover) completeLocked() bool { return len(h.built) == len(h.copies) }
 
-// ready reports whether the worker can take its tiles over. The caller holds f.mu.
-func (h *handover) ready() bool {
-	return !h.running && h.complete() && (!h.follows || h.loaded && len(h.queue) == 0)
+// readyLocked reports whether the worker can take its tiles over.
+func (h *handover) readyLocked() bool {
+	return !h.running && h.completeLocked() && (!h.follows || h.loaded && len(h.queue) == 0)
 }
 
-// stopped reports whether the handover ends early: the worker takes over what it has built. The caller holds f.mu.
-func (h *handover) stopped() bool { return h.ctx.Err() != nil }
+// stoppedLocked reports whether the handover ends early: the worker takes over what it has built.
+func (h *handover) stoppedLocked() bool { return h.ctx.Err() != nil }
 
-// invalidate makes the worker load the labels again, because what it has loaded or was to apply has become useless.
-// The caller holds f.mu.
-func (h *handover) invalidate() {
+// invalidateLocked makes the worker load the labels again, because what it has loaded or was to apply has become
+// useless.
+func (h *handover) invalidateLocked() {
 	h.version++
 	h.loaded, h.queue = false, nil
 	for t := range h.built {
@@ -90,19 +90,20 @@ func (h *handover) invalidate() {
 	}
 }
 
-// canJoin reports whether a worker has no tiles of the job yet and may take some. The caller holds f.mu.
-func (e *execution) canJoin(s *session) bool { return e.placed.members[s] == nil && e.blame.accepts(s) }
-
-// canHandOver reports whether a tile that moves to a worker can stay where it is until that worker has built it. The
-// caller holds f.mu, and no operation uses the tile.
-func (e *execution) canHandOver(t int, to *session) bool {
-	from := &e.placed.tiles[t]
-	return from.state != notBuilt && from.worker.working() && e.canJoin(to) && !e.handovers.direct[to]
+// canJoinLocked reports whether a worker has no tiles of the job yet and may take some.
+func (e *execution) canJoinLocked(s *session) bool {
+	return e.placed.members[s] == nil && e.blame.accepts(s)
 }
 
-// startHandover makes a worker build a tile in the background. Only the running operation calls it. The caller holds
-// f.mu.
-func (e *execution) startHandover(t int, to *session, stored bool) {
+// canHandOverLocked reports whether a tile that moves to a worker can stay where it is until that worker has built it.
+// No operation may use the tile.
+func (e *execution) canHandOverLocked(t int, to *session) bool {
+	from := &e.placed.tiles[t]
+	return from.state != notBuilt && from.worker.workingLocked() && e.canJoinLocked(to) && !e.handovers.direct[to]
+}
+
+// startHandoverLocked makes a worker build a tile in the background. Only the running operation calls it.
+func (e *execution) startHandoverLocked(t int, to *session, stored bool) {
 	h := e.handovers.to[to]
 	if h == nil {
 		h = &handover{to: to, member: &membership{}, copies: map[int]*copied{}, built: map[int]bool{}, follows: e.followsLabels()}
@@ -112,16 +113,16 @@ func (e *execution) startHandover(t int, to *session, stored bool) {
 	}
 	c := e.placed.reserveCopy(to, t, stored)
 	h.copies[t], e.handovers.tiles[t] = c, c
-	h.invalidate()
-	e.continueHandover(h)
+	h.invalidateLocked()
+	e.continueHandoverLocked(h)
 }
 
 // followsLabels reports whether workers load the labels before they take over. Those of vectors load them afterward,
 // which takes less time than to apply changes.
-func (e *execution) followsLabels() bool { return !e.answersChanges && e.labels != nil }
+func (e *execution) followsLabels() bool { return !e.answersChanges() && e.labels != nil }
 
-// continueHandover starts the goroutine of a handover unless it runs already. The caller holds f.mu.
-func (e *execution) continueHandover(h *handover) {
+// continueHandoverLocked starts the goroutine of a handover unless it runs already.
+func (e *execution) continueHandoverLocked(h *handover) {
 	if !h.running && e.ctx.Err() == nil {
 		h.running, h.ended = true, make(chan struct{})
 		e.handovers.active.Go(func() { e.runHandover(h) })
@@ -153,21 +154,21 @@ func (e *execution) runHandover(h *handover) {
 func (e *execution) nextOfHandover(h *handover) (g *group, change *labelChange, version int) {
 	e.fleet.mu.Lock()
 	defer e.fleet.mu.Unlock()
-	g = &group{session: h.to, member: h.member, copies: map[int]*tile{}}
+	g = &group{role: joins, session: h.to, member: h.member, copies: map[int]*tile{}}
 	for t, c := range h.copies {
-		if h.complete() && len(h.queue) > 0 || !h.built[t] && len(g.tiles) < e.tilesAtOnce(h.to) {
+		if h.completeLocked() && len(h.queue) > 0 || !h.built[t] && len(g.tiles) < e.tilesAtOnce(h.to) {
 			g.tiles = append(g.tiles, t)
 			g.copies[t] = &c.tile
 		}
 	}
-	if len(g.tiles) == 0 || h.stopped() {
+	if len(g.tiles) == 0 || h.stoppedLocked() {
 		h.running = false
 		close(h.ended)
 		e.fleet.changed.Notify() // an operation finishes the handover
 		return nil, nil, 0
 	}
 	slices.Sort(g.tiles)
-	if h.complete() {
+	if h.completeLocked() {
 		change = &h.queue[0]
 		h.queue = h.queue[1:]
 	}
@@ -178,10 +179,10 @@ func (e *execution) nextOfHandover(h *handover) (g *group, change *labelChange, 
 func (e *execution) applyChange(ctx context.Context, g *group, change *labelChange) error {
 	defer change.labels.free()
 	defer change.moves.free()
-	if err := e.ensureOperands(ctx, g); err != nil {
+	if err := e.family.ensureOperands(ctx, g); err != nil {
 		return err
 	}
-	_, err := e.runCommand(ctx, g, g.tiles, e.sumBytes, func(c *workerv1.Command) {
+	_, err := e.runCommand(ctx, g, g.tiles, 0, func(c *workerv1.Command) {
 		if change.labels != nil {
 			c.Operation = &workerv1.Command_Load{Load: &workerv1.Load{Step: change.step, Labels: change.labels.message()}}
 			return
@@ -216,10 +217,10 @@ func (e *execution) recordHandover(h *handover, g *group, change *labelChange, v
 		for _, t := range g.tiles {
 			g.copies[t].step = change.after()
 		}
-	case !h.stopped():
+	case !h.stoppedLocked():
 		e.fleet.log.Warn("worker failed to build tiles in the background", "job", e.jobID, "worker", h.to.name, "error", err)
 		e.handovers.direct[h.to] = true
-		e.handovers.cancel(h)
+		e.handovers.cancelLocked(h)
 	}
 }
 
@@ -229,13 +230,13 @@ func (e *execution) followLabels() {
 	e.fleet.mu.Lock()
 	defer e.fleet.mu.Unlock()
 	for _, h := range e.handovers.to {
-		if h.follows = e.followsLabels(); !h.follows || !h.complete() || h.loaded {
+		if h.follows = e.followsLabels(); !h.follows || !h.completeLocked() || h.loaded {
 			continue
 		}
 		labels := slices.Clone(e.labels)
 		packed := e.fleet.newPayload(func() []byte { return wire.PackInt32s(labels) })
 		h.loaded, h.queue = true, []labelChange{{step: e.step, labels: packed}}
-		e.continueHandover(h)
+		e.continueHandoverLocked(h)
 	}
 }
 
@@ -253,7 +254,7 @@ func (e *execution) followMoves(step uint64, moves []labeling.Move) {
 			pack = func(moves []labeling.Move) []byte { return wire.PackMoves(moves, k) }
 		}
 		h.queue = append(h.queue, labelChange{step: step, moves: e.fleet.newPayload(func() []byte { return pack(moves) })})
-		e.continueHandover(h)
+		e.continueHandoverLocked(h)
 	}
 }
 
@@ -262,35 +263,35 @@ func (e *execution) invalidateHandovers() {
 	e.fleet.mu.Lock()
 	defer e.fleet.mu.Unlock()
 	for _, h := range e.handovers.to {
-		h.invalidate()
+		h.invalidateLocked()
 	}
 }
 
-// finishHandovers places the tiles of handovers that are ready, or were stopped, on the workers that have built them.
-// During an operation it does so only for those that were stopped. It cancels handovers to workers that may no longer
-// take tiles. If the goroutine of a stopped handover still runs, finishHandovers returns a channel, and must be
-// called again once that is closed. The caller holds f.mu, and no operation uses the tiles.
-func (e *execution) finishHandovers(betweenOps bool) (stopping <-chan struct{}) {
+// finishHandoversLocked places the tiles of handovers that are ready, or were stopped, on the workers that have built
+// them. During an operation it does so only for those that were stopped. It cancels handovers to workers that may no
+// longer take tiles. If the goroutine of a stopped handover still runs, finishHandoversLocked returns a channel, and
+// must be called again once that is closed. No operation may use the tiles.
+func (e *execution) finishHandoversLocked(betweenOps bool) (stopping <-chan struct{}) {
 	if len(e.handovers.to) == 0 {
 		return nil
 	}
-	e.removeLost()
-	e.handovers.stopUrgent()
+	e.removeLostLocked()
+	e.handovers.stopUrgentLocked()
 	for s, h := range e.handovers.to {
-		if s.ended || s.away || s.stream != nil && !e.canJoin(s) {
-			e.handovers.cancel(h)
+		if s.ended || s.away || s.stream != nil && !e.canJoinLocked(s) {
+			e.handovers.cancelLocked(h)
 			continue
 		}
-		if betweenOps && h.complete() {
+		if betweenOps && h.completeLocked() {
 			if h.waited++; h.waited > maxWaited {
-				e.handovers.stop(h)
+				e.handovers.stopLocked(h)
 			}
 		}
 		switch {
-		case h.stopped() && h.running:
+		case h.stoppedLocked() && h.running:
 			return h.ended
-		case h.stopped(), betweenOps && h.ready() && s.stream != nil:
-			if tiles := e.handovers.finish(h); tiles > 0 {
+		case h.stoppedLocked(), betweenOps && h.readyLocked() && s.stream != nil:
+			if tiles := e.handovers.finishLocked(h); tiles > 0 {
 				e.fleet.log.Info("worker took over tiles", "job", e.jobID, "worker", s.name, "tiles", tiles, "of", len(e.placed.tiles))
 			}
 		}
@@ -298,12 +299,12 @@ func (e *execution) finishHandovers(betweenOps bool) (stopping <-chan struct{}) 
 	return nil
 }
 
-// finish places the tiles that the worker of a handover has built on that worker, and returns their number. The others
-// stay where they are. The caller holds f.mu, and no operation uses the tiles.
-func (hs *handovers) finish(h *handover) int {
+// finishLocked places the tiles that the worker of a handover has built on that worker, and returns their number. The
+// others stay where they are. No operation may use the tiles.
+func (hs *handovers) finishLocked(h *handover) int {
 	for t := range h.copies {
 		if !h.built[t] {
-			hs.drop(t)
+			hs.dropLocked(t)
 		}
 	}
 	if hs.to[h.to] != h { // nothing was built
@@ -329,25 +330,36 @@ func (hs *handovers) finish(h *handover) int {
 	return len(h.copies)
 }
 
-// stop ends a handover early: finishHandovers takes over the tiles that are built by then. The caller holds f.mu.
-func (hs *handovers) stop(h *handover) {
+// stopLocked ends a handover early: finishHandoversLocked takes over the tiles that are built by then.
+func (hs *handovers) stopLocked(h *handover) {
 	h.cancel()
 	hs.placed.recheck()
 }
 
-// stopUrgent stops the handovers of tiles whose worker is gone, so that they can be used now. The caller holds f.mu.
-func (hs *handovers) stopUrgent() {
+// toAnyOfLocked returns a handover to one of the workers, or nil. A worker cannot do both, build in the background and
+// take part in operations.
+func (hs *handovers) toAnyOfLocked(workers map[*session]bool) *handover {
+	for s := range workers {
+		if h := hs.to[s]; h != nil {
+			return h
+		}
+	}
+	return nil
+}
+
+// stopUrgentLocked stops the handovers of tiles whose worker is gone, so that they can be used now.
+func (hs *handovers) stopUrgentLocked() {
 	for t, c := range hs.tiles {
-		if s := hs.placed.tiles[t].worker; s == nil || s.yields() && !s.working() {
-			hs.stop(hs.to[c.worker])
+		if s := hs.placed.tiles[t].worker; s == nil || s.yieldsLocked() && !s.workingLocked() {
+			hs.stopLocked(hs.to[c.worker])
 		}
 	}
 }
 
-// cancel ends a handover whose tiles stay where they are. The caller holds f.mu.
-func (hs *handovers) cancel(h *handover) {
+// cancelLocked ends a handover whose tiles stay where they are.
+func (hs *handovers) cancelLocked(h *handover) {
 	h.cancel()
-	h.invalidate()
+	h.invalidateLocked()
 	delete(hs.to, h.to)
 	for t, c := range h.copies {
 		delete(hs.tiles, t)
@@ -357,20 +369,20 @@ func (hs *handovers) cancel(h *handover) {
 	hs.placed.tellToRelease(h.to)
 	hs.placed.recheck()
 	hs.placed.fleet.changed.Notify()
-	hs.placed.fleet.dismissIfIdle(h.to)
+	hs.placed.fleet.dismissIfIdleLocked(h.to)
 }
 
-// cancelAll cancels all handovers, and reports whether there were any. The caller holds f.mu.
-func (hs *handovers) cancelAll() bool {
+// cancelAllLocked cancels all handovers, and reports whether there were any.
+func (hs *handovers) cancelAllLocked() bool {
 	before := len(hs.to)
 	for _, h := range hs.to {
-		hs.cancel(h)
+		hs.cancelLocked(h)
 	}
 	return before > 0
 }
 
-// drop takes a tile out of its handover, if any. The caller holds f.mu.
-func (hs *handovers) drop(t int) {
+// dropLocked takes a tile out of its handover, if any.
+func (hs *handovers) dropLocked(t int) {
 	c := hs.tiles[t]
 	if c == nil {
 		return
@@ -382,27 +394,27 @@ func (hs *handovers) drop(t int) {
 	h.to.used -= c.bytes
 	hs.placed.tellToDrop(h.to, []*workerv1.Tile{{Tile: uint32(t), Epoch: c.epoch}})
 	if len(h.copies) == 0 {
-		hs.cancel(h)
+		hs.cancelLocked(h)
 	}
 }
 
-// preferYielded makes room for the tiles of workers that yield them. If nobody builds some of those yet, it takes
-// tiles that move only for balance, and are not built yet, out of their handovers. The caller holds f.mu.
-func (hs *handovers) preferYielded() {
+// preferYieldedLocked makes room for the tiles of workers that yield them. If nobody builds some of those yet, it takes
+// tiles that move only for balance, and are not built yet, out of their handovers.
+func (hs *handovers) preferYieldedLocked() {
 	if len(hs.tiles) == 0 {
 		return
 	}
 	waits := false
 	for t := range hs.placed.tiles {
 		s := hs.placed.tiles[t].worker
-		waits = waits || s != nil && s.yields() && hs.tiles[t] == nil
+		waits = waits || s != nil && s.yieldsLocked() && hs.tiles[t] == nil
 	}
 	if !waits {
 		return
 	}
 	for t, c := range hs.tiles {
-		if !hs.placed.tiles[t].worker.yields() && !hs.to[c.worker].built[t] {
-			hs.drop(t)
+		if !hs.placed.tiles[t].worker.yieldsLocked() && !hs.to[c.worker].built[t] {
+			hs.dropLocked(t)
 		}
 	}
 }

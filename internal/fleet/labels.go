@@ -31,16 +31,26 @@ func (e *execution) load(ctx context.Context, labels []int32, merge mergeFunc) e
 	if err := e.shape().CheckLabels(labels); err != nil {
 		return fmt.Errorf("fleet: %w", err)
 	}
-	kept := append([]int32(nil), labels...)
-	err := e.advance(ctx, "load", kept, nil, nil, merge)
+	kept := slices.Clone(labels)
+	packed := e.fleet.newPayload(func() []byte { return wire.PackInt32s(kept) })
+	defer packed.free()
+	err := e.advance(ctx, &operation{
+		name:        "load",
+		wholeMatrix: kernel.FullSweepIsCheaper(e.rows, countLabeled(labels)),
+		merge:       merge,
+		reload:      &reload{labels: packed, step: e.step + 1, all: true, answers: true},
+	})
 	if err == nil {
 		e.labels = kept
 	}
+	e.invalidateHandovers()
 	return err
 }
 
 // update moves points. It applies the moves to the labels first, because a tile that has to be rebuilt during the
-// update is loaded with the labels after the moves. After an error it restores the labels.
+// update is loaded with the labels after the moves. After an error it restores the labels. A tile at the current step
+// receives only the moves. Any other tile receives all labels, and also the moves if the answer consists of what they
+// change.
 func (e *execution) update(ctx context.Context, moves []labeling.Move, decode decodeFunc, merge mergeFunc) error {
 	if e.labels == nil {
 		return errors.New("fleet: update before load")
@@ -48,9 +58,39 @@ func (e *execution) update(ctx context.Context, moves []labeling.Move, decode de
 	if err := e.shape().Apply(e.labels, moves); err != nil {
 		return fmt.Errorf("fleet: %w", err)
 	}
-	err := e.advance(ctx, "update", e.labels, moves, decode, merge)
+	packed := e.fleet.newPayload(func() []byte { return wire.PackInt32s(e.labels) })
+	defer packed.free()
+	sent := e.newMovesToSend(moves)
+	defer sent.free()
+	step := e.step
+	err := e.advance(ctx, &operation{
+		name:        "update",
+		wholeMatrix: kernel.FullSweepIsCheaper(e.rows, len(moves)), // reads nearly every column
+		maxBytes:    func([]int) int { return e.family.changeBytes() },
+		decode:      decode,
+		merge:       merge,
+		reload:      &reload{labels: packed, step: step + 1, unless: step, answers: !e.answersChanges()},
+		resultStep:  step + 1,
+		request: func(c *workerv1.Command, g *group, tiles []int) {
+			c.Operation = &workerv1.Command_Update{Update: sent.update(g.session, tiles)}
+		},
+	})
 	if err != nil {
 		e.shape().Undo(e.labels, moves)
+		e.invalidateHandovers()
+		return err
+	}
+	e.followMoves(step, moves)
+	return nil
+}
+
+// advance runs an operation that takes all tiles to the next step. After an error only some of them are at that step.
+// Its number is then skipped, so that the others are not mistaken for them.
+func (e *execution) advance(ctx context.Context, op *operation) error {
+	err := e.perform(ctx, op)
+	e.step++
+	if err != nil {
+		e.step++
 	}
 	return err
 }
@@ -70,46 +110,6 @@ func (e *execution) atStep(ctx context.Context, op *operation) error {
 	op.reload = &reload{labels: labels, step: e.step, unless: e.step}
 	e.followLabels()
 	return e.perform(ctx, op)
-}
-
-// advance takes all tiles to the next step. A tile at the current step receives only the moves. Any other tile
-// receives all labels, which already include the moves, and also the moves if the answer consists of what they
-// change. A load sends all labels to all tiles.
-func (e *execution) advance(ctx context.Context, name string, labels []int32, moves []labeling.Move, decode decodeFunc, merge mergeFunc) error {
-	packedLabels := e.fleet.newPayload(func() []byte { return wire.PackInt32s(labels) })
-	defer packedLabels.free()
-	sent := e.newMovesToSend(moves)
-	defer sent.free()
-	step, next := e.step, e.step+1
-	op := &operation{
-		name:        name,
-		wholeMatrix: kernel.FullSweepIsCheaper(e.rows, len(moves)), // reads nearly every column
-		maxBytes:    func([]int) int { return e.sumBytes },
-		decode:      decode,
-		merge:       merge,
-		reload:      &reload{labels: packedLabels, step: next, unless: step, answers: !e.answersChanges},
-		resultStep:  next,
-		request: func(c *workerv1.Command, g *group, tiles []int) {
-			c.Operation = &workerv1.Command_Update{Update: sent.update(g.session, tiles)}
-		},
-	}
-	if name == "load" {
-		op.reload.unless = next + 1 // no tile is ever at this step, so all are reloaded
-		op.wholeMatrix = kernel.FullSweepIsCheaper(e.rows, countLabeled(labels))
-	}
-	err := e.perform(ctx, op)
-	// After an error only some tiles are at the next step. Its number is skipped, so that the others are not mistaken
-	// for them.
-	e.step = next
-	if err != nil {
-		e.step++
-	}
-	if err != nil || name == "load" {
-		e.invalidateHandovers()
-	} else {
-		e.followMoves(step, moves)
-	}
-	return err
 }
 
 // countLabeled returns the number of points that have a cluster.
@@ -200,7 +200,7 @@ func (m *movesToSend) update(to *session, tiles []int) *workerv1.Update {
 	switch {
 	case !to.compact():
 		return &workerv1.Update{Step: m.step, Moves: m.triples.message()}
-	case m.answersChanges:
+	case m.answersChanges():
 		return &workerv1.Update{Step: m.step, PackedMoves: m.part(tiles).message()}
 	}
 	return &workerv1.Update{Step: m.step, PackedMoves: m.packed.message()}

@@ -38,72 +38,74 @@ func (f *Fleet) Drain(worker string) (WorkerInfo, error) {
 	if !s.draining {
 		f.log.Info("draining worker", "worker", s.name, "id", s.id, "tiles", s.tiles)
 	}
-	f.drain(s)
-	return f.info(s), nil
+	f.drainLocked(s)
+	return f.infoLocked(s), nil
 }
 
-// drain stops placing tiles on a worker and dismisses it once it has none. The caller holds f.mu.
-func (f *Fleet) drain(s *session) {
+// drainLocked stops placing tiles on a worker and dismisses it once it has none.
+func (f *Fleet) drainLocked(s *session) {
 	if !s.draining {
 		s.draining = true
 		f.changed.Notify()
-		f.abandonCalls()
+		f.abandonCallsLocked()
 	}
-	f.dismissIfIdle(s)
+	f.dismissIfIdleLocked(s)
 }
 
-// working reports whether a worker can continue with its tiles while others build them. The caller holds f.mu.
-func (s *session) working() bool { return !s.ended && !s.away && s.stream != nil && s.wrong == nil }
+// workingLocked reports whether a worker can continue with its tiles while others build them.
+func (s *session) workingLocked() bool {
+	return !s.ended && !s.away && s.stream != nil && s.wrong == nil
+}
 
-// yields reports whether the tiles of a worker move to others as soon as others can take them. The caller holds f.mu.
-func (s *session) yields() bool { return s.draining || s.away || s.wrong != nil }
+// yieldsLocked reports whether the tiles of a worker move to others as soon as others can take them.
+func (s *session) yieldsLocked() bool { return s.draining || s.away || s.wrong != nil }
 
-// takesTiles reports whether new tiles may be placed on a worker. The caller holds f.mu.
-func (s *session) takesTiles() bool {
+// takesTilesLocked reports whether new tiles may be placed on a worker.
+func (s *session) takesTilesLocked() bool {
 	return s.stream != nil && !s.draining && s.wrong == nil && !s.referee
 }
 
-// anyTakesTiles reports whether a worker takes new tiles. The caller holds f.mu.
-func (f *Fleet) anyTakesTiles() bool {
+// anyTakesTilesLocked reports whether a worker takes new tiles.
+func (f *Fleet) anyTakesTilesLocked() bool {
 	for _, s := range f.sessions {
-		if s.takesTiles() {
+		if s.takesTilesLocked() {
 			return true
 		}
 	}
 	return false
 }
 
-// abandonCalls makes the calls to workers that yield their tiles return errLost, if some worker can take tiles. The
-// operations that waited for these calls place the tiles again. Tiles that no worker has room for stay, and their
-// calls are repeated. The caller holds f.mu.
-func (f *Fleet) abandonCalls() {
-	if !f.anyTakesTiles() {
+// abandonCallsLocked makes the calls to workers that yield their tiles return errLost, if some worker can take tiles.
+// The operations that waited for these calls place the tiles again. Tiles that no worker has room for stay, and their
+// calls are repeated.
+func (f *Fleet) abandonCallsLocked() {
+	if !f.anyTakesTilesLocked() {
 		return
 	}
 	for _, s := range f.sessions {
-		if s.yields() {
-			s.abandonCalls(f.continuedOn(s))
+		if s.yieldsLocked() {
+			s.abandonCallsLocked(f.continuedOnLocked(s))
 		}
 	}
 }
 
-// continuedOn returns the keys of the jobs that a worker that only drains continues with, because another worker can
-// build its tiles in the background. The caller holds f.mu.
-func (f *Fleet) continuedOn(s *session) map[string]bool {
+// continuedOnLocked returns the keys of the jobs that a worker that only drains continues with, because another worker
+// can build its tiles in the background.
+func (f *Fleet) continuedOnLocked(s *session) map[string]bool {
 	continued := map[string]bool{}
 	for e := range f.executions {
-		if s.working() && e.placed.members[s] != nil {
+		if s.workingLocked() && e.placed.members[s] != nil {
 			for _, other := range f.sessions {
-				continued[e.key] = continued[e.key] || e.canJoin(other)
+				continued[e.key] = continued[e.key] || e.canJoinLocked(other)
 			}
 		}
 	}
 	return continued
 }
 
-// abandonCalls ends the calls that wait for the worker with errLost, except for those of some jobs. Commands that
-// nobody waits for, which free memory, are still sent. The caller holds f.mu.
-func (s *session) abandonCalls(except map[string]bool) {
+// abandonCallsLocked ends the calls that wait for the worker with errLost, except for those of some jobs. Commands that
+// nobody waits for, which free memory, are still sent.
+func (s *session) abandonCallsLocked(except map[string]bool) {
 	for id, c := range s.pending {
 		if c.waited && !except[c.message.GetCommand().GetJobId()] {
 			delete(s.pending, id)
@@ -112,9 +114,9 @@ func (s *session) abandonCalls(except map[string]bool) {
 	}
 }
 
-// awaitReturn gives a worker whose connection was closed a moment to come back. The operating system closes the
-// connections of a process that ends, whereas a process that still exists reconnects at once. The caller holds f.mu.
-func (f *Fleet) awaitReturn(s *session) {
+// awaitReturnLocked gives a worker whose connection was closed a moment to come back. The operating system closes the
+// connections of a process that ends, whereas a process that still exists reconnects at once.
+func (f *Fleet) awaitReturnLocked(s *session) {
 	streams := s.streams
 	time.AfterFunc(f.cfg.ReconnectWithin, func() {
 		f.mu.Lock()
@@ -126,18 +128,25 @@ func (f *Fleet) awaitReturn(s *session) {
 		f.log.Warn("worker closed its connection and did not return; moving its tiles to others", "worker", s.name, "id", s.id, "tiles", s.tiles)
 		s.away = true
 		for e := range f.executions {
-			e.countCrash(s)
+			e.countCrashLocked(s)
 		}
 		f.changed.Notify()
-		f.abandonCalls()
+		f.abandonCallsLocked()
 	})
 }
 
-// dismissIfIdle sends a farewell to a draining worker that holds no tiles. The caller holds f.mu.
-func (f *Fleet) dismissIfIdle(s *session) {
+// leaves reports whether a worker was asked to leave, or asked to.
+func (f *Fleet) leaves(s *session) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return s.draining
+}
+
+// dismissIfIdleLocked sends a farewell to a draining worker that holds no tiles.
+func (f *Fleet) dismissIfIdleLocked(s *session) {
 	if s.draining && !s.farewellSent && !s.ended && s.tiles == 0 {
 		s.farewellSent = true
-		s.push(farewell())
+		s.pushLocked(farewell())
 	}
 }
 
@@ -145,28 +154,26 @@ func (f *Fleet) dismissIfIdle(s *session) {
 // worker, or because its jobs run no operation. While others take them, it waits as long as its own limit allows.
 const leaveWait = 5 * time.Second
 
-// dismissLater lets a worker leave after a while although it has tiles, unless others are about to take them. The
-// caller holds f.mu.
-func (f *Fleet) dismissLater(s *session) {
-	before, _ := f.operationsOn(s)
+// dismissLaterLocked lets a worker leave after a while although it has tiles, unless others are about to take them.
+func (f *Fleet) dismissLaterLocked(s *session) {
+	before, _ := f.operationsOnLocked(s)
 	time.AfterFunc(leaveWait, func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if s.ended || s.farewellSent {
 			return
 		}
-		if now, running := f.operationsOn(s); f.anyTakesTiles() && (running || now != before) {
-			f.dismissLater(s)
+		if now, running := f.operationsOnLocked(s); f.anyTakesTilesLocked() && (running || now != before) {
+			f.dismissLaterLocked(s)
 			return
 		}
 		s.farewellSent = true
-		s.push(farewell())
+		s.pushLocked(farewell())
 	})
 }
 
-// operationsOn returns how many operations the jobs that use a worker have begun, and whether one is running. The
-// caller holds f.mu.
-func (f *Fleet) operationsOn(s *session) (begun uint64, running bool) {
+// operationsOnLocked returns how many operations the jobs that use a worker have begun, and whether one is running.
+func (f *Fleet) operationsOnLocked(s *session) (begun uint64, running bool) {
 	for e := range f.executions {
 		if e.placed.members[s] != nil {
 			begun += e.pace.Operations()
@@ -187,6 +194,6 @@ func (f *Fleet) endDrained(s *session, a *attachment) {
 	if s.stream == a {
 		f.cfg.Observe.Session(sessionLeft)
 		f.log.Info("worker drained", "worker", s.name, "id", s.id)
-		f.endSession(s, nil)
+		f.endSessionLocked(s, nil)
 	}
 }

@@ -25,7 +25,7 @@ type ledger struct {
 	sizes   []partition.Size  // of the tiles
 	tiles   []tile
 	members map[*session]*membership
-	copies  map[*copied]struct{}
+	copies  map[place]*copied
 	epochs  uint64                          // number of tiles and copies placed so far
 	ever    struct{ stored, computed bool } // forms in which tiles have been placed so far
 
@@ -51,6 +51,12 @@ type copied struct {
 	tile
 	number int
 	bytes  int64 // reserved on the worker
+}
+
+// place is where a copy is.
+type place struct {
+	worker *session
+	tile   int
 }
 
 // membership is what a member has of the job, as far as the coordinator knows. All but tiles is owned by the running
@@ -94,7 +100,7 @@ func (m *membership) forget() { *m = membership{tiles: m.tiles} }
 func newLedger(f *Fleet, need planning.Workload) ledger {
 	return ledger{
 		fleet: f, need: need, sizes: need.TileSizes(), tiles: make([]tile, partition.TileCount(need.Rows())),
-		members: map[*session]*membership{}, copies: map[*copied]struct{}{},
+		members: map[*session]*membership{}, copies: map[place]*copied{},
 	}
 }
 
@@ -148,7 +154,7 @@ func (l *ledger) leave(s *session) {
 	l.tellToRelease(s)
 	s.used -= l.fixedBytes(s)
 	delete(l.members, s)
-	l.fleet.dismissIfIdle(s)
+	l.fleet.dismissIfIdleLocked(s)
 }
 
 // dismissEmpty makes the members without tiles leave, after tiles have moved.
@@ -207,11 +213,11 @@ func (l *ledger) removeFrom(s *session, tiles []int) {
 }
 
 func (l *ledger) tellToDrop(s *session, tiles []*workerv1.Tile) {
-	s.post(&workerv1.Command{JobId: l.key, Tiles: tiles, Operation: &workerv1.Command_Drop{Drop: &workerv1.Drop{}}})
+	s.postLocked(&workerv1.Command{JobId: l.key, Tiles: tiles, Operation: &workerv1.Command_Drop{Drop: &workerv1.Drop{}}})
 }
 
 func (l *ledger) tellToRelease(s *session) {
-	s.post(&workerv1.Command{JobId: l.key, Operation: &workerv1.Command_Release{Release: &workerv1.Release{}}})
+	s.postLocked(&workerv1.Command{JobId: l.key, Operation: &workerv1.Command_Release{Release: &workerv1.Release{}}})
 }
 
 // removeEnded takes tiles off workers whose sessions have ended.
@@ -250,9 +256,13 @@ func (l *ledger) release() {
 }
 
 // copyTo places a copy of a tile on a member. The copy is stored only if stored is set and there is room. copyTo
-// returns nil if there is no room at all.
+// returns nil if there is no room at all, or if the member has a copy of the tile already: a
+// worker holds each tile once.
 func (l *ledger) copyTo(s *session, t int, stored bool) *copied {
-	free, rule := s.free(), l.need.StorageRule()
+	if l.copies[place{s, t}] != nil {
+		return nil
+	}
+	free, rule := s.freeLocked(), l.need.StorageRule()
 	stored = rule == partition.StoreAll || stored && rule != partition.StoreNone
 	bytes := l.sizes[t].Bytes(stored)
 	if bytes > free && stored && rule == partition.StoreWhatFits {
@@ -262,7 +272,7 @@ func (l *ledger) copyTo(s *session, t int, stored bool) *copied {
 		return nil
 	}
 	c := l.reserveCopy(s, t, stored)
-	l.copies[c] = struct{}{}
+	l.copies[place{s, t}] = c
 	return c
 }
 
@@ -276,9 +286,9 @@ func (l *ledger) reserveCopy(s *session, t int, stored bool) *copied {
 // dropCopies frees the copies that match accepts, and reports whether there were any.
 func (l *ledger) dropCopies(match func(*copied) bool) bool {
 	dropped := map[*session][]*workerv1.Tile{}
-	for c := range l.copies {
+	for at, c := range l.copies {
 		if match(c) {
-			delete(l.copies, c)
+			delete(l.copies, at)
 			c.worker.used -= c.bytes
 			dropped[c.worker] = append(dropped[c.worker], &workerv1.Tile{Tile: uint32(c.number), Epoch: c.epoch})
 		}
@@ -298,9 +308,9 @@ func (l *ledger) dropCopiesOn(s *session) {
 
 // forgetCopies removes the copies on a worker that no longer has them.
 func (l *ledger) forgetCopies(s *session) {
-	for c := range l.copies {
+	for at, c := range l.copies {
 		if c.worker == s {
-			delete(l.copies, c)
+			delete(l.copies, at)
 			s.used -= c.bytes
 		}
 	}
@@ -308,7 +318,7 @@ func (l *ledger) forgetCopies(s *session) {
 
 // promote makes a copy on a member the tile itself, which must not be placed.
 func (l *ledger) promote(c *copied) {
-	delete(l.copies, c)
+	delete(l.copies, place{c.worker, c.number})
 	l.tiles[c.number] = c.tile
 	l.members[c.worker].tiles++
 	c.worker.tiles++

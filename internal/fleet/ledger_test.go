@@ -21,7 +21,10 @@ func (l *ledger) check(t *rapid.T, sessions []*session) {
 			used += l.tileBytes(tile)
 		}
 		copies := 0
-		for c := range l.copies {
+		for at, c := range l.copies {
+			if at != (place{c.worker, c.number}) {
+				t.Fatalf("a copy of tile %d is recorded as one of tile %d", c.number, at.tile)
+			}
 			if c.worker == s {
 				copies++
 				used += c.bytes
@@ -44,12 +47,12 @@ func (l *ledger) check(t *rapid.T, sessions []*session) {
 // Whatever happens to tiles and workers, a ledger keeps account of what is where.
 func TestAPlacementKeepsAccount(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		need := planning.Workload{Matrix: kernel.MatrixSpec{Function: kernel.Linear, Rows: 5 * 1024, Columns: 2}, K: 2, Lanes: 1}
+		need := planning.Workload{Matrix: kernel.MatrixSpec{Function: kernel.Linear, Rows: 4 * 16, Columns: 2}, K: 2, Lanes: 1}
 		f := New(Config{})
 		p := newLedger(f, need)
 		var sessions []*session
 		for range 4 {
-			s := &session{threads: 2, pending: map[uint64]*call{}, done: make(chan struct{}), watchdog: time.NewTimer(time.Hour)}
+			s := &session{conduct: &conduct{}, threads: 2, pending: map[uint64]*call{}, done: make(chan struct{}), watchdog: time.NewTimer(time.Hour)}
 			sessions = append(sessions, s)
 		}
 		for range rapid.IntRange(1, 60).Draw(t, "events") {
@@ -67,11 +70,14 @@ func TestAPlacementKeepsAccount(t *testing.T) {
 			case event == 4 && at.worker != nil:
 				p.setStored(tile, stored)
 			case event == 5 && p.members[s] != nil:
-				p.copyTo(s, tile, stored)
+				had := p.copies[place{s, tile}]
+				if c := p.copyTo(s, tile, stored); had != nil && c != nil {
+					t.Fatal("a worker has two copies of a tile")
+				}
 			case event == 6:
 				p.dismissEmpty()
 			case event == 7:
-				for c := range p.copies {
+				for _, c := range p.copies {
 					if p.tiles[c.number].worker == nil && p.members[c.worker] != nil {
 						p.promote(c)
 						break
@@ -80,7 +86,7 @@ func TestAPlacementKeepsAccount(t *testing.T) {
 			case event == 8:
 				p.removeFrom(s, p.tilesOf(s))
 			case event == 9 && stored:
-				f.endSession(s, nil)
+				f.endSessionLocked(s, nil)
 				p.removeEnded()
 			case event == 9:
 				p.removeAll()

@@ -380,6 +380,57 @@ func TestALiarAboutNeighborsIsNamed(t *testing.T) {
 	c.wantNamed(l)
 }
 
+// claimRow makes a worker say that a row is in its tile that is in another one.
+func claimRow(done *workerv1.Done) {
+	values := done.GetValues().GetInline()
+	has := map[uint32]bool{}
+	for at := 0; at < len(values); at += 4 * (1 + neighborCount) {
+		has[binary.LittleEndian.Uint32(values[at:])] = true
+	}
+	for at := 4; at < 4*(1+neighborCount); at += 4 {
+		has[binary.LittleEndian.Uint32(values[at:])] = true // no row is its own neighbor
+	}
+	row := uint32(0)
+	for has[row] {
+		row++
+	}
+	binary.LittleEndian.PutUint32(values, row)
+}
+
+// A worker claims a row of another one, whichever of them answers first: a third one decides which is wrong. With two
+// workers nobody does.
+func TestALiarClaimsARow(t *testing.T) {
+	p := neighborProblems["points"](t)
+	for workers := 2; workers <= 7; workers++ {
+		t.Run(fmt.Sprint(workers), func(t *testing.T) {
+			t.Parallel()
+			c := newCluster(t)
+			l := c.startLiar("liar", func(c *workerv1.Command) bool { return c.GetNeighbors() != nil }, claimRow)
+			for w := 1; w < workers; w++ {
+				c.startWorker(fmt.Sprint("w", w))
+			}
+			task := p.task(c, nil)
+			task.Trust = fleet.NewTrust()
+			_, _, err := c.fleet.Neighbors(c.ctx, task)
+			if workers == 2 {
+				if !fault.Is(err, "WORKERS_DISAGREE") {
+					t.Errorf("the search ended with %v", err)
+				}
+				return
+			}
+			if !errors.Is(err, fleet.ErrDistrusted) || !strings.Contains(err.Error(), `"liar"`) {
+				t.Fatalf("the search ended with %v", err)
+			}
+			task.Trust.StartOver()
+			lies := l.lies.Load()
+			p.check(c, task)
+			if l.lies.Load() > lies {
+				t.Error("the liar was asked again")
+			}
+		})
+	}
+}
+
 // With two workers the coordinator decides itself.
 func TestTheCoordinatorDecides(t *testing.T) {
 	c := newCluster(t, losing, func(cfg *fleet.Config) {

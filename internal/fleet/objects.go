@@ -54,6 +54,7 @@ type unitRead struct {
 	at     int
 	rows   uint64
 	failed map[*session]*fault.Error // workers that could not read it, and why
+	lost   int                       // workers that were lost while they read it, since rows last arrived
 }
 
 // ReadObjects has workers read units, in parallel, the first ones first. If a worker is lost or cannot reach an
@@ -102,9 +103,9 @@ func (f *Fleet) ReadObjects(ctx context.Context, units []*ObjectUnit, report fun
 		case <-alone:
 			why := "no worker was connected"
 			if len(attached) > 0 {
-				why = fmt.Sprintf("none of the %d connected workers could read objects, because they were draining, quarantined, silent or of another version,", len(attached))
+				why = fmt.Sprintf("none of the %d connected workers could read objects: they were draining, quarantined, silent, or of another version", len(attached))
 			}
-			return fault.New(fault.Unavailable, noWorkers, "%s for %v; start workers, and import the objects again", why, f.cfg.WorkerWait)
+			return fault.New(fault.Unavailable, noWorkers, "for %v, %s; start workers and repeat the import", f.cfg.WorkerWait, why)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -123,7 +124,7 @@ func (f *Fleet) readers() (able []*session, sound int, attached []*session, clos
 		}
 		attached = append(attached, s)
 		switch {
-		case !s.readsObjects || !s.takesTiles() || s.away:
+		case !s.readsObjects || !s.takesTilesLocked() || s.away:
 		case s.stalled != 0:
 			hanging = append(hanging, s)
 		default:
@@ -145,12 +146,12 @@ func (r *objectsRead) begin(s *session, hangs bool) bool {
 		return false
 	}
 	r.reading[s], r.used[s] = true, true
-	r.reportWorkers()
+	r.reportWorkersLocked()
 	return true
 }
 
-// reportWorkers reports how many workers read. The caller holds r.mu.
-func (r *objectsRead) reportWorkers() {
+// reportWorkersLocked reports how many workers read.
+func (r *objectsRead) reportWorkersLocked() {
 	if r.report != nil {
 		r.report(len(r.reading))
 	}
@@ -199,12 +200,19 @@ func (u *unitRead) unreadable(able []*session) error {
 		With("uri", u.URI).With("worker", first.name)
 }
 
+// losesWorkers returns the error about a unit during which worker after worker was lost.
+func (u *unitRead) losesWorkers(last *session) *fault.Error {
+	return fault.New(fault.FailedPrecondition, workerCrashed, "worker %q was lost while it read %s, as %d were before; its log or "+
+		"that of its system may say why. If it was killed for its memory, give workers more, or write the object with smaller row groups",
+		last.name, u.URI, u.lost-1).With("uri", u.URI).With("worker", last.name)
+}
+
 // serve makes a worker read units until there are none left for it.
 func (r *objectsRead) serve(ctx context.Context, s *session) {
 	defer func() {
 		r.mu.Lock()
 		delete(r.reading, s)
-		r.reportWorkers()
+		r.reportWorkersLocked()
 		r.mu.Unlock()
 		r.notify()
 	}()
@@ -245,6 +253,13 @@ func (r *objectsRead) finishUnit(s *session, u *unitRead, err error) bool {
 	var bad *failure
 	switch isFailure := errors.As(err, &bad); {
 	case errors.Is(err, errLost):
+		if !r.fleet.leaves(s) {
+			u.lost++
+		}
+		if u.lost >= maxCrashes {
+			r.err = cmp.Or(r.err, error(u.losesWorkers(s)))
+			return false
+		}
 		r.fleet.log.Info("worker was lost while reading an object; another one continues", "worker", s.name, "object", u.URI, "rows", u.rows)
 	case errors.Is(err, errStalled):
 		u.failed[s] = fault.New(fault.Unavailable, ranged.Unreadable, "it made no progress for %v", r.fleet.cfg.StalledAfter)
@@ -298,6 +313,7 @@ func (r *objectsRead) read(ctx context.Context, s *session, u *unitRead) error {
 		if u.rows == before {
 			return badAnswer(s, "its answer has no rows")
 		}
+		u.lost = 0
 	}
 }
 
@@ -325,6 +341,6 @@ func (r *objectsRead) release() {
 	r.fleet.mu.Lock()
 	defer r.fleet.mu.Unlock()
 	for s := range r.used {
-		s.post(&workerv1.Command{JobId: r.key, Operation: &workerv1.Command_Release{Release: &workerv1.Release{}}})
+		s.postLocked(&workerv1.Command{JobId: r.key, Operation: &workerv1.Command_Release{Release: &workerv1.Release{}}})
 	}
 }

@@ -237,6 +237,35 @@ func TestAWorkerThatHangsIsGivenNoOtherObject(t *testing.T) {
 	}
 }
 
+// An object at which each worker ends, for example because it takes more memory than they have, fails the import: it
+// would end the workers for as long as they are restarted.
+func TestAnObjectThatEndsItsReaders(t *testing.T) {
+	c := newCluster(t, losing)
+	unit, _ := newObjectServer(t, map[string]string{"huge": numbered(10)}).unit("huge")
+	done := make(chan error, 1)
+	go func() { done <- c.fleet.ReadObjects(c.ctx, []*fleet.ObjectUnit{unit}, nil) }()
+	for range 5 {
+		hello := validHello()
+		hello.ReadsObjects, hello.TableRules = true, wire.TableRules
+		a, _, err := c.attachScripted(hello)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop := a.startHeartbeats()
+		for m := (*workerv1.AttachResponse)(nil); err == nil && m.GetCommand().GetReadObject() == nil; {
+			m, err = a.stream.Recv()
+		}
+		stop()
+		if closed := a.stream.CloseSend(); err != nil || closed != nil {
+			t.Fatal(err, closed)
+		}
+	}
+	c.startWorker("next")
+	if err := <-done; !fault.Is(err, "WORKER_CRASHED") || !strings.Contains(err.Error(), "s3://test/huge") {
+		t.Errorf("the import ended with %v", err)
+	}
+}
+
 // A worker that answers without rows, and not that it has read all, is not asked again and again.
 func TestAnswersWithoutRows(t *testing.T) {
 	c := newCluster(t)

@@ -22,8 +22,8 @@ import (
 // coordinator adopts the tiles of the jobs that it resumes, instead of having them rebuilt. Tiles are matched by
 // identity, a hash of everything that determines their bits and the memory that they take.
 
-// returnWait is how long a new leader waits after the first worker came back, before it places a job that ran before.
-// It gives the other workers, which retry about twice a second, time to offer what they hold.
+// returnWait is how long after the first worker reattaches a new leader waits before it places a job that was already
+// running. It gives the other workers, which retry about twice a second, time to offer what they hold.
 const returnWait = 1500 * time.Millisecond
 
 // offer is what a worker that reconnects still holds of a job.
@@ -57,7 +57,8 @@ func (f *Fleet) Begin(term int64) {
 }
 
 // AwaitReturn waits for workers of an earlier coordinator, until they offer all tiles of the jobs that they hold, or
-// until returnWait after the first of them attached.
+// until returnWait after the first of them attached. It returns at once if no worker has attached in this term, so call
+// it after the first one has.
 func (f *Fleet) AwaitReturn(ctx context.Context) error {
 	f.mu.Lock()
 	left, elected := returnWait-time.Since(f.returned), f.term > 0
@@ -69,7 +70,7 @@ func (f *Fleet) AwaitReturn(ctx context.Context) error {
 	defer timer.Stop()
 	for {
 		f.mu.Lock()
-		changed, complete := f.changed.Wait(), f.offersAreComplete()
+		changed, complete := f.changed.Wait(), f.offersAreCompleteLocked()
 		f.mu.Unlock()
 		if complete {
 			return nil
@@ -84,9 +85,8 @@ func (f *Fleet) AwaitReturn(ctx context.Context) error {
 	}
 }
 
-// offersAreComplete reports whether there are offers and they contain all tiles of every offered job. The caller
-// holds f.mu.
-func (f *Fleet) offersAreComplete() bool {
+// offersAreCompleteLocked reports whether there are offers and they contain all tiles of every offered job.
+func (f *Fleet) offersAreCompleteLocked() bool {
 	offered, all := map[string]map[int]bool{}, map[string]int{}
 	for _, s := range f.sessions {
 		for identity, o := range s.offers {
@@ -148,7 +148,7 @@ func (e *execution) takeOffers() []adoption {
 	defer f.mu.Unlock()
 	sessions := make([]*session, 0, len(f.sessions))
 	for _, s := range f.sessions {
-		if s.offers[string(e.identity)] != nil && s.takesTiles() {
+		if s.offers[string(e.identity)] != nil && s.takesTilesLocked() {
 			sessions = append(sessions, s)
 		}
 	}
@@ -165,7 +165,7 @@ func (e *execution) takeOffers() []adoption {
 				bytes += e.placed.sizes[t].Bytes(stored)
 			}
 		}
-		if len(a.tiles) == 0 || bytes > s.free() {
+		if len(a.tiles) == 0 || bytes > s.freeLocked() {
 			continue
 		}
 		slices.Sort(a.tiles)

@@ -52,8 +52,8 @@ func TestAPanicIsTheErrorOfItsJob(t *testing.T) {
 	}
 	other, _ := attachFuzzed(t, f)
 	f.mu.Lock()
-	x.describe = func(*workerv1.Prepare) { panic("a defect") }
-	x.startHandover(0, other, false)
+	x.family = defective{x.family}
+	x.startHandoverLocked(0, other, false)
 	f.mu.Unlock()
 	x.handovers.active.Wait()
 	f.mu.Lock()
@@ -75,3 +75,8 @@ func TestAPanicIsTheErrorOfItsImport(t *testing.T) {
 		t.Errorf("the import ended with %v", err)
 	}
 }
+
+// defective is a family with a defect.
+type defective struct{ family }
+
+func (defective) describe(*workerv1.Prepare) { panic("a defect") }

@@ -21,11 +21,11 @@ func TestTheSecondPauseOfASlowWorkerIsNotCutShort(t *testing.T) {
 		}
 		first := slowFor * time.Second
 		f.mu.Lock()
-		f.markSlow(s)
+		f.markSlowLocked(s)
 		f.mu.Unlock()
 		time.Sleep(first / 2)
 		f.mu.Lock()
-		f.markSlow(s)
+		f.markSlowLocked(s)
 		f.mu.Unlock()
 		time.Sleep(first)
 		if !slow() {

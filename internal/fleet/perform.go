@@ -20,7 +20,7 @@ type operation struct {
 	tiles    []int                 // nil means all
 	maxBytes func(tiles []int) int // upper limit on the answer's values in bytes; nil if they are sent inline
 	possible func(float64) bool    // whether a value per row is possible; nil means finite
-	request  requestFunc           // nil only prepares and builds the tiles
+	request  requestFunc           // nil if the operation only prepares, builds or reloads the tiles
 	// Brings the answer of a worker into the form that answers of all workers have; may be nil.
 	decode      decodeFunc
 	merge       mergeFunc
@@ -46,7 +46,8 @@ func always(command *workerv1.Command) requestFunc {
 type reload struct {
 	labels  *payload
 	step    uint64 // of the labels
-	unless  uint64 // tiles at this step already have the sums that the request needs
+	unless  uint64 // tiles at this step already have the sums that the request needs, unless all is set
+	all     bool   // all tiles are reloaded
 	answers bool   // the answer to the reload is the answer of the operation
 }
 
@@ -144,7 +145,7 @@ func (e *execution) perform(ctx context.Context, op *operation) (err error) {
 		done := e.merge(groups, op)
 		pending = slices.DeleteFunc(pending, func(t int) bool { return done[t] })
 		for _, g := range groups { // always in the same order, so that the error does not vary
-			if g.copies == nil {
+			if g.role == owns {
 				g.tiles = slices.DeleteFunc(g.tiles, func(t int) bool { return done[t] })
 			}
 			if err := e.handleFailure(g, op, failures); err != nil {
@@ -168,7 +169,7 @@ func (e *execution) perform(ctx context.Context, op *operation) (err error) {
 func (e *execution) merge(groups []*group, op *operation) (done []bool) {
 	done = make([]bool, len(e.placed.tiles))
 	for _, g := range groups {
-		if g.copies != nil {
+		if g.role == verifies {
 			continue // it only verifies the answers of others
 		}
 		for _, p := range g.parts {

@@ -31,13 +31,14 @@ func (e *execution) ensurePlaced(ctx context.Context, betweenOps, wholeMatrix bo
 	for {
 		e.fleet.mu.Lock()
 		changed := e.fleet.changed.Wait()
-		stopping, waiting, err := e.place(betweenOps, wholeMatrix)
+		placed, err := e.placeLocked(betweenOps, wholeMatrix)
 		e.fleet.mu.Unlock()
-		if stopping != nil {
-			<-stopping
+		if placed.stopping != nil {
+			<-placed.stopping
 			continue
 		}
-		if waiting, err = short.check(waiting, err); err != nil {
+		waiting, err := short.check(placed.waiting, err)
+		if err != nil {
 			return err
 		}
 		if waiting == "" {
@@ -51,87 +52,100 @@ func (e *execution) ensurePlaced(ctx context.Context, betweenOps, wholeMatrix bo
 	}
 }
 
-// place finds a worker for every tile. It returns what the job must wait for, or an error if waiting does not help.
-// If it returns a channel, a handover is being stopped, and place must be called again once the channel is closed.
-// The caller holds f.mu.
+// placing is how far placeLocked came. The zero value means that every tile has a worker.
+type placing struct {
+	stopping <-chan struct{} // a handover is being stopped: placeLocked must be called again once this is closed
+	waiting  string          // what the job must wait for
+}
+
+// placeLocked finds a worker for every tile. It returns an error if waiting does not help.
 //
 // Whether a tile is stored is decided when it is placed, and changes in two cases only. It gives up its storage if an
 // unplaced tile finds no room otherwise. And it is stored later, if there is room by then, before an operation over
 // the whole matrix, which computes all entries anyway. At other times, storing a tile would cost an extra pass over
 // it, about as much as it could still save.
-func (e *execution) place(betweenOps, wholeMatrix bool) (stopping <-chan struct{}, waiting string, err error) {
+func (e *execution) placeLocked(betweenOps, wholeMatrix bool) (placing, error) {
 	f, p := e.fleet, &e.placed
-	switch {
-	case f.closed:
-		return nil, "", ErrClosed
-	case e.ctx.Err() != nil:
-		return nil, "", ErrReleased
-	}
-	if stopping := e.finishHandovers(betweenOps); stopping != nil {
-		return stopping, "", nil
-	}
-	storeMore := wholeMatrix && e.need.StorageRule() == partition.StoreWhatFits && f.changed.Wait() != p.storedAt
-	due := betweenOps && e.pace.Due(p.ops)
-	if f.changed.Wait() == p.balancedAt && !storeMore && !due {
-		return nil, "", nil // nothing changed since the last time
-	}
-	e.removeLost()
-	e.handovers.preferYielded()
-	sessions, hosts := e.hosts()
-	layout, unplaced := e.layout(sessions, hosts, true)
-	ok := layout.Place(e.need.StorageRule())
-	if !ok {
-		// Tiles stay on a worker that yields them for as long as no other worker can take them.
-		layout, _ = e.layout(sessions, hosts, false)
-		ok = layout.Place(e.need.StorageRule())
-	}
-	if !ok && (e.handovers.cancelAll() || p.dropCopies(func(*copied) bool { return true }) || e.freeSiblings()) {
-		return e.place(betweenOps, wholeMatrix)
-	}
-	if !ok {
-		waiting, err = e.cannotPlace(sessions, hosts)
-		return nil, waiting, err
-	}
-	if betweenOps && !unplaced && p.ops >= opsBeforeBalance {
-		e.balance(layout, f.changed.Wait() != p.balancedAt, due)
-		p.balancedAt = f.changed.Wait()
-	}
-	if storeMore {
-		layout.StoreMore()
-		p.storedAt = f.changed.Wait()
-	}
-	atOnce := e.takeAtOnce(layout, sessions)
-	for s := range atOnce { // it cannot do both, build in the background and take part in operations
-		if h := e.handovers.to[s]; h != nil {
-			if e.handovers.stop(h); h.running {
-				return h.ended, "", nil
+	for {
+		switch {
+		case f.closed:
+			return placing{}, ErrClosed
+		case e.ctx.Err() != nil:
+			return placing{}, ErrReleased
+		}
+		if stopping := e.finishHandoversLocked(betweenOps); stopping != nil {
+			return placing{stopping: stopping}, nil
+		}
+		storeMore := wholeMatrix && e.need.StorageRule() == partition.StoreWhatFits && f.changed.Wait() != p.storedAt
+		due := betweenOps && e.pace.Due(p.ops)
+		if f.changed.Wait() == p.balancedAt && !storeMore && !due {
+			return placing{}, nil // nothing changed since the last time
+		}
+		e.removeLostLocked()
+		e.handovers.preferYieldedLocked()
+		sessions := e.liveSessionsLocked()
+		layout, unplaced := e.findLayoutLocked(sessions)
+		if layout == nil {
+			if e.handovers.cancelAllLocked() || p.dropCopies(func(*copied) bool { return true }) || e.freeSiblingsLocked() {
+				continue
 			}
-			return e.place(betweenOps, wholeMatrix)
+			waiting, err := e.cannotPlaceLocked(sessions)
+			return placing{waiting: waiting}, err
+		}
+		if betweenOps && !unplaced && p.ops >= opsBeforeBalance {
+			e.balanceLocked(layout, f.changed.Wait() != p.balancedAt, due)
+			p.balancedAt = f.changed.Wait()
+		}
+		if storeMore {
+			layout.StoreMore()
+			p.storedAt = f.changed.Wait()
+		}
+		atOnce := e.takeAtOnceLocked(layout, sessions)
+		h := e.handovers.toAnyOfLocked(atOnce)
+		if h == nil {
+			e.applyLocked(layout, sessions, atOnce)
+			return placing{}, nil
+		}
+		if e.handovers.stopLocked(h); h.running {
+			return placing{stopping: h.ended}, nil
 		}
 	}
-	e.apply(layout, sessions, atOnce)
-	return nil, "", nil
 }
 
-// takeAtOnce returns the workers to which a layout gives tiles that cannot be built in the background first. The
-// caller holds f.mu.
-func (e *execution) takeAtOnce(layout *partition.Layout, sessions []*session) map[*session]bool {
+// findLayoutLocked returns a placement of all tiles after all handovers, or nil if there is no room. unplaced reports
+// whether a tile had no worker. It tries several ways, the best first: doubted workers get tiles only if the others
+// have no room, and tiles stay on workers that yield them if nobody else can take them.
+func (e *execution) findLayoutLocked(sessions []*session) (found *partition.Layout, unplaced bool) {
+	for _, doubted := range []bool{false, true} {
+		hosts := e.hostsLocked(sessions, doubted)
+		for _, stay := range []bool{false, true} {
+			layout, unplaced := e.layoutLocked(sessions, hosts, stay)
+			if layout.Place(e.need.StorageRule()) {
+				return layout, unplaced
+			}
+		}
+	}
+	return nil, false
+}
+
+// takeAtOnceLocked returns the workers to which a layout gives tiles that cannot be built in the background first.
+func (e *execution) takeAtOnceLocked(layout *partition.Layout, sessions []*session) map[*session]bool {
 	atOnce := map[*session]bool{}
 	for t, h := range layout.Owner {
 		from, to := e.placed.tiles[t].worker, sessions[h]
 		if c := e.handovers.tiles[t]; c != nil && c.worker == to {
 			continue
 		}
-		if from == nil || from != to && !e.canHandOver(t, to) {
+		if from == nil || from != to && !e.canHandOverLocked(t, to) {
 			atOnce[to] = true
 		}
 	}
 	return atOnce
 }
 
-// balance moves tiles if that pays: after the fleet has changed, to where there are fewer, and at times to where
-// operations are faster. The caller holds f.mu.
-func (e *execution) balance(layout *partition.Layout, changed, due bool) {
+// balanceLocked moves tiles if that pays: after the fleet has changed, to where there are fewer, and at times to where
+// operations are faster.
+func (e *execution) balanceLocked(layout *partition.Layout, changed, due bool) {
 	rule, ops := e.need.StorageRule(), e.placed.ops
 	if changed && layout.Balance(rule) {
 		e.fleet.log.Info("balancing job", "job", e.jobID)
@@ -146,14 +160,15 @@ func (e *execution) balance(layout *partition.Layout, changed, due bool) {
 	}
 }
 
-// layout returns the placement of the tiles after all handovers, and whether a tile has no worker. If yielded is set,
-// tiles on workers that yield them count as not placed. The caller holds f.mu.
-func (e *execution) layout(sessions []*session, hosts []partition.Host, yielded bool) (*partition.Layout, bool) {
+// layoutLocked returns the placement of the tiles after all handovers, and whether a tile has no worker. Tiles on
+// workers that yield them count as not placed, unless they stay. Those on a quarantined worker never stay: its answers
+// are not used.
+func (e *execution) layoutLocked(sessions []*session, hosts []partition.Host, stay bool) (layout *partition.Layout, unplaced bool) {
 	index := map[*session]int{}
 	for h, s := range sessions {
 		index[s] = h
 	}
-	layout, unplaced := partition.NewLayout(e.key, e.placed.sizes, hosts), false
+	layout = partition.NewLayout(e.key, e.placed.sizes, hosts)
 	if e.need.ByRows() {
 		layout = partition.NewLayout(e.datasetID, e.placed.sizes, hosts)
 		layout.KeepRuns()
@@ -168,75 +183,84 @@ func (e *execution) layout(sessions []*session, hosts []partition.Host, yielded 
 			continue
 		}
 		layout.MarkPlaced(t, index[at.worker], at.wantStored)
-		if yielded && at.worker.yields() {
+		if at.worker.wrong != nil || !stay && at.worker.yieldsLocked() {
 			layout.Remove(t)
 		}
 	}
 	return layout, unplaced
 }
 
-// removeLost takes tiles off workers whose sessions have ended or that crashed too often. The caller holds f.mu, and
-// no operation uses the tiles.
-func (e *execution) removeLost() {
+// removeLostLocked takes tiles off workers whose sessions have ended or that crashed too often. No operation may use
+// the tiles.
+func (e *execution) removeLostLocked() {
 	e.placed.removeEnded()
 	for s := range e.placed.members {
 		if why := e.blame.crashed(s); why != nil {
-			e.exclude(s, why)
+			e.excludeLocked(s, why)
 		}
 	}
 	e.blame.forgetEnded()
 	maps.DeleteFunc(e.handovers.direct, func(s *session, _ bool) bool { return s.ended })
 }
 
-// hosts returns the live workers sorted by id. The caller holds f.mu.
-func (e *execution) hosts() ([]*session, []partition.Host) {
+// liveSessionsLocked returns the workers sorted by id.
+func (e *execution) liveSessionsLocked() []*session {
 	sessions := make([]*session, 0, len(e.fleet.sessions))
-	healthy := false
 	for _, s := range e.fleet.sessions {
-		if s.referee {
-			continue
+		if !s.referee {
+			sessions = append(sessions, s)
 		}
-		sessions = append(sessions, s)
-		healthy = healthy || s.takesTiles() && e.blame.whyExcluded(s) == nil && !e.blame.doubts(s)
 	}
 	slices.SortFunc(sessions, func(a, b *session) int { return cmp.Compare(a.id, b.id) })
-	draining := slices.ContainsFunc(e.placed.tiles, func(t tile) bool { return t.worker != nil && t.worker.yields() && t.worker.working() })
-	hosts := make([]partition.Host, len(sessions))
-	for h, s := range sessions {
-		hosts[h] = e.host(s)
-		hosts[h].First = draining && e.canJoin(s) // it can build them in the background
-		hosts[h].Accepting = s.takesTiles() && e.blame.whyExcluded(s) == nil && (!healthy || !e.blame.doubts(s))
-	}
-	return sessions, e.pace.Weigh(hosts)
+	return sessions
 }
 
-// host describes a worker as a place for tiles of this job. The caller holds f.mu.
-func (e *execution) host(s *session) partition.Host {
-	host := e.placed.needOn(s).Host(s.id, s.threads, s.free(), e.serves(s))
+// hostsLocked describes workers as places for tiles of this job. Doubted ones accept tiles if doubted is set, or if
+// there is no other worker that does.
+func (e *execution) hostsLocked(sessions []*session, doubted bool) []partition.Host {
+	doubted = doubted || !slices.ContainsFunc(sessions, func(s *session) bool { return e.usableLocked(s) && !e.blame.doubts(s) })
+	draining := slices.ContainsFunc(e.placed.tiles, func(t tile) bool { return t.worker != nil && t.worker.yieldsLocked() && t.worker.workingLocked() })
+	hosts := make([]partition.Host, len(sessions))
+	for h, s := range sessions {
+		hosts[h] = e.hostLocked(s)
+		hosts[h].First = draining && e.canJoinLocked(s) // it can build them in the background
+		hosts[h].Accepting = e.usableLocked(s) && (doubted || !e.blame.doubts(s))
+	}
+	return e.pace.Weigh(hosts)
+}
+
+// usableLocked reports whether a worker may get tiles of the job, even if it is doubted.
+func (e *execution) usableLocked(s *session) bool {
+	return s.takesTilesLocked() && e.blame.whyExcluded(s) == nil
+}
+
+// hostLocked describes a worker as a place for tiles of this job.
+func (e *execution) hostLocked(s *session) partition.Host {
+	host := e.placed.needOn(s).Host(s.id, s.threads, s.freeLocked(), e.servesLocked(s))
 	if e.blame.full[s] {
 		host.FreeBytes = -1
 	}
 	return host
 }
 
-// serves reports whether a worker has tiles of the job or builds some. The caller holds f.mu.
-func (e *execution) serves(s *session) bool {
+// servesLocked reports whether a worker has tiles of the job or builds some.
+func (e *execution) servesLocked(s *session) bool {
 	return e.placed.members[s] != nil || e.handovers.to[s] != nil
 }
 
-// cannotPlace returns why the tiles cannot be placed: what the job must wait for, or an error if waiting does not
-// help. The caller holds f.mu.
-func (e *execution) cannotPlace(sessions []*session, hosts []partition.Host) (waiting string, err error) {
+// cannotPlaceLocked returns why the tiles cannot be placed: what the job must wait for, or an error if waiting does not
+// help.
+func (e *execution) cannotPlaceLocked(sessions []*session) (waiting string, err error) {
 	silent, free := 0, int64(0)
 	var alone []planning.Worker // the workers as if there were no other jobs
-	for h, s := range sessions {
+	for _, s := range sessions {
 		if s.stream == nil {
 			silent++
 		}
-		if !hosts[h].Accepting {
+		if !e.usableLocked(s) {
 			continue
 		}
-		free += max(0, s.free())
+		free += max(0, s.freeLocked())
 		w := s.planned(s.capacity())
 		if e.blame.full[s] && !e.hasOtherJobs(s) {
 			w.Free = 0 // it is full although it has no other job
@@ -257,7 +281,7 @@ func (e *execution) cannotPlace(sessions []*session, hosts []partition.Host) (wa
 	if err != nil {
 		return "", cmp.Or(e.blame.nobodyLeft(sessions), err)
 	}
-	if e.freeTiles() {
+	if e.freeTilesLocked() {
 		e.fleet.log.Info("job is waiting for memory; freeing its tiles", "job", e.jobID)
 	}
 	clear(e.blame.full)
@@ -265,10 +289,10 @@ func (e *execution) cannotPlace(sessions []*session, hosts []partition.Host) (wa
 		text.Bytes(plan.Bytes), text.Bytes(free)), nil
 }
 
-// freeTiles takes all tiles off their workers. The next operation rebuilds them. It reports whether there were any.
-// The caller holds f.mu.
-func (e *execution) freeTiles() bool {
-	e.handovers.cancelAll()
+// freeTilesLocked takes all tiles off their workers. The next operation rebuilds them. It reports whether there were
+// any.
+func (e *execution) freeTilesLocked() bool {
+	e.handovers.cancelAllLocked()
 	freed := e.placed.removeAll()
 	if freed {
 		e.fleet.changed.Notify()
@@ -276,15 +300,15 @@ func (e *execution) freeTiles() bool {
 	return freed
 }
 
-// freeSiblings frees the tiles of the other executors of the same job that are idle. A job with several executors
-// would otherwise wait for memory that it holds itself. It reports whether there were any. The caller holds f.mu.
-func (e *execution) freeSiblings() bool {
+// freeSiblingsLocked frees the tiles of the other executors of the same job that are idle. A job with several executors
+// would otherwise wait for memory that it holds itself. It reports whether there were any.
+func (e *execution) freeSiblingsLocked() bool {
 	freed := false
 	for other := range e.fleet.executions {
 		if other == e || other.jobID != e.jobID || !other.tryOperate() {
 			continue
 		}
-		if other.freeTiles() {
+		if other.freeTilesLocked() {
 			freed = true
 			e.fleet.log.Info("freeing the tiles of one executor of the job for another", "job", e.jobID)
 		}
@@ -302,22 +326,22 @@ func (e *execution) hasOtherJobs(s *session) bool {
 	return false
 }
 
-// apply makes a layout the placement of the job. Workers that lose tiles are told to drop them, workers that join to
-// build theirs in the background, except for those in atOnce. The caller holds f.mu.
-func (e *execution) apply(layout *partition.Layout, sessions []*session, atOnce map[*session]bool) {
+// applyLocked makes a layout the placement of the job. Workers that lose tiles are told to drop them, workers that join
+// to build theirs in the background, except for those in atOnce.
+func (e *execution) applyLocked(layout *partition.Layout, sessions []*session, atOnce map[*session]bool) {
 	p, leaving := &e.placed, map[*session][]int{}
 	for t, h := range layout.Owner {
 		from, to := p.tiles[t].worker, sessions[h]
 		if c := e.handovers.tiles[t]; c != nil && c.worker == to {
 			continue
 		}
-		e.handovers.drop(t)
+		e.handovers.dropLocked(t)
 		switch {
 		case from == nil || from == to:
 		case atOnce[to]:
 			leaving[from] = append(leaving[from], t)
 		default:
-			e.startHandover(t, to, layout.Stored[t])
+			e.startHandoverLocked(t, to, layout.Stored[t])
 		}
 	}
 	for s, tiles := range leaving {

@@ -90,7 +90,7 @@ func TestAnImportWaitsForItsReader(t *testing.T) {
 		}
 		left := time.Now()
 		f.mu.Lock()
-		f.endSession(s, nil)
+		f.endSessionLocked(s, nil)
 		f.mu.Unlock()
 		if err := <-done; !fault.Is(err, noWorkers) || time.Since(left) != f.cfg.WorkerWait {
 			t.Errorf("without workers the import ended after %v: %v", time.Since(left), err)

@@ -110,7 +110,7 @@ func chainsOf(groups []*group) (chains []*chain, asked []string) {
 			of[g.session] = c
 			chains = append(chains, c)
 		}
-		if g.copies == nil && !has[g.session] {
+		if g.role == owns && !has[g.session] {
 			has[g.session] = true
 			asked = append(asked, g.session.id)
 		}
@@ -168,21 +168,21 @@ func (r *round) help(c *chain) {
 	rescue := &rescue{late: c}
 	tiles := 0
 	for _, g := range c.groups[c.done.Load():] {
-		if g.copies == nil {
+		if g.role == owns {
 			rescue.covers = append(rescue.covers, g)
 			tiles += len(g.tiles)
 		}
 	}
 	if tiles == 0 { // it only verifies others, which can wait
 		c.cancel(errOvertaken)
-		f.markSlow(c.session)
+		f.markSlowLocked(c.session)
 		return
 	}
-	helpers := r.helpers(busy...)
+	helpers := r.helpersLocked(busy...)
 	of := map[*session]*group{}
 	for _, g := range rescue.covers {
 		for _, t := range g.tiles {
-			made := r.copyToAny(helpers, of, t)
+			made := r.copyToAnyLocked(helpers, of, t)
 			if made == nil {
 				r.placed.dropCopies(rescue.has)
 				return // nobody has room; the late worker may still answer
@@ -190,7 +190,7 @@ func (r *round) help(c *chain) {
 			rescue.copies = append(rescue.copies, made)
 			helper := of[made.worker]
 			if helper == nil {
-				helper = &group{session: made.worker, member: r.placed.members[made.worker], copies: map[int]*tile{}}
+				helper = &group{role: rescues, session: made.worker, member: r.placed.members[made.worker], copies: map[int]*tile{}}
 				of[made.worker] = helper
 				rescue.groups = append(rescue.groups, helper)
 			}
@@ -207,9 +207,9 @@ func (r *round) help(c *chain) {
 	}
 }
 
-// copyToAny copies a tile to the worker that has the fewest tiles per thread in of, or returns nil if none has room.
-// The caller holds f.mu.
-func (e *execution) copyToAny(helpers []*session, of map[*session]*group, t int) *copied {
+// copyToAnyLocked copies a tile to the worker that has the fewest tiles per thread in of, or returns nil if none has
+// room.
+func (e *execution) copyToAnyLocked(helpers []*session, of map[*session]*group, t int) *copied {
 	load := func(s *session) float64 {
 		if of[s] == nil {
 			return 0
@@ -241,15 +241,15 @@ func (r *round) finishRescue(rescue *rescue, groups []*group) []*group {
 		g.parts, g.err = nil, errOvertaken
 	}
 	for _, c := range rescue.copies {
-		if _, has := r.placed.copies[c]; has { // otherwise its worker was excluded meanwhile, and the tile is placed again
+		if r.placed.copies[place{c.worker, c.number}] == c { // otherwise its worker was excluded meanwhile, and the tile is placed again
 			r.placed.promote(c)
 		}
 	}
 	for _, g := range rescue.groups {
-		g.copies = nil
+		g.role = owns
 	}
 	r.pace.Forgive(late.id)
-	f.markSlow(late)
+	f.markSlowLocked(late)
 	return append(groups, rescue.groups...)
 }
 
@@ -266,8 +266,8 @@ func (r *round) dismissOvertaken() {
 	}
 }
 
-// markSlow gives an overtaken worker no tiles for some time, while there are others. The caller holds f.mu.
-func (f *Fleet) markSlow(s *session) {
+// markSlowLocked gives an overtaken worker no tiles for some time, while there are others.
+func (f *Fleet) markSlowLocked(s *session) {
 	s.slow = true
 	pause := f.cfg.SlowAfter * time.Duration(min(maxSlowFor, slowFor<<min(s.overtaken, 10)))
 	s.overtaken++

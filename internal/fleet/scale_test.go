@@ -21,7 +21,7 @@ var scaled = []int{100, 1000, 10_000}
 func manySessions(count int) []*session {
 	sessions := make([]*session, count)
 	for at := range sessions {
-		sessions[at] = &session{id: fmt.Sprint(at), threads: 1}
+		sessions[at] = &session{id: fmt.Sprint(at), threads: 1, conduct: &conduct{}}
 	}
 	return sessions
 }
@@ -69,12 +69,12 @@ func TestVerificationGrowsWithTheTiles(t *testing.T) {
 		e.placed.members[s] = &membership{tiles: 10}
 	}
 	op, all := &operation{request: always(nil)}, partition.AllTiles(e.rows)
-	if copies := e.verified(op, all); len(copies) != len(all) {
+	if copies := e.verifiedLocked(op, all); len(copies) != len(all) {
 		t.Fatalf("%d of %d tiles are verified", len(copies), len(all))
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	copies := e.verified(op, all)
+	copies := e.verifiedLocked(op, all)
 	runtime.ReadMemStats(&after)
 	if each := (after.TotalAlloc - before.TotalAlloc) / uint64(len(all)); len(copies) != len(all) || each > 1000 {
 		t.Errorf("%d bytes for each of %d tiles", each, len(all))

@@ -81,14 +81,14 @@ func checkCompatible(hello *workerv1.Hello) error {
 // errOver is the answer to transfers of sessions that have ended.
 var errOver = status.Error(codes.Aborted, "the session is over")
 
-// liveSession returns a session that has not ended, which was just heard of. The caller holds f.mu.
-func (f *Fleet) liveSession(id string) (*session, error) {
+// liveSessionLocked returns a session that has not ended, which was just heard of.
+func (f *Fleet) liveSessionLocked(id string) (*session, error) {
 	s := f.sessions[id]
 	if s == nil {
 		return nil, errOver
 	}
 	if s.stream != nil { // without one it must attach again in time, whatever else it does
-		f.seen(s)
+		f.seenLocked(s)
 	}
 	return s, nil
 }
@@ -153,7 +153,7 @@ func (svc *service) SendResult(stream workerv1.WorkerService_SendResultServer) e
 func (f *Fleet) onPending(sessionID, reference string, do func(*call)) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s, err := f.liveSession(sessionID)
+	s, err := f.liveSessionLocked(sessionID)
 	if err != nil {
 		return err
 	}

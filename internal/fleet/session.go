@@ -41,6 +41,7 @@ const peerKeyBytes = 32
 // Fleet.mu guards the others.
 type session struct {
 	id           string
+	before       string // id of the worker's session before; empty if it had none
 	name         string
 	version      string
 	numericClass string
@@ -55,13 +56,13 @@ type session struct {
 	referee      bool          // it only decides which of two workers is wrong
 	done         chan struct{} // closed when the session ends
 
-	// How it leaves. A worker drains before it may leave, and has no stream once its session has ended.
+	// Leaving. A worker drains before it may leave, and has no stream once its session has ended.
 	ended        bool
 	draining     bool // gets no new tiles
 	leaving      bool // it asked to leave
 	farewellSent bool // it may leave
 
-	// Whether it can be reached. It is away only while it has no stream.
+	// Reachability. It is away only while it has no stream.
 	stream      *attachment // nil while it is not connected
 	streams     int         // number of streams so far
 	away        bool        // its connection was closed and it did not come back at once
@@ -69,19 +70,19 @@ type session struct {
 	watchdog    *time.Timer
 	watchdogDue time.Time // when the watchdog timer should fire
 
-	// What it is asked. While it has a stream, every call in pending waits to be sent on that stream, or was sent on it.
+	// Commands. While it has a stream, every call in pending waits to be sent on that stream, or was sent on it.
 	nextID  uint64
 	pending map[uint64]*call // unanswered commands by id
 
-	// What speaks against it.
-	conduct
+	// Evidence against it.
+	*conduct
 	stalled   uint64 // id of a command it seems to hang on; 0 for none
 	slow      bool   // recently overtaken by others
 	overtaken int    // how often it was overtaken
 	reported  string // the problem that the worker reported about itself in its last heartbeat; "" if none
 	noStore   string // why it last could not read the object store; empty if it could or was not asked to
 
-	// What jobs have on it. Every ledger and every handover keeps account of its part.
+	// Reservations. Every ledger and every handover keeps account of its part.
 	tiles  int               // tiles of all jobs
 	used   int64             // bytes reserved by all jobs
 	offers map[string]*offer // what it holds from an earlier coordinator, by identity
@@ -90,10 +91,14 @@ type session struct {
 // byName orders sessions by the names of their workers.
 func byName(a, b *session) int { return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.id, b.id)) }
 
-// conduct is what a worker did wrong. It stays with the process of the worker, whichever session it has.
+// conduct is what a worker did wrong. It stays with the process of the worker, whose sessions share it. Fleet.mu guards
+// it.
 type conduct struct {
 	wrong     *fault.Error // why its answers are not trusted; nil if they are
-	sentWrong string       // which wrong bytes it passed on to another worker; empty if none
+	sentWrong string       // that it passed on wrong bytes; empty if it did not
+	gotWrong  string       // that wrong bytes are its own fault; empty if they are not
+	accuser   *conduct     // of the first worker that got wrong bytes from it; nil if there is none
+	accused   *conduct     // of the first worker from which it got wrong bytes; nil if there is none
 }
 
 // compact reports whether the worker knows the operations and small forms of messages that came after v0.1.0. Others
@@ -127,7 +132,7 @@ func (f *Fleet) admit(hello *workerv1.Hello, referee bool) (*session, *attachmen
 	}
 	s, resumed := f.sessions[hello.GetSessionId()]
 	if !resumed {
-		s = f.newSession(hello)
+		s = f.newSessionLocked(hello)
 		s.referee = referee
 	}
 	if s.stream != nil {
@@ -135,7 +140,7 @@ func (f *Fleet) admit(hello *workerv1.Hello, referee bool) (*session, *attachmen
 	}
 	s.stream, s.away = outbox.New[workerv1.AttachResponse](), false
 	s.streams++
-	s.push(&workerv1.AttachResponse{Message: &workerv1.AttachResponse_Welcome{
+	s.pushLocked(&workerv1.AttachResponse{Message: &workerv1.AttachResponse_Welcome{
 		Welcome: &workerv1.Welcome{
 			SessionId:       s.id,
 			Resumed:         resumed,
@@ -149,11 +154,11 @@ func (f *Fleet) admit(hello *workerv1.Hello, referee bool) (*session, *attachmen
 	// Commands may have been lost with the old stream. They are sent again in order; workers recognize those that
 	// they already have.
 	for _, id := range slices.Sorted(maps.Keys(s.pending)) {
-		s.push(s.pending[id].message)
+		s.pushLocked(s.pending[id].message)
 		s.pending[id].movedAt = time.Now()
 	}
 	if s.farewellSent {
-		s.push(farewell())
+		s.pushLocked(farewell())
 	}
 	s.lastSeen = time.Now()
 	change := sessionAttached
@@ -163,12 +168,12 @@ func (f *Fleet) admit(hello *workerv1.Hello, referee bool) (*session, *attachmen
 	f.cfg.Observe.Session(change)
 	f.log.Info("worker attached", "worker", s.name, "id", s.id, "threads", s.threads, "resumed", resumed, "repeated", len(s.pending))
 	f.changed.Notify()
-	f.abandonCalls()
+	f.abandonCallsLocked()
 	return s, s.stream, nil
 }
 
-// newSession opens a session. The caller holds f.mu.
-func (f *Fleet) newSession(hello *workerv1.Hello) *session {
+// newSessionLocked opens a session.
+func (f *Fleet) newSessionLocked(hello *workerv1.Hello) *session {
 	now := time.Now()
 	s := &session{
 		id:           uuid.NewString(),
@@ -185,12 +190,15 @@ func (f *Fleet) newSession(hello *workerv1.Hello) *session {
 		done:         make(chan struct{}),
 		pending:      map[uint64]*call{},
 		offers:       offersOf(hello),
+		before:       hello.GetSessionId(),
 		readsObjects: hello.GetReadsObjects() && hello.GetTableRules() == wire.TableRules,
 	}
 	if s.name == "" {
 		s.name = s.id
 	}
-	s.conduct = f.conducts[hello.GetSessionId()]
+	if s.conduct = f.conducts[s.before]; s.conduct == nil {
+		s.conduct = &conduct{}
+	}
 	if s.peerAddress = hello.GetPeerAddress(); s.peerAddress != "" {
 		s.peerKey = make([]byte, peerKeyBytes)
 		_, _ = rand.Read(s.peerKey) // it never fails
@@ -215,7 +223,7 @@ func (f *Fleet) checkAlive(s *session) {
 	if now.Sub(s.watchdogDue) > f.cfg.HeartbeatInterval {
 		// The timer is late, so this process was suspended (a sleeping laptop, SIGSTOP). Heartbeats may be waiting to
 		// be read: the worker may not have been silent.
-		f.seen(s)
+		f.seenLocked(s)
 	}
 	if left := f.cfg.LostAfter - now.Sub(s.lastSeen); left > 0 {
 		s.watchdogDue = now.Add(left)
@@ -224,7 +232,7 @@ func (f *Fleet) checkAlive(s *session) {
 	}
 	f.cfg.Observe.Session(sessionLost)
 	f.log.Warn("worker is silent; ending its session", "worker", s.name, "id", s.id, "silent", now.Sub(s.lastSeen), "tiles", s.tiles)
-	f.endSession(s, status.Errorf(codes.Aborted, "the session is over: nothing was heard of the worker for %v", f.cfg.LostAfter))
+	f.endSessionLocked(s, status.Errorf(codes.Aborted, "the session is over: nothing was heard of the worker for %v", f.cfg.LostAfter))
 }
 
 // hear records a sign of life of a worker other than a heartbeat: a message of a transfer, or data that it took or
@@ -233,25 +241,25 @@ func (f *Fleet) checkAlive(s *session) {
 func (f *Fleet) hear(sessionID string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	_, err := f.liveSession(sessionID)
+	_, err := f.liveSessionLocked(sessionID)
 	return err == nil
 }
 
-// seen records that something has arrived from a worker, which is no longer silent. The caller holds f.mu.
-func (f *Fleet) seen(s *session) {
-	late := f.silent(s)
+// seenLocked records that something has arrived from a worker, which is no longer silent.
+func (f *Fleet) seenLocked(s *session) {
+	late := f.silentLocked(s)
 	if s.lastSeen = time.Now(); late {
 		f.changed.Notify()
 	}
 }
 
-// silent reports whether the stream of a worker is broken, or its heartbeats are late. The caller holds f.mu.
-func (f *Fleet) silent(s *session) bool {
+// silentLocked reports whether the stream of a worker is broken, or its heartbeats are late.
+func (f *Fleet) silentLocked(s *session) bool {
 	return s.stream == nil || time.Since(s.lastSeen) > 2*f.cfg.HeartbeatInterval
 }
 
-// endSession ends a session for good. Calls that wait for it return errLost. The caller holds f.mu.
-func (f *Fleet) endSession(s *session, reason error) {
+// endSessionLocked ends a session for good. Calls that wait for it return errLost.
+func (f *Fleet) endSessionLocked(s *session, reason error) {
 	if s.ended {
 		return
 	}
@@ -264,7 +272,10 @@ func (f *Fleet) endSession(s *session, reason error) {
 		s.stream = nil
 	}
 	s.pending = nil
-	if s.conduct != (conduct{}) {
+	for e := range f.executions {
+		e.pace.Forget(s.id)
+	}
+	if *s.conduct != (conduct{}) {
 		f.conducts[s.id] = s.conduct
 	}
 	f.changed.Notify()
@@ -279,18 +290,18 @@ func (f *Fleet) detach(s *session, a *attachment, cause error) {
 	if s.stream != a {
 		return // another stream replaced it, or the session has ended
 	}
-	closed := !f.silent(s)
+	closed := !f.silentLocked(s)
 	s.stream, s.lastSeen = nil, time.Now()
 	if s.leaving || s.farewellSent {
 		f.cfg.Observe.Session(sessionLeft)
 		f.log.Info("worker left", "worker", s.name, "id", s.id, "tiles", s.tiles)
-		f.endSession(s, nil)
+		f.endSessionLocked(s, nil)
 		return
 	}
 	f.log.Warn("worker's stream broke; waiting for it to return", "worker", s.name, "id", s.id, "error", cause)
 	f.changed.Notify()
 	if closed {
-		f.awaitReturn(s)
+		f.awaitReturnLocked(s)
 	}
 }
 
@@ -301,17 +312,18 @@ func (f *Fleet) receive(s *session, a *attachment, m *workerv1.AttachRequest) bo
 	if s.stream != a {
 		return false
 	}
-	f.seen(s)
+	f.seenLocked(s)
 	switch m := m.GetMessage().(type) {
 	case *workerv1.AttachRequest_Heartbeat:
 		f.cfg.Observe.Heartbeat()
-		f.noteProgress(s, m.Heartbeat.GetRunning())
+		f.noteProgressLocked(s, m.Heartbeat.GetRunning())
+		delete(f.conducts, s.before) // the worker has its new id, and will not attach with that one again
 		if said := fmt.Sprintf("%.300s", m.Heartbeat.GetStatusMessage()); said != s.reported {
 			s.reported = said
 			f.log.Warn("a worker reports", "worker", s.name, "id", s.id, "message", cmp.Or(said, "the problem is gone"))
 		}
 		if a.Waiting() == 0 { // otherwise what waits to be sent is a sign of life too
-			s.push(&workerv1.AttachResponse{Message: &workerv1.AttachResponse_Pulse{Pulse: &workerv1.Pulse{}}})
+			s.pushLocked(&workerv1.AttachResponse{Message: &workerv1.AttachResponse_Pulse{Pulse: &workerv1.Pulse{}}})
 		}
 	case *workerv1.AttachRequest_Answer:
 		// Ignore answers that nobody waits for anymore.
@@ -322,14 +334,14 @@ func (f *Fleet) receive(s *session, a *attachment, m *workerv1.AttachRequest) bo
 	case *workerv1.AttachRequest_Leaving:
 		f.log.Info("worker wants to leave", "worker", s.name, "id", s.id, "tiles", s.tiles)
 		s.leaving = true
-		f.drain(s)
-		f.dismissLater(s)
+		f.drainLocked(s)
+		f.dismissLaterLocked(s)
 	}
 	return true
 }
 
-// push queues a message for the worker. It does nothing if there is no stream. The caller holds f.mu.
-func (s *session) push(m *workerv1.AttachResponse) {
+// pushLocked queues a message for the worker. It does nothing if there is no stream.
+func (s *session) pushLocked(m *workerv1.AttachResponse) {
 	if s.stream != nil {
 		s.stream.Push(m)
 	}
@@ -343,8 +355,8 @@ func (s *session) capacity() int64 {
 	return int64(s.memory)
 }
 
-// free returns how much of that no job has reserved. The caller holds f.mu.
-func (s *session) free() int64 { return s.capacity() - s.used }
+// freeLocked returns how much of that no job has reserved.
+func (s *session) freeLocked() int64 { return s.capacity() - s.used }
 
 // planned describes the worker to a plan that may use some of its memory.
 func (s *session) planned(free int64) planning.Worker {

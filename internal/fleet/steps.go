@@ -104,7 +104,7 @@ func newStepAnswers(e *KMeansExecutor, queries []vector.Query) *stepAnswers {
 
 // maxBytes limits the answer for some tiles.
 func (s *stepAnswers) maxBytes(tiles []int) int {
-	return binary.MaxVarintLen64 + len(s.lanes)*(12*s.rowsOf(tiles)+16*len(tiles)) + s.sumBytes
+	return binary.MaxVarintLen64 + len(s.lanes)*(12*s.rowsOf(tiles)+16*len(tiles)) + s.changeBytes()
 }
 
 // merge adds the answer for some tiles.

@@ -65,8 +65,8 @@ func (f *Fleet) Plan(parts ...planning.Workload) (*planning.Plan, error) {
 	f.mu.Lock()
 	var free, alone []planning.Worker
 	for _, s := range f.sessions {
-		if s.takesTiles() {
-			free = append(free, s.planned(s.free()))
+		if s.takesTilesLocked() {
+			free = append(free, s.planned(s.freeLocked()))
 			alone = append(alone, s.planned(s.capacity()))
 		}
 	}

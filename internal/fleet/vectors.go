@@ -22,6 +22,7 @@ import (
 // operation carries its models. The caller must call Release.
 type KMeansExecutor struct {
 	*execution
+	noOperands
 	spec        *vector.RowSpec
 	mean, grids *payload
 	tileEntries *payload                                               // set if workers fetch rows of sparse points
@@ -45,11 +46,11 @@ func (f *Fleet) NewKMeansExecutor(ctx context.Context, task Task) (*KMeansExecut
 	if f := task.Vectors.Features; f != nil && f.Points == nil {
 		task.Need.Whole = true // workers take the landmarks from the data set
 	}
-	e := &KMeansExecutor{execution: f.newExecution(task), spec: task.Vectors}
+	e := &KMeansExecutor{spec: task.Vectors}
+	e.execution = f.newExecution(task, e)
 	e.k, e.lanes = task.Need.K, max(1, task.Need.Lanes)
 	e.sums = make([]float64, e.lanes*e.k*e.spec.Width())
 	e.labels, e.step = clustering.Unassigned(e.lanes*e.rows), 1
-	e.describe, e.sumBytes, e.answersChanges = e.describeVectors, 8*len(e.sums), true
 	e.mean, e.grids = keep(e.execution, wire.PackFloat64s, e.spec.Mean), keep(e.execution, wire.PackInt32s, e.spec.Grids)
 	e.packFeatures()
 	if e.need.ByRows() {
@@ -61,8 +62,11 @@ func (f *Fleet) NewKMeansExecutor(ctx context.Context, task Task) (*KMeansExecut
 	return e, nil
 }
 
-// describeVectors completes a Prepare command with the vectors.
-func (e *KMeansExecutor) describeVectors(p *workerv1.Prepare) {
+// changeBytes implements family.
+func (e *KMeansExecutor) changeBytes() int { return 8 * len(e.sums) }
+
+// describe implements family.
+func (e *KMeansExecutor) describe(p *workerv1.Prepare) {
 	v := wire.VectorSpecToProto(e.spec, e.mean.message(), e.grids.message())
 	v.FullMetric, v.TileEntries = e.need.Vectors.FullMetric, e.tileEntries.message()
 	if f, packed := e.spec.Features, e.features; f != nil {

@@ -31,13 +31,13 @@ const verifyWindow = 64
 // workersDisagree is the reason of a job whose workers give different answers if it is unknown which is right.
 const workersDisagree = "WORKERS_DISAGREE"
 
-// verified returns the copies of the given tiles that are verified in this operation. The choice depends only on the
-// job and the number of the operation; a tile is left out if no other worker has room for it. The caller holds f.mu.
-func (e *execution) verified(op *operation, tiles []int) map[int]*copied {
-	if e.verify <= 0 || op.request == nil {
+// verifiedLocked returns the copies of the given tiles that are verified in this operation. The choice depends only on
+// the job and the number of the operation; a tile is left out if no other worker has room for it.
+func (e *execution) verifiedLocked(op *operation, tiles []int) map[int]*copied {
+	if e.verify <= 0 || op.request == nil && op.reload == nil {
 		return nil
 	}
-	window, helpers, able := e.pace.Operations()/verifyWindow, e.helpers(), map[*session]bool{}
+	window, helpers, able := e.pace.Operations()/verifyWindow, e.helpersLocked(), map[*session]bool{}
 	for _, s := range helpers {
 		able[s] = true
 	}
@@ -45,12 +45,12 @@ func (e *execution) verified(op *operation, tiles []int) map[int]*copied {
 		return !e.chosen(window, c.number) || c.worker == e.placed.tiles[c.number].worker || !able[c.worker]
 	})
 	there := map[int]*copied{}
-	for c := range e.placed.copies {
+	for _, c := range e.placed.copies {
 		there[c.number] = c
 	}
 	for _, t := range tiles {
 		if there[t] == nil && e.chosen(window, t) {
-			if c := e.copyForVerification(t, helpers, e.placed.tiles[t].worker); c != nil {
+			if c := e.copyForVerificationLocked(t, helpers, e.placed.tiles[t].worker); c != nil {
 				there[t] = c
 			}
 		}
@@ -73,9 +73,8 @@ func (e *execution) draw(what string) uint64 {
 	return x ^ x>>31
 }
 
-// copyForVerification copies a tile to one of the helpers other than its worker, or returns nil if none has room. The
-// caller holds f.mu.
-func (e *execution) copyForVerification(t int, helpers []*session, worker *session) *copied {
+// copyForVerificationLocked copies a tile to one of the helpers other than its worker, or returns nil if none has room.
+func (e *execution) copyForVerificationLocked(t int, helpers []*session, worker *session) *copied {
 	drawn := make(map[*session]uint64, len(helpers))
 	for _, s := range helpers {
 		drawn[s] = e.draw(fmt.Sprint(t, " ", s.id))
@@ -98,12 +97,12 @@ func (e *execution) copyForVerification(t int, helpers []*session, worker *sessi
 func (e *execution) compareCopies(ctx context.Context, groups []*group, op *operation) error {
 	first := map[int]*group{}
 	for _, g := range groups {
-		if g.copies == nil && len(g.tiles) == 1 && g.reply() != nil {
+		if g.role == owns && len(g.tiles) == 1 && g.reply() != nil {
 			first[g.tiles[0]] = g
 		}
 	}
 	for _, second := range groups {
-		if second.copies == nil || second.reply() == nil {
+		if second.role != verifies || second.reply() == nil {
 			continue
 		}
 		t := second.tiles[0]
@@ -113,8 +112,8 @@ func (e *execution) compareCopies(ctx context.Context, groups []*group, op *oper
 				return err
 			}
 			e.fleet.mu.Lock()
-			e.fleet.quarantine(liar, fault.New(fault.Internal, workerWrong,
-				"worker %q answers %q for tile %d with other bits than two others compute", liar.name, op.name, t))
+			e.fleet.quarantineLocked(liar, fault.New(fault.Internal, workerWrong,
+				"worker %q returned a different answer to %q for tile %d than two other workers", liar.name, op.name, t))
 			e.fleet.mu.Unlock()
 		}
 	}
@@ -128,34 +127,53 @@ func (e *execution) compareCopies(ctx context.Context, groups []*group, op *oper
 
 // findWrong returns which of two workers is wrong about a tile, namely the one that a third worker disagrees with.
 func (e *execution) findWrong(ctx context.Context, a, b *group, t int, op *operation) (*session, error) {
-	names := fmt.Sprintf("workers %q and %q", a.session.name, b.session.name)
-	e.fleet.log.Error(names+" give different answers; a third one decides", "job", e.jobID, "operation", op.name, "tile", t)
-	third := e.thirdAnswer(ctx, t, op, a.session, b.session)
+	third, err := e.decide(ctx, t, op, a.session, b.session)
+	switch {
+	case err != nil:
+		return nil, err
+	case third.same(a.reply()):
+		return b.session, nil
+	case third.same(b.reply()):
+		return a.session, nil
+	}
+	return nil, e.undecided(op, t, a.session, b.session)
+}
+
+// decide returns the answer of a third worker for a tile about which two disagree, or that of the coordinator itself.
+// If there is neither, it returns the error of the job.
+func (e *execution) decide(ctx context.Context, t int, op *operation, a, b *session) (*reply, error) {
+	e.fleet.log.Error("two workers give different answers; a third one decides", "job", e.jobID, "operation", op.name, "tile", t,
+		"worker", a.name, "other", b.name)
+	third := e.thirdAnswer(ctx, t, op, a, b)
 	if third == nil {
 		third = e.askReferee(ctx, t, op)
 	}
 	switch {
 	case context.Cause(ctx) != nil:
 		return nil, context.Cause(ctx)
-	case third != nil && third.same(a.reply()):
-		return b.session, nil
-	case third != nil && third.same(b.reply()):
-		return a.session, nil
-	case third != nil:
-		names += ", and a third one too,"
+	case third == nil:
+		return nil, fault.New(fault.Internal, workersDisagree,
+			"workers %q and %q returned different answers to %q for tile %d, and there is no third worker to break the tie; add one and rerun the job",
+			a.name, b.name, op.name, t)
 	}
-	return nil, fault.New(fault.Internal, workersDisagree,
-		"%s give different answers to %q for tile %d, and nobody can tell which is right; add a worker and run the job again", names, op.name, t)
+	return third, nil
+}
+
+// undecided returns the error of a job if a third worker agrees with neither of two.
+func (e *execution) undecided(op *operation, t int, a, b *session) error {
+	return fault.New(fault.Internal, workersDisagree,
+		"workers %q and %q returned different answers to %q for tile %d, and a third worker disagrees with both; add one and rerun the job",
+		a.name, b.name, op.name, t)
 }
 
 // thirdAnswer returns the answer for a tile of a worker outside the given set, or nil if there is none.
 func (e *execution) thirdAnswer(ctx context.Context, t int, op *operation, except ...*session) *reply {
 	for {
 		e.fleet.mu.Lock()
-		c := e.copyForVerification(t, e.helpers(except...), nil)
+		c := e.copyForVerificationLocked(t, e.helpersLocked(except...), nil)
 		var g *group
 		if c != nil {
-			g = &group{session: c.worker, member: e.placed.members[c.worker], tiles: []int{t}, copies: map[int]*tile{t: &c.tile}}
+			g = verifier(c, e.placed.members[c.worker])
 		}
 		e.fleet.mu.Unlock()
 		if c == nil {
@@ -229,9 +247,9 @@ func (e *execution) askReferee(ctx context.Context, t int, op *operation) *reply
 	select {
 	case s := <-attached:
 		f.mu.Lock()
-		c := &tile{worker: s, epoch: e.placed.newEpoch(), wantStored: e.need.StorageRule() == partition.StoreAll}
+		c := &copied{number: t, tile: tile{worker: s, epoch: e.placed.newEpoch(), wantStored: e.need.StorageRule() == partition.StoreAll}}
 		f.mu.Unlock()
-		g := &group{session: s, member: &membership{}, tiles: []int{t}, copies: map[int]*tile{t: c}}
+		g := verifier(c, &membership{})
 		if g.err = e.runGroup(ctx, g, op); g.err != nil {
 			f.log.Warn("the coordinator cannot decide which worker is wrong", "job", e.jobID, "error", g.err)
 		}
@@ -241,9 +259,8 @@ func (e *execution) askReferee(ctx context.Context, t int, op *operation) *reply
 	}
 }
 
-// helpers returns the workers of the job that can take copies of tiles, sorted by id, without those in except. The
-// caller holds f.mu.
-func (e *execution) helpers(except ...*session) []*session {
+// helpersLocked returns the workers of the job that can take copies of tiles, sorted by id, without those in except.
+func (e *execution) helpersLocked(except ...*session) []*session {
 	var able []*session
 	for s, member := range e.placed.members {
 		if member.tiles > 0 && !s.ended && !s.away && e.blame.accepts(s) && !slices.Contains(except, s) {

@@ -20,24 +20,24 @@ type Work struct{ Amount, Seconds float64 }
 // Speed is how many seconds a host takes for one unit of work: in an average operation, and to build it.
 type Speed struct{ Operation, Build float64 }
 
-// Tempo learns how fast hosts are from the operations and builds of one job. Its zero value knows nothing.
-type Tempo struct {
+// SpeedTracker learns how fast hosts are from the operations and builds of one job. Its zero value knows nothing.
+type SpeedTracker struct {
 	operations []map[string]Work // the last ones, by host
 	builds     map[string]Work   // all of them, by host
 	loads      map[string]Work
 }
 
 // AddOperation records what each host did in an operation.
-func (t *Tempo) AddOperation(done map[string]Work) {
+func (t *SpeedTracker) AddOperation(done map[string]Work) {
 	t.operations = append(t.operations, done)
 	t.operations = t.operations[max(0, len(t.operations)-speedWindow):]
 }
 
 // AddBuild records that a host built tiles.
-func (t *Tempo) AddBuild(host string, w Work) { add(&t.builds, host, w) }
+func (t *SpeedTracker) AddBuild(host string, w Work) { add(&t.builds, host, w) }
 
 // AddLoad records that a host computed what built tiles need before they take part in operations.
-func (t *Tempo) AddLoad(host string, w Work) { add(&t.loads, host, w) }
+func (t *SpeedTracker) AddLoad(host string, w Work) { add(&t.loads, host, w) }
 
 func add(to *map[string]Work, host string, w Work) {
 	if *to == nil {
@@ -47,11 +47,17 @@ func add(to *map[string]Work, host string, w Work) {
 	(*to)[host] = Work{Amount: was.Amount + w.Amount, Seconds: was.Seconds + w.Seconds}
 }
 
+// Forget forgets what a host did.
+func (t *SpeedTracker) Forget(host string) {
+	delete(t.builds, host)
+	delete(t.loads, host)
+}
+
 // Speeds returns the speeds of hosts, or nil while there are too few operations in which all of them took part, or
 // while nobody has built anything. It compares hosts within each operation, because operations differ, and takes the
 // median over the operations, weighted by how long they took the host that was done first. So a few operations in
 // which a host was slow do not matter.
-func (t *Tempo) Speeds(hosts []string) map[string]Speed {
+func (t *SpeedTracker) Speeds(hosts []string) map[string]Speed {
 	relative, mean, samples := map[string][]ratio{}, 0.0, 0
 	for _, op := range t.operations {
 		average, shortest, all := 0.0, math.Inf(1), true
@@ -82,7 +88,7 @@ func (t *Tempo) Speeds(hosts []string) map[string]Speed {
 
 // buildSeconds returns how long a host takes to build one unit and to load it. A host that has not done so is taken to
 // be as fast as the slowest other one.
-func (t *Tempo) buildSeconds(host string, hosts []string) float64 {
+func (t *SpeedTracker) buildSeconds(host string, hosts []string) float64 {
 	total := 0.0
 	for _, done := range []map[string]Work{t.builds, t.loads} {
 		seconds := perUnit(done[host])
@@ -125,7 +131,7 @@ func median(of []ratio) float64 {
 // measured speeds promise enough, they follow these, until later measurements promise enough again. Its zero value
 // knows nothing.
 type Shares struct {
-	Tempo
+	SpeedTracker
 	speeds  map[string]Speed // that the shares are based on; nil if they follow the weights of hosts
 	changes int              // how often the speeds were replaced
 }

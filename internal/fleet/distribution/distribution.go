@@ -121,7 +121,7 @@ func (d *Distributor) join(join *workerv1.Join, w Worker, bytes int64, location 
 	id := join.GetDatasetId()
 	s := d.sets[id]
 	if s == nil {
-		s = d.begin(id, bytes)
+		s = d.beginLocked(id, bytes)
 	}
 	if location != nil {
 		s.location = location
@@ -143,7 +143,7 @@ func (d *Distributor) join(join *workerv1.Join, w Worker, bytes int64, location 
 		s.swarm.Join(w.ID, held, join.GetKeeps(), serves)
 	}
 	d.log.Debug("worker joined the distribution of a data set", "worker", w.Name, "dataset", id, "serves", serves)
-	s.schedule()
+	s.scheduleLocked()
 	return s, p
 }
 
@@ -157,14 +157,14 @@ func (d *Distributor) leave(s *set, p *party) {
 	delete(s.parties, p.worker.ID)
 	s.swarm.Leave(p.worker.ID)
 	if len(s.parties) > 0 {
-		s.schedule()
+		s.scheduleLocked()
 		return
 	}
-	d.end(s)
+	d.endLocked(s)
 }
 
-// begin begins to distribute a data set. The caller holds d.mu.
-func (d *Distributor) begin(id string, bytes int64) *set {
+// beginLocked begins to distribute a data set.
+func (d *Distributor) beginLocked(id string, bytes int64) *set {
 	ctx, cancel := context.WithCancel(context.Background())
 	pieces := wire.PieceCount(bytes)
 	s := &set{
@@ -185,8 +185,8 @@ func (d *Distributor) begin(id string, bytes int64) *set {
 	return s
 }
 
-// end ends the distribution of a data set, so that the next worker begins another. The caller holds d.mu.
-func (d *Distributor) end(s *set) {
+// endLocked ends the distribution of a data set, so that the next worker begins another.
+func (d *Distributor) endLocked(s *set) {
 	s.cancel()
 	if d.sets[s.id] == s {
 		delete(d.sets, s.id)
@@ -203,7 +203,7 @@ func (d *Distributor) fail(ctx context.Context, s *set, err error) {
 	d.reports.DatasetRead(s.id, err)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.end(s)
+	d.endLocked(s)
 	for _, p := range s.parties {
 		p.End(wire.Status(err))
 	}
@@ -252,12 +252,12 @@ func (d *Distributor) update(s *set, p *party, m *workerv1.DistributeRequest) (f
 			s.swarm.Want(id, int(piece))
 		}
 	}
-	s.schedule()
+	s.scheduleLocked()
 	return from, assigned
 }
 
-// schedule sends workers the assignments that are possible now. The caller holds Distributor.mu.
-func (s *set) schedule() {
+// scheduleLocked sends workers the assignments that are possible now.
+func (s *set) scheduleLocked() {
 	for _, a := range s.swarm.Next() {
 		m := &workerv1.DistributeResponse{Piece: uint32(a.Piece), Sha256: s.hashes[a.Piece][:]}
 		switch a.From.Kind {
@@ -285,11 +285,8 @@ func piecesOf(bits []byte, pieces int) []int {
 }
 
 func failureOf(f workerv1.PieceFailure) swarm.Failure {
-	switch f {
-	case workerv1.PieceFailure_PIECE_FAILURE_MISSING:
+	if f == workerv1.PieceFailure_PIECE_FAILURE_MISSING {
 		return swarm.Missing
-	case workerv1.PieceFailure_PIECE_FAILURE_WRONG:
-		return swarm.Wrong
 	}
 	return swarm.Unreachable
 }

@@ -83,7 +83,7 @@ func (d *Distributor) hash(ctx context.Context, s *set, pieces int) error {
 		d.mu.Lock()
 		s.hashes = append(s.hashes, [sha256.Size]byte(hash.Sum(nil)))
 		s.swarm.SetKnown(len(s.hashes))
-		s.schedule()
+		s.scheduleLocked()
 		d.mu.Unlock()
 	}
 	n, err := io.CopyBuffer(io.Discard, r, buffer)

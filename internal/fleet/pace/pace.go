@@ -135,7 +135,7 @@ func (m *Meter) Ask(workers []string) {
 		if !r.steady {
 			m.ranks[kind] = newRanks(false)
 			for worker, took := range m.last[kind] {
-				m.rank(kind, false, worker, took)
+				m.rankLocked(kind, false, worker, took)
 			}
 		}
 	}
@@ -187,17 +187,17 @@ func (m *Meter) Finish(r *Running, done bool, now time.Time) {
 	}
 	last := measured{op: m.op, perUnit: took.Seconds() / r.units(), took: took}
 	m.last[kind][r.Worker] = last
-	m.rank(kind, r.steady(), r.Worker, last)
-	m.addWork(r, took)
-	if allowed, known := m.allowed(r); known {
+	m.rankLocked(kind, r.steady(), r.Worker, last)
+	m.addWorkLocked(r, took)
+	if allowed, known := m.allowedLocked(r); known {
 		m.lag[r.Worker] = max(0, m.lag[r.Worker]+took-allowed)
 	} else {
 		m.lag[r.Worker] = m.lag[r.Worker] * 9 / 10 // it was not the last
 	}
 }
 
-// addWork adds what a worker has done to what its share is based on. The caller holds m.mu.
-func (m *Meter) addWork(r *Running, took time.Duration) {
+// addWorkLocked adds what a worker has done to what its share is based on.
+func (m *Meter) addWorkLocked(r *Running, took time.Duration) {
 	switch work := r.work(took); {
 	case r.Copy:
 	case r.Class == Query:
@@ -218,7 +218,7 @@ func (m *Meter) Late(worker string, now time.Time) bool {
 	if r == nil {
 		return false
 	}
-	allowed, known := m.allowed(r)
+	allowed, known := m.allowedLocked(r)
 	over := now.Sub(r.began) - allowed
 	return known && over > 0 && over+m.lag[worker] >= m.limit
 }
@@ -230,11 +230,27 @@ func (m *Meter) Forgive(worker string) {
 	delete(m.lag, worker)
 }
 
-// allowed returns how long a command may take: tolerated times as long as the median of the other workers takes for as
-// much, or for its own part of the operation if that is longer, so that a slow worker with a small share counts as
-// slow only if it keeps the others waiting. It returns false while fewer than half of them are done. The caller holds
-// m.mu.
-func (m *Meter) allowed(c *Running) (time.Duration, bool) {
+// Forget forgets a worker that is gone, so that others are compared with those that are there.
+func (m *Meter) Forget(worker string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.lag, worker)
+	delete(m.work, worker)
+	delete(m.asked, worker)
+	for _, last := range m.last {
+		delete(last, worker)
+	}
+	for _, r := range m.ranks {
+		r.perUnit.remove(worker)
+		r.took.remove(worker)
+	}
+	m.shares.Forget(worker)
+}
+
+// allowedLocked returns how long a command may take: tolerated times as long as the median of the other workers takes
+// for as much, or for its own part of the operation if that is longer, so that a slow worker with a small share counts
+// as slow only if it keeps the others waiting. It returns false while fewer than half of them are done.
+func (m *Meter) allowedLocked(c *Running) (time.Duration, bool) {
 	r := m.ranks[c.kind()]
 	if r == nil {
 		return 0, false
@@ -257,8 +273,8 @@ func (m *Meter) allowed(c *Running) (time.Duration, bool) {
 	return time.Duration(tolerated * seconds * float64(time.Second)), true
 }
 
-// rank takes what a worker took into account, if it counts. The caller holds m.mu.
-func (m *Meter) rank(kind string, steady bool, worker string, last measured) {
+// rankLocked takes what a worker took into account, if it counts.
+func (m *Meter) rankLocked(kind string, steady bool, worker string, last measured) {
 	if m.ranks[kind] == nil {
 		m.ranks[kind] = newRanks(steady)
 	}

@@ -73,9 +73,11 @@ func TestWorkersAreRankedLikeTheDefinition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		workers, m := names(rapid.IntRange(1, 6).Draw(t, "workers")), New(time.Hour)
 		for range rapid.IntRange(1, 60).Draw(t, "events") {
-			switch rapid.IntRange(0, 5).Draw(t, "event") {
+			switch rapid.IntRange(0, 6).Draw(t, "event") {
 			case 0:
 				m.Begin(true)
+			case 6:
+				m.Forget(rapid.SampledFrom(workers).Draw(t, "gone"))
 			case 1:
 				m.Ask(rapid.SliceOfDistinct(rapid.SampledFrom(workers), rapid.ID[string]).Draw(t, "asked"))
 			default:
@@ -89,7 +91,7 @@ func TestWorkersAreRankedLikeTheDefinition(t *testing.T) {
 				for _, c := range kinds {
 					c.Worker, c.Threads, c.Tiles, c.Rows = worker, 1, 1, 1
 					asking := m.Start(c, now)
-					got, known := m.allowed(asking)
+					got, known := m.allowedLocked(asking)
 					want, wanted := m.allowedFrom(asking)
 					if got != want || known != wanted {
 						t.Fatalf("allowed are %v, %v; by the definition %v, %v", got, known, want, wanted)
@@ -133,5 +135,28 @@ func TestLate(t *testing.T) {
 	m.Start(command("slow"), now)
 	if m.Late("slow", now.Add(3900*time.Millisecond)) {
 		t.Error("it was not forgiven")
+	}
+}
+
+// A worker is compared with those that are there: where all are slower than those before them, none is late.
+func TestWorkersThatAreGoneDoNotCount(t *testing.T) {
+	m, now := New(time.Second), time.Unix(0, 0)
+	build := func(worker string, took time.Duration) {
+		m.Finish(m.Start(Command{Worker: worker, Threads: 1, Kind: "build", Class: Build, Tiles: 1, Rows: 1}, now), true, now.Add(took))
+	}
+	m.Begin(true)
+	for _, worker := range names(5) {
+		build(worker, time.Second)
+	}
+	for _, worker := range names(5) {
+		m.Forget(worker)
+	}
+	build("a", time.Minute)
+	m.Start(Command{Worker: "b", Threads: 1, Kind: "build", Class: Build, Tiles: 1, Rows: 1}, now)
+	if m.Late("b", now.Add(2*time.Minute)) {
+		t.Error("a worker is late that is as fast as the others")
+	}
+	if len(m.last["build"]) != 1 {
+		t.Errorf("%d workers are remembered", len(m.last["build"]))
 	}
 }

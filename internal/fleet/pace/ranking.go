@@ -21,12 +21,18 @@ type ranking struct {
 
 func newRanking() *ranking { return &ranking{of: map[string]float64{}} }
 
-// set sets the value of a worker.
-func (r *ranking) set(worker string, value float64) {
+// remove removes the value of a worker, if it has one.
+func (r *ranking) remove(worker string) {
 	if old, there := r.of[worker]; there {
 		at, _ := slices.BinarySearch(r.sorted, old)
 		r.sorted = slices.Delete(r.sorted, at, at+1)
+		delete(r.of, worker)
 	}
+}
+
+// set sets the value of a worker.
+func (r *ranking) set(worker string, value float64) {
+	r.remove(worker)
 	at, _ := slices.BinarySearch(r.sorted, value)
 	r.sorted = slices.Insert(r.sorted, at, value)
 	r.of[worker] = value

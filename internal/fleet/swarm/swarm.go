@@ -36,9 +36,8 @@ type Failure int
 
 // The failures.
 const (
-	Unreachable Failure = iota // or too slow, or it refuses
+	Unreachable Failure = iota // or too slow, or it refuses, or it sent other bytes
 	Missing                    // it does not have the piece
-	Wrong                      // it sent other bytes
 )
 
 // Limits limit concurrent transfers.
@@ -74,7 +73,7 @@ type Swarm struct {
 	store   bool // members can read the object store
 	members []*member
 	byName  map[string]*member
-	barred  map[string]bool // members that sent wrong bytes
+	barred  map[string]bool // members that pass nothing on
 	turn    int             // the member that is asked first
 	sending int             // transfers from the coordinator
 	offers  []int           // by piece: members that pass it on
@@ -206,8 +205,7 @@ func (s *Swarm) Arrived(name string, piece int) (from Source, assigned bool) {
 	return from, true
 }
 
-// Failed reports that a member could not get a piece that was assigned to it, and returns the source. A member that
-// sent wrong bytes is not a source anymore.
+// Failed reports that a member could not get a piece that was assigned to it, and returns the source.
 func (s *Swarm) Failed(name string, piece int, why Failure) (from Source, assigned bool) {
 	m, from, assigned := s.assigned(name, piece)
 	if !assigned {
@@ -217,8 +215,6 @@ func (s *Swarm) Failed(name string, piece int, why Failure) (from Source, assign
 	peer := s.byName[from.Peer]
 	switch {
 	case from.Kind == Coordinator:
-	case from.Kind == Peer && why == Wrong:
-		s.Bar(from.Peer)
 	case why == Missing && peer != nil:
 		s.withdraw(peer, piece)
 	default:

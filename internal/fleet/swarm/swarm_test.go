@@ -138,7 +138,7 @@ func (w *world) step() {
 	case a.From.Kind == Peer && !w.has[a.From.Peer][a.Piece]:
 		w.swarm.Failed(a.Member, a.Piece, Missing)
 	case a.From.Kind == Peer && w.liars[a.From.Peer]:
-		w.swarm.Failed(a.Member, a.Piece, Wrong)
+		w.swarm.Failed(a.Member, a.Piece, Unreachable)
 	default:
 		w.has[a.Member][a.Piece] = true
 		delete(w.gone, place{a.Member, a.Piece})
@@ -320,7 +320,7 @@ func TestReportsOfNobody(t *testing.T) {
 		}
 		s.Lost("b", piece, true)
 		s.Lost("a", piece, false)
-		if _, assigned := s.Failed("b", piece, Wrong); assigned {
+		if _, assigned := s.Failed("b", piece, Missing); assigned {
 			t.Errorf("b is no member and failed at piece %d", piece)
 		}
 	}

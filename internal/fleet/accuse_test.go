@@ -1,0 +1,81 @@
+package fleet
+
+import (
+	"testing"
+
+	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/fleet/swarm"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/wire"
+)
+
+// attachServing attaches a worker that passes data on. before is the session that it had before, or empty.
+func attachServing(t *testing.T, f *Fleet, name, before string) *session {
+	t.Helper()
+	s, _, err := f.admit(&workerv1.Hello{ProtocolVersion: wire.WorkerProtocol, NumericClass: kernel.NumericClass, Name: name, PeerAddress: name, SessionId: before}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// A worker passes no data on once two others got wrong bytes from it. One that gets wrong bytes from everybody is
+// faulty itself, in all of its sessions, and bars nobody.
+func TestWhoPassesNoDataOn(t *testing.T) {
+	f := New(Config{})
+	defer f.Close()
+	workers := map[string]*session{}
+	for _, name := range []string{"a", "b", "c", "faulty"} {
+		workers[name] = attachServing(t, f, name, "")
+	}
+	accuse := func(by, of string) {
+		reports{f}.SourceFailed("x", workers[by].id, swarm.Source{Kind: swarm.Peer, Peer: workers[of].id},
+			&workerv1.PieceFailed{Failure: workerv1.PieceFailure_PIECE_FAILURE_WRONG})
+	}
+	expect := func(when string, barred ...string) {
+		t.Helper()
+		serving := map[string]bool{"a": true, "b": true, "c": true, "faulty": true}
+		for _, name := range barred {
+			serving[name] = false
+		}
+		for name, want := range serving {
+			if workers[name].servesLocked() != want {
+				t.Errorf("%s: %s passes data on: %v", when, name, !want)
+			}
+		}
+	}
+	accuse("faulty", "a")
+	accuse("faulty", "a")
+	expect("one accuser")
+	accuse("faulty", "b")
+	f.endSessionLocked(workers["faulty"], nil)
+	workers["faulty"] = attachServing(t, f, "faulty", workers["faulty"].id)
+	accuse("faulty", "c")
+	accuse("b", "a")
+	expect("one accuser that is believed")
+	if message := f.infoLocked(workers["faulty"]).Message; message == "" {
+		t.Error("nobody is told of the faulty worker")
+	}
+	accuse("c", "a")
+	expect("two accusers", "a")
+}
+
+// What a worker did wrong is kept once, however often it attaches again.
+func TestConductIsKeptOnce(t *testing.T) {
+	f := New(Config{})
+	defer f.Close()
+	s := attachServing(t, f, "x", "")
+	s.sentWrong = "wrong bytes"
+	for range 5 {
+		f.endSessionLocked(s, nil)
+		attachServing(t, f, "x", s.id) // it does not learn of this session
+		s = attachServing(t, f, "x", s.id)
+		f.receive(s, s.stream, &workerv1.AttachRequest{Message: &workerv1.AttachRequest_Heartbeat{Heartbeat: &workerv1.Heartbeat{}}})
+		if s.servesLocked() {
+			t.Fatal("the worker passes data on again")
+		}
+	}
+	if len(f.conducts) > 0 {
+		t.Errorf("%d conducts are kept", len(f.conducts))
+	}
+}
