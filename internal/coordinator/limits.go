@@ -14,7 +14,10 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/coordinator/content"
+	"github.com/cleave-project/cleave/internal/coordinator/ledger"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/security/identity"
 	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/text"
@@ -197,38 +200,74 @@ func (c *Coordinator) checkQueue(owner string) error {
 	return nil
 }
 
-// borrow waits until a call may hold data of about this many bytes, so that all calls together hold no more than jobs
-// may. Data that is larger than that is refused when it is read. If there is no room for SlowReader, borrow fails with
-// TOO_MANY_LARGE_CALLS, so that the client can retry.
-func (c *Coordinator) borrow(ctx context.Context, bytes int64) (release func(), err error) {
-	if c.loans == nil {
-		return func() {}, nil
-	}
-	bytes = min(bytes, c.cfg.MemoryBytes)
-	waiting, cancel := context.WithTimeout(ctx, c.cfg.Limits.SlowReader)
-	defer cancel()
-	if c.loans.Acquire(waiting, bytes) != nil {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		return nil, fault.New(fault.ResourceExhausted, "TOO_MANY_LARGE_CALLS",
-			"the data needs %s of the coordinator's memory, which other calls hold; try again when they have ended", text.Bytes(bytes)).RetryIn(retryRefused)
-	}
-	return func() { c.loans.Release(bytes) }, nil
+// memory is the account of the memory of the coordinator, see SetMemory. Each part has bytes of its own, but for jobs,
+// whose memory is what all parts share: the others take what jobs leave if their own does not suffice.
+type memory struct {
+	jobs      *ledger.Part
+	uploads   *ledger.Part
+	requests  *ledger.Part // requests of calls, until they are answered
+	calls     *ledger.Part // what calls load to plan, submit and predict
+	downloads *ledger.Part // what calls load to send it
+	large     *ledger.Part // the same, too large for downloads
 }
 
-// inputBytes returns about how much memory the input of a job takes: a data set, or tables and the points that are made
-// from them. Whatever cannot be found is reported when it is read.
-func (c *Coordinator) inputBytes(ctx context.Context, dataset string, tables ...string) (bytes int64) {
-	if dataset != "" {
-		record, _ := c.datasets.Record(ctx, dataset)
-		return int64(record.GetDataset().GetBytes())
+func newMemory(cfg Config) memory {
+	shared := cfg.MemoryBytes
+	if shared == 0 {
+		shared = planning.Unlimited
+	}
+	l, half := ledger.New(shared), cfg.CacheBytes/2
+	return memory{
+		jobs: l.Part(0), uploads: l.Part(cfg.UploadBytes), requests: l.Part(half), calls: l.Part(half), downloads: l.Part(cfg.CacheBytes), large: l.Part(0),
+	}
+}
+
+// borrow waits until a call may hold data. Data that is larger than all memory is refused when it is read. If there is
+// no room for SlowReader, borrow fails with TOO_MANY_LARGE_CALLS, so that the client can retry.
+func (c *Coordinator) borrow(ctx context.Context, data input) (release func(), err error) {
+	waiting, cancel := context.WithTimeout(ctx, c.cfg.Limits.SlowReader)
+	defer cancel()
+	claim, err := c.memory.calls.Reserve(waiting, data.bytes)
+	if err != nil && ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, ledger.TooManyLargeCalls(data.bytes)
+	}
+	return func() { claim.Release(); runtime.KeepAlive(data.held) }, nil
+}
+
+// input is about how much memory the input of a job takes.
+type input struct {
+	size  int64
+	bytes int64 // of size, what a call takes that loads it
+	// held is a data set that is in memory in any case, and counted where that is: in the cache, or by a running job. The
+	// call keeps it, so that it is not read again if the job ends meanwhile.
+	held dataset.Dataset
+}
+
+// inputOf returns the size of a data set, or of tables and the points that are made from them. Whatever cannot be found
+// is reported when it is read.
+func (c *Coordinator) inputOf(ctx context.Context, id string, tables ...string) (in input) {
+	if id != "" {
+		record, err := c.datasets.Record(ctx, id)
+		if err != nil {
+			return input{}
+		}
+		in.size = int64(record.GetDataset().GetBytes())
+		if data, found := c.datasets.InUse(id); found {
+			in.held = data
+		} else {
+			in.bytes = in.size
+		}
+		return in
 	}
 	for _, id := range tables {
 		record, _ := c.tables.Record(ctx, id)
-		bytes += 2 * int64(record.GetTable().GetBytes()) // points take about as much as their table
+		in.size += 2 * int64(record.GetTable().GetBytes()) // points take about as much as their table
 	}
-	return bytes
+	in.bytes = in.size
+	return in
 }
 
 // checkDisk rejects what would need more space than the disk has or the quota allows.
@@ -277,10 +316,9 @@ func (cfg Config) limitsProto() *cleavev1.Limits {
 
 func (c *Coordinator) usageProto(ctx context.Context) *cleavev1.Usage {
 	queued, own := c.queue.Waiting(identity.FromContext(ctx).Name)
-	running, _ := c.queue.Running()
-	inWork := c.gate.InWork()
+	inUse := c.gate.InUse()
 	return &cleavev1.Usage{
-		JobsRunning: uint32(running), JobsQueued: uint32(queued), JobsQueuedOwn: uint32(own),
-		Calls: uint32(inWork.Calls), Reads: uint32(inWork.ShortCalls), Streams: uint32(inWork.Streams), DiskBytes: uint64(max(0, c.retention.Used())),
+		JobsRunning: uint32(c.queue.Running()), JobsQueued: uint32(queued), JobsQueuedOwn: uint32(own),
+		Calls: uint32(inUse.Calls), Reads: uint32(inUse.ShortCalls), Streams: uint32(inUse.Streams), DiskBytes: uint64(max(0, c.retention.Used())),
 	}
 }
