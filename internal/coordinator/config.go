@@ -98,8 +98,10 @@ type Config struct {
 	// Security configures who may connect and call.
 	Security gate.Security
 	// Observe receives events for metrics and traces; nil disables them.
-	Observe   *observe.Coordinator
-	Limits    Limits
+	Observe *observe.Coordinator
+	// Limits bounds what clients may ask for; see DefaultConfig.
+	Limits Limits
+	// Retention deletes old jobs and data; the zero value keeps everything.
 	Retention retention.Config
 
 	// Now returns the current time; nil means time.Now.
@@ -239,7 +241,7 @@ func (cfg Config) checkNumbers() error {
 		{cfg.StalledAfter <= cfg.HeartbeatInterval, "--stalled-after", cfg.StalledAfter,
 			fmt.Sprintf("more than --heartbeat, which is %v, because heartbeats report progress", cfg.HeartbeatInterval)},
 		{cfg.SlowAfter <= 0, "--slow-after", cfg.SlowAfter, "positive"},
-		{!(cfg.Verify >= 0 && cfg.Verify <= 1), "--verify", cfg.Verify, "from 0 to 1"},
+		{!(cfg.Verify >= 0 && cfg.Verify <= 1), "--verify", cfg.Verify, "between 0 and 1"},
 		{cfg.ShutdownTimeout < 0, "ShutdownTimeout", cfg.ShutdownTimeout, "at least 0"},
 	} {
 		if number.wrong {

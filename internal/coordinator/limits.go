@@ -15,6 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/coordinator/content"
 	"github.com/cleave-project/cleave/internal/coordinator/ledger"
+	"github.com/cleave-project/cleave/internal/coordinator/results"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/planning"
@@ -95,11 +96,11 @@ func (l Limits) check() error {
 	return nil
 }
 
-// overLimit returns the error for a value that exceeds a limit: got says what there is, and what the limit counts.
-// Retrying does not help.
-func overLimit(reason, field, got, what string, limit int64) error {
+// overLimit returns the error for a value that exceeds a limit: have says what there is ("there are 12 rows"), and unit
+// what the limit counts ("rows"). Retrying does not help.
+func overLimit(reason, field, have, unit string, limit int64) error {
 	return fault.New(fault.ResourceExhausted, reason, "%s, and this coordinator allows at most %d %s; "+
-		"run `cleave limits` to see all limits", got, limit, what).
+		"run `cleave limits` to see all limits", have, limit, unit).
 		OnField(field).With("limit", fmt.Sprint(limit))
 }
 
@@ -176,7 +177,7 @@ func checkPriority(ctx context.Context, p cleavev1.Priority) error {
 			return nil
 		}
 		return fault.New(fault.PermissionDenied, "PRIORITY_DENIED",
-			"only administrators may ask for a high priority, which lets a job pass those of all others; leave it out").OnField(field)
+			"only administrators may ask for a high priority, which moves a job ahead of everyone else's; omit the priority").OnField(field)
 	}
 	return fault.Invalid("UNKNOWN_PRIORITY", "there is no priority %d; give low, normal or high", p).OnField(field)
 }
@@ -224,49 +225,45 @@ func newMemory(cfg Config) memory {
 
 // borrow waits until a call may hold data. Data that is larger than all memory is refused when it is read. If there is
 // no room for SlowReader, borrow fails with TOO_MANY_LARGE_CALLS, so that the client can retry.
-func (c *Coordinator) borrow(ctx context.Context, data input) (release func(), err error) {
+func (c *Coordinator) borrow(ctx context.Context, data results.Input) (release func(), err error) {
 	waiting, cancel := context.WithTimeout(ctx, c.cfg.Limits.SlowReader)
 	defer cancel()
-	claim, err := c.memory.calls.Reserve(waiting, data.bytes)
+	claim, err := c.memory.calls.Reserve(waiting, data.Bytes)
 	if err != nil && ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		return nil, ledger.TooManyLargeCalls(data.bytes)
+		return nil, ledger.TooManyLargeCalls(data.Bytes)
 	}
-	return func() { claim.Release(); runtime.KeepAlive(data.held) }, nil
-}
-
-// input is about how much memory the input of a job takes.
-type input struct {
-	size  int64
-	bytes int64 // of size, what a call takes that loads it
-	// held is a data set that is in memory in any case, and counted where that is: in the cache, or by a running job. The
-	// call keeps it, so that it is not read again if the job ends meanwhile.
-	held dataset.Dataset
+	held := data.Held
+	return func() {
+		claim.Release()
+		runtime.KeepAlive(held)
+		held = nil // the caller may go on for hours
+	}, nil
 }
 
 // inputOf returns the size of a data set, or of tables and the points that are made from them. Whatever cannot be found
 // is reported when it is read.
-func (c *Coordinator) inputOf(ctx context.Context, id string, tables ...string) (in input) {
+func (c *Coordinator) inputOf(ctx context.Context, id string, tables ...string) (in results.Input) {
 	if id != "" {
 		record, err := c.datasets.Record(ctx, id)
 		if err != nil {
-			return input{}
+			return results.Input{}
 		}
-		in.size = int64(record.GetDataset().GetBytes())
+		in.Size = int64(record.GetDataset().GetBytes())
 		if data, found := c.datasets.InUse(id); found {
-			in.held = data
+			in.Held = []dataset.Dataset{data}
 		} else {
-			in.bytes = in.size
+			in.Bytes = in.Size
 		}
 		return in
 	}
 	for _, id := range tables {
 		record, _ := c.tables.Record(ctx, id)
-		in.size += 2 * int64(record.GetTable().GetBytes()) // points take about as much as their table
+		in.Size += 2 * int64(record.GetTable().GetBytes()) // points take about as much as their table
 	}
-	in.bytes = in.size
+	in.Bytes = in.Size
 	return in
 }
 
