@@ -55,5 +55,5 @@ func addSecurityFlags(set *pflag.FlagSet, s *gate.Security) {
 	set.StringVar(&oidc.NameClaim, "oidc-name-claim", oidc.NameClaim, "`CLAIM` with the name of the caller; users must not be able to choose it")
 	set.StringVar(&oidc.RoleClaim, "oidc-role-claim", oidc.RoleClaim, "`CLAIM` with the role, or with a list that contains roles")
 	set.StringVar(&oidc.DefaultRole, "oidc-default-role", "", "`ROLE` of tokens without one: reader, submitter or admin (default: such tokens are refused)")
-	set.StringVar(&s.AuditLog, "audit-log", "", "`FILE` to append a line to for every call that is not refused for load: who, what, when, and the outcome")
+	set.StringVar(&s.AuditLog, "audit-log", "", "append a line to `FILE` for every call (who, what, when, outcome), except calls refused because of load")
 }

@@ -70,7 +70,10 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 	kept.Store(ready)
 	defer kept.Store(nil)
 	admitted, err := records.FinishWith(ctx, c.writer, func(change records.Change) (string, error) {
-		admitted, err := c.admit(change, record, hash[:], kept.Load)
+		admitted, err := c.admit(change, record, hash[:], func() *problem.Problem {
+			release() // the job reserves the memory now
+			return kept.Load()
+		})
 		if admitted != record.GetJob().GetJobId() && !records.MayBeCommitted(err) {
 			_ = c.blobs.Delete(change, record.GetSpecBlob()) // no record refers to it
 		}
@@ -117,7 +120,7 @@ func (c *Coordinator) borrowProblem(ctx context.Context, spec *cleavev1.JobSpec)
 	if err := c.checkSize(ctx, spec); err != nil {
 		return nil, nil, err
 	}
-	if release, err = c.borrow(ctx, c.inputBytes(ctx, spec.GetDatasetId(), spec.GetTable().GetTableId())); err != nil {
+	if release, err = c.borrow(ctx, c.inputOf(ctx, spec.GetDatasetId(), spec.GetTable().GetTableId())); err != nil {
 		return nil, nil, err
 	}
 	ready, err := c.problems.Make(ctx, spec, c.cfg.MaxDatasetBytes)

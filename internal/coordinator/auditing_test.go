@@ -100,6 +100,26 @@ func TestAuditLog(t *testing.T) {
 	}
 }
 
+// The audit log has the calls that clients make over HTTP, and no others.
+func TestAuditLogOfHTTP(t *testing.T) {
+	cfg := testConfig()
+	cfg.Security.AuditLog = filepath.Join(t.TempDir(), "audit")
+	h := newHarness(t, cfg, scripted(steps(1)))
+	client := h.httpClient(nil, false)
+	if got := ask(t, client, "POST", "http://localhost/v1/tables?format=csv", "x\n"+strings.Repeat("1\n", 100<<10)); got.status != 200 {
+		t.Errorf("%+v", got)
+	}
+	ask(t, client, "POST", "http://localhost/v1/jobs", `{"spec":{"k":2,"datasetId":"`+strings.Repeat("x", 100<<10)+`"}}`)
+	h.close()
+	var got []string
+	for _, line := range readAudit(t, cfg.Security.AuditLog) {
+		got = append(got, line.Event+" "+strings.TrimPrefix(line.Method, "/cleave.v1."))
+	}
+	if want := "begin TableService/CreateTable, end TableService/CreateTable, begin JobService/CreateJob, end JobService/CreateJob"; strings.Join(got, ", ") != want {
+		t.Errorf("the log has %q, want %s", got, want)
+	}
+}
+
 // The audit log has the request ids that clients choose, so that its lines can be found, but no secrets and no long
 // texts.
 func TestAuditedRequestIDs(t *testing.T) {

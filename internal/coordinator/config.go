@@ -17,6 +17,7 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/content"
 	"github.com/cleave-project/cleave/internal/coordinator/gate"
 	"github.com/cleave-project/cleave/internal/coordinator/imports"
+	"github.com/cleave-project/cleave/internal/coordinator/ledger"
 	"github.com/cleave-project/cleave/internal/coordinator/retention"
 	"github.com/cleave-project/cleave/internal/coordinator/webhook"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -59,8 +60,8 @@ type Config struct {
 
 	// MaxDatasetBytes limits the size of one data set. It is lowered if the memory of uploads and jobs is too small.
 	MaxDatasetBytes int64
-	// UploadBytes limits the memory of all uploads in progress. A single upload may also use memory of MemoryBytes that
-	// running jobs leave.
+	// UploadBytes limits the memory of all uploads in progress. A single upload may also use what others leave of
+	// MemoryBytes.
 	UploadBytes int64
 	// UploadStall is how long an upload may send nothing, or a request may take to arrive, before the call is
 	// aborted.
@@ -70,9 +71,10 @@ type Config struct {
 	// MaxConcurrentJobs is how many jobs run at once; the others are queued.
 	MaxConcurrentJobs int
 	// MemoryBytes is the memory of this process that running jobs share: data sets and, for some algorithms,
-	// eigenvectors and graphs. A job that alone needs more is rejected. 0 means no limit.
+	// eigenvectors and graphs. A job that alone needs more is rejected. Uploads, calls and downloads that exceed their
+	// own memory take what jobs leave. 0 means no limit.
 	MemoryBytes int64
-	// CacheBytes limits the memory of cached data sets.
+	// CacheBytes limits the memory of cached data sets. Downloads have as much of their own, and so do calls.
 	CacheBytes int64
 
 	// Timing says when a worker is lost, hangs or is slow.
@@ -96,8 +98,10 @@ type Config struct {
 	// Security configures who may connect and call.
 	Security gate.Security
 	// Observe receives events for metrics and traces; nil disables them.
-	Observe   *observe.Coordinator
-	Limits    Limits
+	Observe *observe.Coordinator
+	// Limits bounds what clients may ask for; see DefaultConfig.
+	Limits Limits
+	// Retention deletes old jobs and data; the zero value keeps everything.
 	Retention retention.Config
 
 	// Now returns the current time; nil means time.Now.
@@ -158,12 +162,12 @@ const (
 	blobsInMemory = "mem://"
 )
 
-// gate returns the configuration of the gate.
-func (cfg Config) gate() gate.Config {
+// gate returns the configuration of the gate; requests is the memory of requests.
+func (cfg Config) gate(requests *ledger.Part) gate.Config {
 	return gate.Config{
 		Security:       cfg.Security,
 		Limits:         gate.Limits{Calls: cfg.Limits.Calls, ShortCalls: cfg.Limits.ShortCalls, Streams: cfg.Limits.Streams},
-		RequestTimeout: cfg.UploadStall, SlowReader: cfg.Limits.SlowReader,
+		RequestTimeout: cfg.UploadStall, SlowReader: cfg.Limits.SlowReader, Memory: requests,
 		Logger: cfg.Logger.Named("gate"), Observe: cfg.Observe, Now: cfg.Now,
 	}
 }
@@ -237,7 +241,7 @@ func (cfg Config) checkNumbers() error {
 		{cfg.StalledAfter <= cfg.HeartbeatInterval, "--stalled-after", cfg.StalledAfter,
 			fmt.Sprintf("more than --heartbeat, which is %v, because heartbeats report progress", cfg.HeartbeatInterval)},
 		{cfg.SlowAfter <= 0, "--slow-after", cfg.SlowAfter, "positive"},
-		{!(cfg.Verify >= 0 && cfg.Verify <= 1), "--verify", cfg.Verify, "from 0 to 1"},
+		{!(cfg.Verify >= 0 && cfg.Verify <= 1), "--verify", cfg.Verify, "between 0 and 1"},
 		{cfg.ShutdownTimeout < 0, "ShutdownTimeout", cfg.ShutdownTimeout, "at least 0"},
 	} {
 		if number.wrong {
@@ -254,16 +258,17 @@ func badConfig(format string, args ...any) error {
 	return fault.Invalid("INVALID_CONFIG", format, args...)
 }
 
-// SetMemory divides memory between jobs, uploads and caches, so that all of them together take no more. Uploads get
-// at most half of it; 0 means a quarter.
+// SetMemory divides memory between jobs, uploads, calls and caches, so that all of them together take no more. Uploads
+// get at most half of it; 0 means a quarter. See newMemory.
 func (cfg *Config) SetMemory(total, uploads int64) {
 	if uploads == 0 {
 		uploads = total / 4
 	}
 	cfg.UploadBytes = max(1, min(uploads, total/2))
 	cfg.CacheBytes = min(cfg.CacheBytes, total/16)
-	caches := 2*cfg.CacheBytes + 2*(cfg.CacheBytes/smallerCaches) // of data sets and downloads, and of tables and rows
-	cfg.MemoryBytes = max(1, total-cfg.UploadBytes-caches)
+	caches := cfg.CacheBytes + 2*(cfg.CacheBytes/smallerCaches) // of data sets, and of tables and rows
+	calls := cfg.CacheBytes + 2*(cfg.CacheBytes/2)              // downloads, requests, and what calls load
+	cfg.MemoryBytes = max(1, total-cfg.UploadBytes-caches-calls)
 }
 
 // runtimeBytes is the memory that the process may take in addition to its jobs, uploads and caches, for the embedded

@@ -18,9 +18,9 @@
 // everything for administrators, and restores it.
 //
 // The packages below do the parts: problem turns specs into problems, runner runs them, queue decides which job is
-// next, eventlog and progress keep what watchers see, checkpoint stores the states of runs, results reads what jobs have
-// found, content stores what clients upload, garbage deletes what nothing refers to, and records knows the keys of all
-// that is stored.
+// next, ledger keeps account of memory, eventlog and progress keep what watchers see, checkpoint stores the states of
+// runs, results reads what jobs have found, content stores what clients upload, garbage deletes what nothing refers to,
+// and records knows the keys of all that is stored.
 package coordinator
 
 import (
@@ -68,6 +68,7 @@ type Coordinator struct {
 	cfg    Config
 	log    hclog.Logger
 	engine engine
+	memory memory
 
 	// Storage.
 	state    store.State
@@ -108,7 +109,6 @@ type Coordinator struct {
 	retention *retention.Sweeper
 	results   *results.Service
 	downloads *downloads.Memory
-	loans     *semaphore.Weighted // see borrow; nil if there is no limit
 
 	// A shutdown has three stages: closing stopping ends the open watches, canceling runCtx ends the runs, and
 	// canceling storeCtx ends writes to the stores.
@@ -149,13 +149,13 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 		cfg: cfg, log: cfg.Logger.Named("coordinator"), engine: engine,
 		stopping:  make(chan struct{}),
 		disowned:  make(chan error, 1),
-		queue:     queue.NewQueue[*job](queue.Limits{Running: cfg.MaxConcurrentJobs, RunningPerOwner: cfg.Limits.RunningPerOwner, Memory: cfg.MemoryBytes}),
-		downloads: downloads.NewMemory(cfg.CacheBytes, cfg.Limits.SlowReader),
+		memory:    newMemory(cfg),
 		admission: semaphore.NewWeighted(allAdmission),
 	}
-	if cfg.MemoryBytes > 0 {
-		c.loans = semaphore.NewWeighted(cfg.MemoryBytes)
-	}
+	c.queue = queue.NewQueue[*job](queue.Limits{
+		Running: cfg.MaxConcurrentJobs, RunningPerOwner: cfg.Limits.RunningPerOwner, Memory: c.memory.jobs, Wake: c.advanceQueue,
+	})
+	c.downloads = downloads.NewMemory(c.memory.downloads, c.memory.large, cfg.Limits.SlowReader)
 	c.stop = sync.OnceFunc(func() { close(c.stopping) })
 	c.close = sync.OnceValue(c.closeAll)
 	// Not derived from ctx, whose deadline may be meant for opening only.
@@ -189,7 +189,7 @@ func (c *Coordinator) openStorage(ctx context.Context) (err error) {
 	if c.cfg.Listener != nil {
 		c.opened = append(c.opened, func() error { _ = c.cfg.Listener.Close(); return nil }) // the port may have closed it
 	}
-	if c.gate, err = gate.Open(c.cfg.gate()); err != nil {
+	if c.gate, err = gate.Open(c.cfg.gate(c.memory.requests)); err != nil {
 		return err
 	}
 	c.opened = append(c.opened, c.gate.Close)
@@ -230,7 +230,7 @@ func (c *Coordinator) openServers() error {
 		Ended: c.endedRecord, Parts: c.parts, Rows: content.NewCache(c.cfg.CacheBytes/smallerCaches, content.Weakly[recipe.Rows]), Downloads: c.downloads,
 		Datasets: c.datasets, Tables: c.tables, Problems: c.problems,
 		Fleet: c.fleet, WhyNoWorker: func() string { return whyNoneReady(c.fleet.Workers()) },
-		Borrow: c.borrow, InputBytes: c.inputBytes, CheckRows: c.checkTableRows,
+		Borrow: c.borrow, InputOf: c.inputOf, CheckRows: c.checkTableRows,
 		Predictions: make(chan struct{}, results.MaxPredictions), SlowReader: c.cfg.Limits.SlowReader, PredictionWait: c.cfg.LostAfter,
 	}
 	c.importer = imports.New(c.cfg.Imports, imports.Dependencies{

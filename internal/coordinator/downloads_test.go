@@ -8,6 +8,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/downloads"
+	"github.com/cleave-project/cleave/internal/coordinator/ledger"
 	"github.com/cleave-project/cleave/internal/wire"
 	"github.com/cleave-project/cleave/test/tabletest"
 )
@@ -53,15 +54,12 @@ func TestCallsHoldMemory(t *testing.T) {
 			return err
 		},
 	}
-	h.c.downloads = downloads.NewMemory(0, time.Millisecond)
+	memory := ledger.New(1).Part(0)
+	h.c.downloads = downloads.NewMemory(memory, memory, time.Millisecond)
 	h.c.results.Downloads = h.c.downloads
-	var all []*downloads.Download
-	for range downloads.MaxLarge {
-		held, err := h.c.downloads.Begin(t.Context(), 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, held)
+	held, err := h.c.downloads.Begin(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
 	}
 	labels := &partBlobs{Blobs: h.c.blobs, part: "/labels"}
 	h.useBlobs(labels)
@@ -71,9 +69,7 @@ func TestCallsHoldMemory(t *testing.T) {
 	if opened := labels.opened.Load(); opened > 0 {
 		t.Errorf("labels are read %d times by calls that have no memory yet", opened)
 	}
-	for _, held := range all {
-		held.End()
-	}
+	held.End()
 	for name, call := range calls {
 		if err := call(); err != nil {
 			t.Errorf("%s with room again: %v", name, err)

@@ -189,7 +189,7 @@ func TestResultsWithoutSpaceKeepTheirPlaces(t *testing.T) {
 	for range 5 { // attempts to store the two results
 		within(t, blobs.tried, "an attempt to store a result")
 	}
-	running, _ := h.c.queue.Running()
+	running := h.c.queue.Running()
 	if all, _ := h.c.queue.Waiting(""); runs.Load() != 2 || running != 2 || all != 4 {
 		t.Errorf("%d jobs ran, %d have places, %d wait; want 2, 2 and 4", runs.Load(), running, all)
 	}

@@ -23,6 +23,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"connectrpc.com/connect"
 	"github.com/parquet-go/parquet-go"
@@ -474,19 +475,101 @@ func TestStrangersUploadNothing(t *testing.T) {
 	}
 }
 
-// No more than the beginning of any other body is read either, so that strangers cannot fill the memory with messages.
-func TestStrangersSendNoLargeMessages(t *testing.T) {
+// Nothing of a body is read before it is known that its sender may make the call, whatever the protocol.
+func TestStrangersSendNoMessages(t *testing.T) {
 	s := newSecured(t, testConfig(), scripted(steps(1)))
-	body := strings.Repeat("x", 200<<10) // whoever reads it to its end finds that it is not JSON
 	for _, two := range []bool{false, true} {
 		client := s.httpClient(&tls.Config{InsecureSkipVerify: true}, two) //nolint:gosec // the certificate is not what is tested
-		for _, path := range []string{"v1/jobs", "v1/jobs:plan", "cleave.v1.JobService/CreateJob"} {
-			if got := ask(t, client, "POST", "https://localhost/"+path, body, "Content-Type", "application/json"); got.status != 401 {
-				t.Errorf("a stranger at %s: %d %s", path, got.status, got.body)
+		send := func(path, authorization string) {
+			t.Helper()
+			body := &countingReader{}
+			request, err := http.NewRequestWithContext(t.Context(), "POST", "https://localhost/"+path, body)
+			if err != nil {
+				t.Fatal(err)
 			}
-			if got := ask(t, client, "POST", "https://localhost/"+path, body, "Content-Type", "application/json", "Authorization", "Bearer "+s.tokens["alice"]); got.status != 400 {
+			request.Header.Set("Content-Type", "application/json")
+			want := 401
+			if authorization != "" {
+				request.Header.Set("Authorization", "Bearer "+authorization)
+				want = 403
+			}
+			response, err := client.Do(request)
+			if err != nil {
+				return // the connection was closed while the body was sent
+			}
+			response.Body.Close()
+			if response.StatusCode != want || body.read.Load() > 8<<20 {
+				t.Errorf("%s: %d after %d bytes", path, response.StatusCode, body.read.Load())
+			}
+		}
+		for _, path := range []string{"v1/jobs", "v1/jobs:plan", "cleave.v1.JobService/CreateJob"} {
+			send(path, "")
+			send(path, s.tokens["rita"]) // a reader
+			if got := ask(t, client, "POST", "https://localhost/"+path, "x", "Content-Type", "application/json", "Authorization", "Bearer "+s.tokens["alice"]); got.status != 400 {
 				t.Errorf("alice at %s: %d %s", path, got.status, got.body)
 			}
+		}
+	}
+}
+
+// A large request takes memory until it is answered, and is refused while there is none, so that many of them at the
+// same time do not take more than there is.
+func TestLargeRequestsReserveMemory(t *testing.T) {
+	cfg := testConfig()
+	cfg.MemoryBytes, cfg.Limits.SlowReader = 64<<20, 100*time.Millisecond // how long a whole body waits
+	h := newHarness(t, cfg, scripted(steps(1)))
+	large := strings.Repeat("x", 200<<10)
+	client := h.httpClient(nil, true)
+	send := map[string]func() string{
+		"REST": func() string {
+			return ask(t, client, "POST", "http://localhost/v1/jobs:plan", `{"spec":{"k":2,"datasetId":"`+large+`"}}`).body
+		},
+		"REST messages": func() string {
+			return ask(t, client, "POST", "http://localhost/v1/datasets", `{"header":{"displayName":"`+large+`"}}`, "Content-Type", "application/json").body
+		},
+		"REST whole": func() string {
+			return ask(t, client, "POST", "http://localhost/v1/datasets?format=edges", strings.Repeat("0 1\n", 50<<10)).body
+		},
+		"Connect": func() string {
+			plan := connect.NewClient[cleavev1.PlanJobRequest, cleavev1.PlanJobResponse](client, "http://localhost/cleave.v1.JobService/PlanJob")
+			_, err := plan.CallUnary(t.Context(), connect.NewRequest(&cleavev1.PlanJobRequest{Spec: spec(large)}))
+			return fmt.Sprint(err, details(err))
+		},
+		"Connect upload": func() string {
+			create := connect.NewClient[cleavev1.CreateDatasetRequest, cleavev1.CreateDatasetResponse](client, "http://localhost/cleave.v1.DatasetService/CreateDataset")
+			upload := create.CallClientStream(t.Context())
+			_ = upload.Send(&cleavev1.CreateDatasetRequest{Part: &cleavev1.CreateDatasetRequest_Header{Header: &cleavev1.DatasetHeader{DisplayName: large}}})
+			_, err := upload.CloseAndReceive()
+			return fmt.Sprint(err, details(err))
+		},
+		"gRPC": func() string {
+			_, err := h.jobs.PlanJob(t.Context(), &cleavev1.PlanJobRequest{Spec: spec(large)})
+			return fmt.Sprint(err)
+		},
+		"gRPC stream": func() string {
+			stream, err := h.jobs.WatchJob(t.Context(), &cleavev1.WatchJobRequest{JobId: large})
+			if err == nil {
+				_, err = stream.Recv()
+			}
+			return fmt.Sprint(err)
+		},
+	}
+	const refusal = "which jobs and other calls hold"
+	requests := h.c.memory.requests
+	for name, send := range send {
+		free := requests.Free() - 1<<10
+		if !requests.Take(free) {
+			t.Fatalf("before %s, there is no memory", name)
+		}
+		if answer := send(); !strings.Contains(answer, refusal) {
+			t.Errorf("%s without memory: %.300s", name, answer)
+		}
+		requests.Release(free)
+		if answer := send(); strings.Contains(answer, refusal) {
+			t.Errorf("%s with memory: %.300s", name, answer)
+		}
+		for requests.Held() > 0 { // the client may have the answer first
+			runtime.Gosched()
 		}
 	}
 }
@@ -643,11 +726,11 @@ func TestAClientThatLeavesEndsItsCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
-	if streams := h.c.gate.InWork().Streams; streams != 1 {
+	if streams := h.c.gate.InUse().Streams; streams != 1 {
 		t.Errorf("%d streams", streams)
 	}
 	leave()
-	for h.c.gate.InWork().Streams > 0 {
+	for h.c.gate.InUse().Streams > 0 {
 		if t.Context().Err() != nil {
 			t.Fatal("the stream goes on")
 		}

@@ -315,7 +315,7 @@ func TestAJobLeavesTheQueueBeforeItsEndIsSeen(t *testing.T) {
 	close(g.open)
 	within(t, ended, "the end")
 	for began := time.Now(); ; runtime.Gosched() {
-		if running, _ := h.c.queue.Running(); running == 0 {
+		if running := h.c.queue.Running(); running == 0 {
 			break
 		} else if time.Since(began) > 5*time.Second {
 			t.Error("the job is still in the queue")

@@ -14,7 +14,11 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/coordinator/content"
+	"github.com/cleave-project/cleave/internal/coordinator/ledger"
+	"github.com/cleave-project/cleave/internal/coordinator/results"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/security/identity"
 	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/text"
@@ -92,11 +96,11 @@ func (l Limits) check() error {
 	return nil
 }
 
-// overLimit returns the error for a value that exceeds a limit: got says what there is, and what the limit counts.
-// Retrying does not help.
-func overLimit(reason, field, got, what string, limit int64) error {
+// overLimit returns the error for a value that exceeds a limit: have says what there is ("there are 12 rows"), and unit
+// what the limit counts ("rows"). Retrying does not help.
+func overLimit(reason, field, have, unit string, limit int64) error {
 	return fault.New(fault.ResourceExhausted, reason, "%s, and this coordinator allows at most %d %s; "+
-		"run `cleave limits` to see all limits", got, limit, what).
+		"run `cleave limits` to see all limits", have, limit, unit).
 		OnField(field).With("limit", fmt.Sprint(limit))
 }
 
@@ -173,7 +177,7 @@ func checkPriority(ctx context.Context, p cleavev1.Priority) error {
 			return nil
 		}
 		return fault.New(fault.PermissionDenied, "PRIORITY_DENIED",
-			"only administrators may ask for a high priority, which lets a job pass those of all others; leave it out").OnField(field)
+			"only administrators may ask for a high priority, which moves a job ahead of everyone else's; omit the priority").OnField(field)
 	}
 	return fault.Invalid("UNKNOWN_PRIORITY", "there is no priority %d; give low, normal or high", p).OnField(field)
 }
@@ -197,38 +201,70 @@ func (c *Coordinator) checkQueue(owner string) error {
 	return nil
 }
 
-// borrow waits until a call may hold data of about this many bytes, so that all calls together hold no more than jobs
-// may. Data that is larger than that is refused when it is read. If there is no room for SlowReader, borrow fails with
-// TOO_MANY_LARGE_CALLS, so that the client can retry.
-func (c *Coordinator) borrow(ctx context.Context, bytes int64) (release func(), err error) {
-	if c.loans == nil {
-		return func() {}, nil
-	}
-	bytes = min(bytes, c.cfg.MemoryBytes)
-	waiting, cancel := context.WithTimeout(ctx, c.cfg.Limits.SlowReader)
-	defer cancel()
-	if c.loans.Acquire(waiting, bytes) != nil {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		return nil, fault.New(fault.ResourceExhausted, "TOO_MANY_LARGE_CALLS",
-			"the data needs %s of the coordinator's memory, which other calls hold; try again when they have ended", text.Bytes(bytes)).RetryIn(retryRefused)
-	}
-	return func() { c.loans.Release(bytes) }, nil
+// memory is the account of the memory of the coordinator, see SetMemory. Each part has bytes of its own, but for jobs,
+// whose memory is what all parts share: the others take what jobs leave if their own does not suffice.
+type memory struct {
+	jobs      *ledger.Part
+	uploads   *ledger.Part
+	requests  *ledger.Part // requests of calls, until they are answered
+	calls     *ledger.Part // what calls load to plan, submit and predict
+	downloads *ledger.Part // what calls load to send it
+	large     *ledger.Part // the same, too large for downloads
 }
 
-// inputBytes returns about how much memory the input of a job takes: a data set, or tables and the points that are made
-// from them. Whatever cannot be found is reported when it is read.
-func (c *Coordinator) inputBytes(ctx context.Context, dataset string, tables ...string) (bytes int64) {
-	if dataset != "" {
-		record, _ := c.datasets.Record(ctx, dataset)
-		return int64(record.GetDataset().GetBytes())
+func newMemory(cfg Config) memory {
+	shared := cfg.MemoryBytes
+	if shared == 0 {
+		shared = planning.Unlimited
+	}
+	l, half := ledger.New(shared), cfg.CacheBytes/2
+	return memory{
+		jobs: l.Part(0), uploads: l.Part(cfg.UploadBytes), requests: l.Part(half), calls: l.Part(half), downloads: l.Part(cfg.CacheBytes), large: l.Part(0),
+	}
+}
+
+// borrow waits until a call may hold data. Data that is larger than all memory is refused when it is read. If there is
+// no room for SlowReader, borrow fails with TOO_MANY_LARGE_CALLS, so that the client can retry.
+func (c *Coordinator) borrow(ctx context.Context, data results.Input) (release func(), err error) {
+	waiting, cancel := context.WithTimeout(ctx, c.cfg.Limits.SlowReader)
+	defer cancel()
+	claim, err := c.memory.calls.Reserve(waiting, data.Bytes)
+	if err != nil && ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, ledger.TooManyLargeCalls(data.Bytes)
+	}
+	held := data.Held
+	return func() {
+		claim.Release()
+		runtime.KeepAlive(held)
+		held = nil // the caller may go on for hours
+	}, nil
+}
+
+// inputOf returns the size of a data set, or of tables and the points that are made from them. Whatever cannot be found
+// is reported when it is read.
+func (c *Coordinator) inputOf(ctx context.Context, id string, tables ...string) (in results.Input) {
+	if id != "" {
+		record, err := c.datasets.Record(ctx, id)
+		if err != nil {
+			return results.Input{}
+		}
+		in.Size = int64(record.GetDataset().GetBytes())
+		if data, found := c.datasets.InUse(id); found {
+			in.Held = []dataset.Dataset{data}
+		} else {
+			in.Bytes = in.Size
+		}
+		return in
 	}
 	for _, id := range tables {
 		record, _ := c.tables.Record(ctx, id)
-		bytes += 2 * int64(record.GetTable().GetBytes()) // points take about as much as their table
+		in.Size += 2 * int64(record.GetTable().GetBytes()) // points take about as much as their table
 	}
-	return bytes
+	in.Bytes = in.Size
+	return in
 }
 
 // checkDisk rejects what would need more space than the disk has or the quota allows.
@@ -277,10 +313,9 @@ func (cfg Config) limitsProto() *cleavev1.Limits {
 
 func (c *Coordinator) usageProto(ctx context.Context) *cleavev1.Usage {
 	queued, own := c.queue.Waiting(identity.FromContext(ctx).Name)
-	running, _ := c.queue.Running()
-	inWork := c.gate.InWork()
+	inUse := c.gate.InUse()
 	return &cleavev1.Usage{
-		JobsRunning: uint32(running), JobsQueued: uint32(queued), JobsQueuedOwn: uint32(own),
-		Calls: uint32(inWork.Calls), Reads: uint32(inWork.ShortCalls), Streams: uint32(inWork.Streams), DiskBytes: uint64(max(0, c.retention.Used())),
+		JobsRunning: uint32(c.queue.Running()), JobsQueued: uint32(queued), JobsQueuedOwn: uint32(own),
+		Calls: uint32(inUse.Calls), Reads: uint32(inUse.ShortCalls), Streams: uint32(inUse.Streams), DiskBytes: uint64(max(0, c.retention.Used())),
 	}
 }

@@ -46,7 +46,7 @@ func (h *harness) submitAs(owner string, request *cleavev1.CreateJobRequest) (st
 func (h *harness) settle(calls, streams int) {
 	h.t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
-		got := h.c.gate.InWork()
+		got := h.c.gate.InUse()
 		if got.Calls+got.ShortCalls == calls && got.Streams == streams {
 			return
 		}
@@ -293,7 +293,7 @@ func TestUnknownCallersTakeNoPlace(t *testing.T) {
 			t.Errorf("a watch: %v", err)
 		}
 	}
-	if got := s.c.gate.InWork(); got != (gate.Limits{}) {
+	if got := s.c.gate.InUse(); got != (gate.Limits{}) {
 		t.Errorf("in work are %+v", got)
 	}
 	wantLines(t, metrics(), `cleave_grpc_requests_total{code="Unauthenticated",method="/cleave.v1.JobService/GetJob"} 3`)

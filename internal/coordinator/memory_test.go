@@ -171,7 +171,7 @@ func TestMemoryIsDivided(t *testing.T) {
 		if err == nil && cfg.UploadBytes != test.want {
 			t.Errorf("%+v: uploads get %d bytes (%v)", test, cfg.UploadBytes, err)
 		}
-		if sum := cfg.MemoryBytes + cfg.UploadBytes + 5*cfg.CacheBytes/2; sum != test.total || cfg.MemoryBytes < test.total/3 {
+		if sum := cfg.MemoryBytes + cfg.UploadBytes + 7*cfg.CacheBytes/2; sum != test.total || cfg.MemoryBytes < test.total/4 {
 			t.Errorf("%+v: the parts are %d bytes, %d of them for jobs", test, sum, cfg.MemoryBytes)
 		}
 		if cfg.MaxDatasetBytes > (cfg.MemoryBytes+cfg.UploadBytes)/2 {
@@ -217,10 +217,11 @@ func TestAPredictionThatTheCoordinatorHasNoMemoryFor(t *testing.T) {
 	}
 }
 
-// Calls hold no more data together than the memory of jobs, and give it back.
+// Calls and jobs together hold no more data than there is memory for, and give it back.
 func TestCallsShareTheMemoryOfJobs(t *testing.T) {
 	cfg := testConfig()
 	cfg.MemoryBytes, cfg.Limits.SlowReader = 1<<20, time.Millisecond
+	cfg.CacheBytes = 0 // otherwise the data set is in memory already
 	h := newHarness(t, cfg, scripted(steps(1)))
 	data := h.upload()
 	job := h.create(spec(data))
@@ -232,7 +233,10 @@ func TestCallsShareTheMemoryOfJobs(t *testing.T) {
 			return err
 		},
 		"create": func() error {
-			_, err := service.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: spec(data)})
+			created, err := service.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: spec(data)})
+			if err == nil {
+				h.end(created.GetJob().GetJobId())
+			}
 			return err
 		},
 		"predict": func() error {
@@ -240,18 +244,16 @@ func TestCallsShareTheMemoryOfJobs(t *testing.T) {
 		},
 	}
 	for name, call := range calls {
-		if !h.c.loans.TryAcquire(cfg.MemoryBytes) {
-			t.Fatalf("before %s, some memory is not given back", name)
+		all, err := h.c.memory.jobs.Reserve(t.Context(), cfg.MemoryBytes) // once everything is given back
+		if err != nil {
+			t.Fatalf("before %s: %v", name, err)
 		}
 		if err := call(); !fault.Is(err, "TOO_MANY_LARGE_CALLS") {
-			t.Errorf("%s while other calls hold the memory: %v", name, err)
+			t.Errorf("%s while jobs hold the memory: %v", name, err)
 		}
-		h.c.loans.Release(cfg.MemoryBytes)
+		all.Release()
 		if err := call(); fault.Is(err, "TOO_MANY_LARGE_CALLS") {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-	if !h.c.loans.TryAcquire(cfg.MemoryBytes) {
-		t.Error("some memory is not given back")
 	}
 }

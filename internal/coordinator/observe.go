@@ -44,8 +44,8 @@ func (c *Coordinator) Ready(ctx context.Context) error {
 func (c *Coordinator) gauges() observe.Gauges {
 	s := observe.Gauges{Leads: c.leads(), MemoryBytes: c.cfg.MemoryBytes, UploadBytes: c.cfg.UploadBytes}
 	s.JobsQueued, _ = c.queue.Waiting("")
-	s.JobsRunning, s.MemoryReservedBytes = c.queue.Running()
-	s.UploadReservedBytes = c.uploads.Reserved()
+	s.JobsRunning = c.queue.Running()
+	s.MemoryReservedBytes, s.UploadReservedBytes = c.memory.jobs.Held(), c.memory.uploads.Held()
 	workers := c.fleet.Workers()
 	s.Ready, s.Silent = countIn(workers, fleet.WorkerReady), countIn(workers, fleet.WorkerSilent)
 	s.Draining, s.Quarantined = countIn(workers, fleet.WorkerDraining), countIn(workers, fleet.WorkerQuarantined)

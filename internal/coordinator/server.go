@@ -67,7 +67,7 @@ func (c *Coordinator) newHTTP() *httpapi.Server {
 	return httpapi.New(httpapi.Config{
 		Hosts: hosts, Origins: c.cfg.HTTP.Origins,
 		MaxMessageBytes: c.cfg.MaxMessageBytes, MaxUploadBytes: c.cfg.MaxDatasetBytes, UploadMemory: c.cfg.UploadBytes,
-		HasRoom: c.hasTemporaryRoom, ReadStall: c.cfg.UploadStall, WriteStall: c.cfg.Limits.SlowReader,
+		Memory: c.memory.requests, Authorize: c.gate.Authorize, HasRoom: c.hasTemporaryRoom, ReadStall: c.cfg.UploadStall, WriteStall: c.cfg.Limits.SlowReader,
 		Version: c.cfg.Version, Logger: c.log.Named("http"),
 	})
 }

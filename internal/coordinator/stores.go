@@ -240,12 +240,7 @@ func (c *Coordinator) openContent() {
 		Snapshots: c.cfg.Snapshots.Interval > 0, CheckClusters: c.cfg.Limits.checkClusters,
 	}
 	c.uploads = content.NewUploads(content.UploadLimits{
-		Lend: func(bytes int64) bool {
-			lent := c.queue.Lend(bytes)
-			c.advanceQueue()
-			return lent
-		},
-		Bytes: c.cfg.UploadBytes, MessageBytes: c.cfg.MaxMessageBytes, Stall: c.cfg.UploadStall,
+		Memory: c.memory.uploads, MessageBytes: c.cfg.MaxMessageBytes, Stall: c.cfg.UploadStall,
 		Rate: c.cfg.Limits.UploadRate, RatePerOwner: c.cfg.Limits.UploadRatePerOwner,
 	})
 }

@@ -13,6 +13,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/content"
+	"github.com/cleave-project/cleave/internal/coordinator/ledger"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -52,8 +53,8 @@ func TestStalledUploads(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantError(t, atOnce.RecvMsg(&cleavev1.CreateTableResponse{}), codes.DeadlineExceeded, "UPLOAD_STALLED")
-	if keys, blobs := h.leftovers(); len(keys)+len(blobs) != 0 || h.c.uploads.Reserved() != 0 {
-		t.Errorf("left over are %v, %v and %d bytes of memory", keys, blobs, h.c.uploads.Reserved())
+	if keys, blobs := h.leftovers(); len(keys)+len(blobs) != 0 || h.c.memory.uploads.Held() != 0 {
+		t.Errorf("left over are %v, %v and %d bytes of memory", keys, blobs, h.c.memory.uploads.Held())
 	}
 }
 
@@ -80,7 +81,7 @@ func TestUploadsShareMemory(t *testing.T) {
 		t.Errorf("an upload beside another one: %v", err)
 	}
 	wantError(t, upload(3500), codes.ResourceExhausted, "TOO_MANY_UPLOADS")
-	if held := h.c.uploads.Reserved(); held != 50_000 {
+	if held := h.c.memory.uploads.Held(); held != 50_000 {
 		t.Errorf("uploads that ended hold %d bytes", held-50_000)
 	}
 	other.End()
@@ -131,7 +132,7 @@ func TestUploadsGoOn(t *testing.T) {
 	_, err := arrived()
 	wantError(t, err, codes.NotFound, "UPLOAD_NOT_FOUND")
 	_, leave := send(parts[:3]...)
-	for h.c.uploads.Reserved() < 2*8*2<<17 { // two parts have come
+	for h.c.memory.uploads.Held() < 2*8*2<<17 { // two parts have come
 		time.Sleep(time.Millisecond)
 	}
 	leave()
@@ -160,7 +161,7 @@ func TestUploadsGoOn(t *testing.T) {
 	wantError(t, err, codes.NotFound, "UPLOAD_NOT_FOUND") // and what was kept is gone: the client starts over
 	header.FirstPart = 0
 	_, leave = send(parts[:2]...)
-	for h.c.uploads.Reserved() < 8*2<<17 {
+	for h.c.memory.uploads.Held() < 8*2<<17 {
 		time.Sleep(time.Millisecond)
 	}
 	leave()
@@ -177,8 +178,8 @@ func TestUploadsGoOn(t *testing.T) {
 	if err != nil || response.GetDataset().GetDatasetId() != whole {
 		t.Errorf("the data set is %v, %v; want %s", response, err, whole)
 	}
-	if _, err := arrived(); err == nil || h.c.uploads.Reserved() != 0 {
-		t.Errorf("after the end %d bytes are held, %v", h.c.uploads.Reserved(), err)
+	if _, err := arrived(); err == nil || h.c.memory.uploads.Held() != 0 {
+		t.Errorf("after the end %d bytes are held, %v", h.c.memory.uploads.Held(), err)
 	}
 }
 
@@ -192,15 +193,15 @@ func TestAttemptsOfAnUploadThatBreakOffInAnyOrder(t *testing.T) {
 		t.Helper()
 		for deadline := time.Now().Add(30 * time.Second); !happened(); time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
-				t.Fatalf("%s did not happen; %d bytes are held", what, h.c.uploads.Reserved())
+				t.Fatalf("%s did not happen; %d bytes are held", what, h.c.memory.uploads.Held())
 			}
 		}
 	}
 	begin := func(parts ...*cleavev1.CreateDatasetRequest) (leave func()) {
 		t.Helper()
-		before, sent := h.c.uploads.Reserved(), 0
+		before, sent := h.c.memory.uploads.Held(), 0
 		for _, part := range parts {
-			sent += 2 * proto.Size(part)
+			sent += content.HeldPerByte * int(wire.MemoryOf(part))
 		}
 		ctx, leave := context.WithCancel(t.Context())
 		stream, err := h.datasets.CreateDataset(ctx)
@@ -212,7 +213,7 @@ func TestAttemptsOfAnUploadThatBreakOffInAnyOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		await("the arrival of parts", func() bool { return h.c.uploads.Reserved() == before+int64(sent) })
+		await("the arrival of parts", func() bool { return h.c.memory.uploads.Held() == before+int64(sent) })
 		return leave
 	}
 	resume := func(firstPart int) (string, error) {
@@ -232,14 +233,14 @@ func TestAttemptsOfAnUploadThatBreakOffInAnyOrder(t *testing.T) {
 	for firstPart := 1; firstPart <= 2; firstPart++ { // as many as had arrived when the client asked
 		first := begin(parts[:3]...)
 		second := begin(parts[:2]...)
-		all := h.c.uploads.Reserved()
+		all := h.c.memory.uploads.Held()
 		first()
 		await("the end of the first attempt", func() bool {
 			response, err := h.datasets.GetUpload(t.Context(), &cleavev1.GetUploadRequest{UploadId: "nightly"})
 			return err == nil && response.GetParts() == 2
 		})
 		second()
-		await("the end of the second attempt", func() bool { return h.c.uploads.Reserved() < all })
+		await("the end of the second attempt", func() bool { return h.c.memory.uploads.Held() < all })
 		if id, err := resume(firstPart); err != nil || id != whole {
 			t.Errorf("from part %d on, the data set is %q, %v; want %s", firstPart, id, err, whole)
 		}
@@ -256,7 +257,7 @@ func (c countedParts) Add(*cleavev1.CreateDatasetRequest) error { *c.parts++; re
 
 // A part that is rejected is not added.
 func TestARejectedPartIsNotAdded(t *testing.T) {
-	uploads := content.NewUploads(content.UploadLimits{Bytes: 1 << 20, MessageBytes: 1 << 10, Stall: time.Minute})
+	uploads := content.NewUploads(content.UploadLimits{Memory: ledger.New(1 << 40).Part(1 << 20), MessageBytes: 1 << 10, Stall: time.Minute})
 	held, err := uploads.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)

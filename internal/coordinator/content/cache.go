@@ -65,20 +65,20 @@ func (c *Cache[V]) Put(id string, value V, bytes int64) {
 		return
 	}
 	if bytes > c.limit {
-		c.leave(id, value)
+		c.demote(id, value)
 		return
 	}
 	for c.used+bytes > c.limit {
 		evicted := c.remove(c.recent.Back())
-		c.leave(evicted.id, evicted.value)
+		c.demote(evicted.id, evicted.value)
 	}
 	delete(c.others, id)
 	c.byID[id] = c.recent.PushFront(&cached[V]{id: id, value: value, bytes: bytes})
 	c.used += bytes
 }
 
-// leave leaves a value to those who hold it, and forgets the values that nobody holds anymore. c.mu is held.
-func (c *Cache[V]) leave(id string, value V) {
+// demote keeps only a weak reference to a value, and drops weak references to collected values. c.mu is held.
+func (c *Cache[V]) demote(id string, value V) {
 	maps.DeleteFunc(c.others, func(_ string, find func() (V, bool)) bool { _, found := find(); return !found })
 	c.others[id] = c.weaken(value)
 }

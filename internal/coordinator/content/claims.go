@@ -59,8 +59,8 @@ func viewFor(record *statev1.ContentRecord, caller identity.Caller) *statev1.Con
 	return view
 }
 
-// lock waits until no other record is being changed. Changes that records.Finish makes wait in the context of their
-// caller, so that nothing is changed for a caller who leaves before that.
+// lock waits until no other record is being changed. A change made through records.Finish waits under its caller's
+// context: if the caller leaves before the lock is free, nothing is changed.
 func (s *Store[V]) lock(ctx context.Context) (unlock func(), err error) {
 	select {
 	case s.recordLock <- struct{}{}:

@@ -41,7 +41,7 @@ type Store[V any] struct {
 
 	// mu guards the fields below.
 	mu      sync.Mutex
-	writing map[string]bool // blobs of which it is not known whether a record refers to them
+	writing map[string]bool // blobs that a record may or may not refer to yet
 	shared  map[string]V    // values that a client in the same process keeps in memory
 }
 
@@ -289,10 +289,7 @@ func (s *Store[V]) Load(ctx context.Context, id string) (value V, err error) {
 	if err != nil {
 		return value, err
 	}
-	if value, shared := s.sharedValue(id); shared {
-		return value, nil
-	}
-	if value, found := s.cache.Get(id); found {
+	if value, found := s.InUse(id); found {
 		return value, nil
 	}
 	select {
@@ -314,6 +311,14 @@ func (s *Store[V]) Load(ctx context.Context, id string) (value V, err error) {
 		s.cache.Put(id, value, s.Size(value))
 	}
 	return value, err
+}
+
+// InUse returns a value that is in memory: shared, cached, or held by somebody. It does not check whose value it is.
+func (s *Store[V]) InUse(id string) (value V, found bool) {
+	if value, found = s.sharedValue(id); found {
+		return value, true
+	}
+	return s.cache.Get(id)
 }
 
 // open returns a reader of canonical bytes. A length of -1 means to the end. A whole value is checked against its id,

@@ -3,11 +3,14 @@ package content
 import (
 	"context"
 	"fmt"
+	"io"
 	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/ledger"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/identity"
 )
@@ -70,7 +73,7 @@ func TestALargeValueIsShared(t *testing.T) {
 
 // One owner has only so many uploads under way, and keeps nobody else from theirs.
 func TestUploadsOfOneOwner(t *testing.T) {
-	u := NewUploads(UploadLimits{Bytes: 1 << 30, MessageBytes: 1 << 20, Stall: time.Minute})
+	u := NewUploads(UploadLimits{Memory: ledger.New(0).Part(1 << 30), MessageBytes: 1 << 20, Stall: time.Minute})
 	u.maxPerOwner = 2
 	as := func(name string) context.Context {
 		return identity.NewContext(t.Context(), identity.Caller{Name: name, Role: identity.Submitter})
@@ -121,13 +124,13 @@ func TestUploadRates(t *testing.T) {
 
 // Uploads that broke off first make room first.
 func TestTheOldestKeptUploadsGoFirst(t *testing.T) {
-	u := NewUploads(UploadLimits{Bytes: 100, MessageBytes: 10, Stall: time.Minute})
+	u := NewUploads(UploadLimits{Memory: ledger.New(0).Part(100 << 10), MessageBytes: 10, Stall: time.Minute})
 	defer u.Close()
 	const uploads = 20
 	for at := range uploads {
 		one, err := u.Begin(t.Context())
 		if err == nil {
-			err = one.Hold(5)
+			err = one.Hold(5 << 10)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -141,12 +144,12 @@ func TestTheOldestKeptUploadsGoFirst(t *testing.T) {
 	}
 	defer large.End()
 	for bytes := range 10 { // each takes the place of one that was kept
-		if err := large.Hold(5); err != nil {
+		if err := large.Hold(5 << 10); err != nil {
 			t.Fatal(err)
 		}
 		for at := range uploads {
 			if _, found := u.Arrived(t.Context(), fmt.Sprint(at)); found != (at > bytes) {
-				t.Errorf("with %d bytes more, upload %d is kept: %v", 5*(bytes+1), at, found)
+				t.Errorf("with %d KiB more, upload %d is kept: %v", 5*(bytes+1), at, found)
 			}
 		}
 	}
@@ -155,7 +158,7 @@ func TestTheOldestKeptUploadsGoFirst(t *testing.T) {
 // Uploads that broke off are kept for a while, and make room for those that go on.
 func TestKeptUploads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		u := NewUploads(UploadLimits{Bytes: 100, MessageBytes: 10, Stall: time.Minute})
+		u := NewUploads(UploadLimits{Memory: ledger.New(0).Part(100 << 10), MessageBytes: 10, Stall: time.Minute})
 		as := func(name string) context.Context {
 			return identity.NewContext(t.Context(), identity.Caller{Name: name, Role: identity.Submitter})
 		}
@@ -163,7 +166,7 @@ func TestKeptUploads(t *testing.T) {
 			t.Helper()
 			one, err := u.Begin(as(owner))
 			if err == nil {
-				err = one.Hold(bytes)
+				err = one.Hold(bytes << 10)
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -173,87 +176,135 @@ func TestKeptUploads(t *testing.T) {
 		broken := begin("ann", 60)
 		broken.Keep("x", KeptUpload{Parts: 3})
 		broken.End()
-		if parts, found := u.Arrived(as("ann"), "x"); !found || parts != 3 || u.Reserved() != 60 {
-			t.Errorf("%d parts, %v, %d bytes", parts, found, u.Reserved())
+		if parts, found := u.Arrived(as("ann"), "x"); !found || parts != 3 || u.memory.Held()>>10 != 60 {
+			t.Errorf("%d parts, %v, %d bytes", parts, found, u.memory.Held()>>10)
 		}
 		if _, found := u.Arrived(as("bob"), "x"); found {
 			t.Error("another owner sees an upload")
 		}
 		again := begin("ann", 10)
-		if kept := again.Resume("x", 4); kept != nil || again.held != 10 || u.Reserved() != 70 {
-			t.Errorf("more parts than were kept: resumed %v with %d bytes of %d", kept, again.held, u.Reserved())
+		if kept := again.Resume("x", 4); kept != nil || again.held>>10 != 10 || u.memory.Held()>>10 != 70 {
+			t.Errorf("more parts than were kept: resumed %v with %d bytes of %d", kept, again.held>>10, u.memory.Held()>>10)
 		}
-		if kept := again.Resume("x", 2); kept == nil || kept.Parts != 3 || again.held != 70 {
-			t.Errorf("resumed %v with %d bytes", kept, again.held)
+		if kept := again.Resume("x", 2); kept == nil || kept.Parts != 3 || again.held>>10 != 70 {
+			t.Errorf("resumed %v with %d bytes", kept, again.held>>10)
 		}
 		again.Keep("x", KeptUpload{Parts: 4})
 		over := begin("ann", 20)
-		if kept := over.Resume("x", 0); kept != nil || over.held != 20 || u.Reserved() != 20 {
-			t.Errorf("started over: resumed %v with %d bytes of %d", kept, over.held, u.Reserved())
+		if kept := over.Resume("x", 0); kept != nil || over.held>>10 != 20 || u.memory.Held()>>10 != 20 {
+			t.Errorf("started over: resumed %v with %d bytes of %d", kept, over.held>>10, u.memory.Held()>>10)
 		}
 		over.Keep("x", KeptUpload{Parts: 1})
 		over.End()
 		again.End()
 		large := begin("bob", 90) // there is room for one of them
-		if _, found := u.Arrived(as("ann"), "x"); found || u.Reserved() != 90 {
-			t.Errorf("an upload that broke off is kept beside one that needs its memory: %d bytes", u.Reserved())
+		if _, found := u.Arrived(as("ann"), "x"); found || u.memory.Held()>>10 != 90 {
+			t.Errorf("an upload that broke off is kept beside one that needs its memory: %d bytes", u.memory.Held()>>10)
 		}
 		large.Keep("y", KeptUpload{})
 		large.End()
 		time.Sleep(keepUploads)
 		synctest.Wait()
-		if u.Reserved() != 0 {
-			t.Errorf("%d bytes are held after the time that uploads are kept", u.Reserved())
+		if u.memory.Held()>>10 != 0 {
+			t.Errorf("%d bytes are held after the time that uploads are kept", u.memory.Held()>>10)
 		}
 	})
 }
 
-// An upload that broke off gives memory that jobs lent back soon.
-func TestAKeptUploadReturnsLentMemory(t *testing.T) {
+// Of an owner, as many uploads are kept as may be in progress, and each counts for some memory.
+func TestKeptUploadsAreBounded(t *testing.T) {
+	u := NewUploads(UploadLimits{Memory: ledger.New(0).Part(1 << 20), MessageBytes: 1 << 20, Stall: time.Minute})
+	defer u.Close()
+	ann := identity.NewContext(t.Context(), identity.Caller{Name: "ann", Role: identity.Submitter})
+	for at := range 2 * minUploads {
+		broken, err := u.Begin(ann)
+		if err != nil {
+			t.Fatal(err)
+		}
+		broken.Keep(fmt.Sprint(at), KeptUpload{})
+		broken.End()
+	}
+	if len(u.kept) != minUploads || u.byAge.Len() != minUploads || u.memory.Held() != minUploads*minKept {
+		t.Errorf("%d and %d uploads are kept, with %d bytes", len(u.kept), u.byAge.Len(), u.memory.Held())
+	}
+	if _, found := u.Arrived(ann, "0"); !found {
+		t.Error("the first upload is not kept")
+	}
+}
+
+// An upload that broke off gives shared memory back soon.
+func TestAKeptUploadReturnsSharedMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var lent int64
-		u := NewUploads(UploadLimits{Bytes: 100, MessageBytes: 10, Stall: time.Minute, Lend: func(bytes int64) bool { lent = bytes; return true }})
+		u := NewUploads(UploadLimits{Memory: ledger.New(10_000).Part(10_000), MessageBytes: 10, Stall: time.Minute})
 		large, err := u.Begin(t.Context())
 		if err == nil {
-			err = large.Hold(150)
+			err = large.Hold(15_000)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 		large.Keep("x", KeptUpload{Parts: 3})
 		large.End()
-		if _, found := u.Arrived(t.Context(), "x"); !found || lent != 50 {
-			t.Errorf("the upload is kept: %v, %d bytes are lent", found, lent)
+		if _, found := u.Arrived(t.Context(), "x"); !found || u.memory.Held() != 15_000 {
+			t.Errorf("the upload is kept: %v, with %d bytes", found, u.memory.Held())
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if lent != 0 || u.Reserved() != 0 {
-			t.Errorf("after a minute %d bytes are held and %d lent", u.Reserved(), lent)
+		if u.memory.Held() != 0 {
+			t.Errorf("after a minute %d bytes are held", u.memory.Held())
 		}
 	})
 }
 
-// A single upload may take more memory than uploads have if there is more, and gives it back.
-func TestALargeUploadBorrowsMemory(t *testing.T) {
-	lent, most := int64(0), int64(50)
-	u := NewUploads(UploadLimits{Bytes: 100, MessageBytes: 10, Stall: time.Minute, Lend: func(bytes int64) bool {
-		if bytes > most {
-			return false
-		}
-		lent = bytes
-		return true
-	}})
+// A single upload may take more memory than uploads have of their own, and gives it back.
+func TestALargeUploadTakesSharedMemory(t *testing.T) {
+	shared := ledger.New(50)
+	jobs := shared.Part(0)
+	u := NewUploads(UploadLimits{Memory: shared.Part(100), MessageBytes: 10, Stall: time.Minute})
 	large, err := u.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := large.Hold(150); err != nil || lent != 50 {
-		t.Errorf("%d are lent: %v", lent, err)
+	if !jobs.Take(10) {
+		t.Fatal("the jobs have no memory")
 	}
-	if err := large.Hold(1); !fault.Is(err, "TOO_MANY_UPLOADS") || u.Reserved() != 150 {
+	if err := large.Hold(140); err != nil || jobs.Free() != 0 {
+		t.Errorf("%d bytes are left: %v", jobs.Free(), err)
+	}
+	if err := large.Hold(1); !fault.Is(err, "TOO_MANY_UPLOADS") || u.memory.Held() != 140 {
+		t.Errorf("beyond what jobs leave: %v", err)
+	}
+	if err := large.Hold(11); !fault.Is(err, "COORDINATOR_TOO_SMALL") {
 		t.Errorf("beyond what there is: %v", err)
 	}
-	if large.End(); lent != 0 {
-		t.Errorf("%d are lent to no upload", lent)
+	if large.End(); jobs.Free() != 40 {
+		t.Errorf("%d bytes are left by no upload", jobs.Free())
+	}
+}
+
+// A column of small integers is a byte each on the wire, and eight in memory, which is what counts.
+func TestUploadsCountForTheirMemory(t *testing.T) {
+	const rows = 1000
+	u := NewUploads(UploadLimits{Memory: ledger.New(0).Part(1 << 20), MessageBytes: 1 << 10, Stall: time.Minute})
+	for name, column := range map[string]*cleavev1.Column{
+		"integers": {Cells: &cleavev1.Column_Integers{Integers: &cleavev1.IntegerCells{Values: make([]int64, rows)}}},
+		"texts":    {Cells: &cleavev1.Column_Texts{Texts: &cleavev1.TextCells{Values: make([]string, rows)}}},
+	} {
+		held, err := u.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		part, received := &cleavev1.CreateTableRequest{Part: &cleavev1.CreateTableRequest_Rows{Rows: &cleavev1.TableRows{Columns: []*cleavev1.Column{column}}}}, false
+		err = Receive(held, func() (*cleavev1.CreateTableRequest, error) {
+			if received {
+				return nil, io.EOF
+			}
+			received = true
+			return part, nil
+		}, func(*cleavev1.CreateTableRequest) error { return nil })
+		if err != nil || held.held < HeldPerByte*rows*8 || held.held > 4*HeldPerByte*rows*8 {
+			t.Errorf("%s hold %d bytes: %v", name, held.held, err)
+		}
+		held.End()
 	}
 }

@@ -1,6 +1,7 @@
 package content
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"io"
@@ -10,26 +11,27 @@ import (
 	"golang.org/x/time/rate"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/cleave-project/cleave/internal/coordinator/ledger"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/identity"
 	"github.com/cleave-project/cleave/internal/text"
+	"github.com/cleave-project/cleave/internal/wire"
 )
 
 // Uploads limits the memory of uploads in progress, so that clients that send slowly or not at all cannot exhaust it.
 type Uploads struct {
-	limit int64         // of the memory of all uploads in progress
-	stall time.Duration // how long one may be silent
-	rates *uploadRates
-	lend  func(bytes int64) bool // see UploadLimits
+	memory *ledger.Part
+	stall  time.Duration // how long one may be silent
+	rates  *uploadRates
 
-	// maxPerOwner limits the concurrent uploads of one owner, because a part takes memory before it can be counted.
+	// maxPerOwner limits the uploads of one owner that are in progress, because a part takes memory before it can be
+	// counted, and those that are kept.
 	maxPerOwner int
 
 	mu         sync.Mutex
-	used       int64
-	inProgress map[string]int          // by owner
-	kept       map[keptKey]*KeptUpload // uploads that broke off
-	keeps      int                     // how many were kept since the start
+	inProgress map[string]int            // by owner
+	kept       map[keptKey]*list.Element // uploads that broke off
+	byAge      list.List                 // of *KeptUpload, the one first that broke off first
 }
 
 // keptKey names an upload that broke off. Owners do not see each other's.
@@ -41,16 +43,19 @@ type KeptUpload struct {
 	Value  any    // receives the parts
 	Parts  uint32 // parts that have arrived, not counting the header
 
-	number int // in the order in which uploads broke off
-	held   int64
-	drop   *time.Timer
+	key  keptKey
+	held int64
+	drop *time.Timer
 }
 
 // keepUploads is how long an upload that broke off is kept, unless others need its memory.
 const keepUploads = 10 * time.Minute
 
-// keepLent is the same for an upload that holds memory lent by the jobs; clients reconnect for about as long.
-const keepLent = time.Minute
+// keepLarge is the same for an upload that holds memory shared with jobs; clients reconnect for about as long.
+const keepLarge = time.Minute
+
+// minKept is the least that a kept upload counts for: its receiver, its header, a timer.
+const minKept = 4 << 10
 
 // RetryUpload is the number of seconds after which a refused upload may be tried again.
 const RetryUpload = 2
@@ -58,7 +63,7 @@ const RetryUpload = 2
 // minUploads is the number of concurrent uploads that an owner may always have.
 const minUploads = 16
 
-// HeldPerByte is the memory that a byte of an upload takes: lists grow by doubling.
+// HeldPerByte is the memory that a byte of a decoded upload takes: lists grow by doubling.
 const HeldPerByte = 2
 
 // Upload is an upload in progress. It holds memory of Uploads until it ends.
@@ -72,25 +77,18 @@ type Upload struct {
 
 // UploadLimits limits the uploads in progress.
 type UploadLimits struct {
-	Bytes        int64         // of memory, for all of them
+	Memory       *ledger.Part  // its own is for all of them; a single one may take shared memory, too
 	MessageBytes int           // the largest part of one
 	Stall        time.Duration // how long one may be silent
 	Rate         int64         // bytes a second of all of them; 0 means no limit
 	RatePerOwner int64         // bytes a second of one owner's; 0 means no limit
-
-	// Lend sets how many bytes beyond Bytes a single upload takes, and reports whether there are as many. Fewer than
-	// before are always granted. nil means that there are any number.
-	Lend func(bytes int64) bool
 }
 
 // NewUploads returns the bookkeeping of uploads under the given limits.
 func NewUploads(l UploadLimits) *Uploads {
-	if l.Lend == nil {
-		l.Lend = func(int64) bool { return true }
-	}
 	return &Uploads{
-		limit: l.Bytes, stall: l.Stall, rates: newUploadRates(l), lend: l.Lend,
-		maxPerOwner: max(minUploads, int(l.Bytes/int64(l.MessageBytes))), inProgress: map[string]int{}, kept: map[keptKey]*KeptUpload{},
+		memory: l.Memory, stall: l.Stall, rates: newUploadRates(l),
+		maxPerOwner: max(minUploads, int(l.Memory.Own()/int64(l.MessageBytes))), inProgress: map[string]int{}, kept: map[keptKey]*list.Element{},
 	}
 }
 
@@ -110,26 +108,33 @@ func (u *Uploads) Begin(ctx context.Context) (*Upload, error) {
 }
 
 // Hold reserves memory for a part. It fails if all uploads together would hold too much. A single upload may also hold
-// memory that is lent to it.
+// memory that jobs and calls leave.
 func (u *Upload) Hold(bytes int64) error {
 	u.all.mu.Lock()
 	defer u.all.mu.Unlock()
-	for u.all.used+bytes > u.all.limit && len(u.all.kept) > 0 { // kept parts make room for uploads in progress
-		u.all.discardOldest()
+	return u.hold(bytes)
+}
+
+// hold is Hold with the lock of all uploads held.
+func (u *Upload) hold(bytes int64) error {
+	memory, byAge := u.all.memory, &u.all.byAge
+	for memory.Held()+bytes > memory.Own() && byAge.Len() > 0 { // kept parts make room for uploads in progress
+		u.all.discard(byAge.Front().Value.(*KeptUpload).key)
 	}
-	over, others := u.all.used+bytes-u.all.limit, u.all.used-u.held
-	if over > 0 && others == 0 && !u.all.lend(over) {
-		return fault.New(fault.ResourceExhausted, "TOO_MANY_UPLOADS",
-			"the upload needs more than the %s that this coordinator has for uploads, and running jobs leave too little; try again when some have ended",
-			text.Bytes(u.all.limit)).RetryIn(RetryUpload)
-	}
-	if over > 0 && others > 0 {
+	switch held := memory.Held(); {
+	case held+bytes > memory.Own() && held > u.held:
 		return fault.New(fault.ResourceExhausted, "TOO_MANY_UPLOADS",
 			"the uploads in progress use %s of the %s that this coordinator has for them; try again when some have ended",
-			text.Bytes(u.all.used), text.Bytes(u.all.limit)).RetryIn(RetryUpload)
+			text.Bytes(held), text.Bytes(memory.Own())).RetryIn(RetryUpload)
+	case held+bytes > memory.Most():
+		return fault.New(fault.ResourceExhausted, "COORDINATOR_TOO_SMALL",
+			"the upload needs more than the %s of memory that this coordinator has for uploads and jobs; start it with more --memory", text.Bytes(memory.Most()))
+	case !memory.Take(bytes):
+		return fault.New(fault.ResourceExhausted, "TOO_MANY_UPLOADS",
+			"the upload needs more than the %s that this coordinator has for uploads, and jobs and calls leave too little; try again when some have ended",
+			text.Bytes(memory.Own())).RetryIn(RetryUpload)
 	}
 	u.held += bytes
-	u.all.used += bytes
 	return nil
 }
 
@@ -138,7 +143,7 @@ func (u *Upload) End() {
 	u.endPacing()
 	u.all.mu.Lock()
 	defer u.all.mu.Unlock()
-	u.all.free(u.held)
+	u.all.memory.Release(u.held)
 	u.held = 0
 	if u.all.inProgress[u.owner]--; u.all.inProgress[u.owner] == 0 {
 		delete(u.all.inProgress, u.owner)
@@ -146,29 +151,32 @@ func (u *Upload) End() {
 }
 
 // Keep keeps what has arrived of an upload that broke off, with its memory, so that another call can continue it. Of
-// several attempts at one upload, it keeps the one with the most parts: broken connections are noticed in any order.
+// several attempts at one upload, it keeps the one with the most parts: broken connections are noticed in any order. It
+// keeps nothing if as many uploads of the owner are kept as may be in progress.
 func (u *Upload) Keep(id string, kept KeptUpload) {
 	key := keptKey{u.owner, id}
 	u.all.mu.Lock()
 	defer u.all.mu.Unlock()
-	if before := u.all.kept[key]; before != nil && before.Parts > kept.Parts {
+	if before := u.all.find(key); before != nil && before.Parts > kept.Parts {
 		return
 	}
 	u.all.discard(key)
-	u.all.keeps++
-	kept.number, kept.held, u.held = u.all.keeps, u.held, 0
+	if u.all.keptBy(u.owner) >= u.all.maxPerOwner || u.hold(max(0, minKept-u.held)) != nil {
+		return
+	}
+	kept.key, kept.held, u.held = key, u.held, 0
 	keep := keepUploads
-	if u.all.used > u.all.limit { // jobs wait for the memory that is lent
-		keep = keepLent
+	if u.all.memory.Held() > u.all.memory.Own() { // jobs may wait for the memory
+		keep = keepLarge
 	}
 	kept.drop = time.AfterFunc(keep, func() {
 		u.all.mu.Lock()
 		defer u.all.mu.Unlock()
-		if u.all.kept[key] == &kept {
+		if u.all.find(key) == &kept {
 			u.all.discard(key)
 		}
 	})
-	u.all.kept[key] = &kept
+	u.all.kept[key] = u.all.byAge.PushBack(&kept)
 }
 
 // Resume takes over what was kept of an upload, if at least the given number of parts were. Otherwise it returns nil,
@@ -177,15 +185,14 @@ func (u *Upload) Resume(id string, parts uint32) *KeptUpload {
 	key := keptKey{u.owner, id}
 	u.all.mu.Lock()
 	defer u.all.mu.Unlock()
-	kept := u.all.kept[key]
+	kept := u.all.find(key)
 	if parts == 0 {
 		u.all.discard(key)
 	}
 	if parts == 0 || kept == nil || kept.Parts < parts {
 		return nil
 	}
-	kept.drop.Stop()
-	delete(u.all.kept, key)
+	u.all.remove(key)
 	u.held += kept.held
 	return kept
 }
@@ -194,37 +201,44 @@ func (u *Upload) Resume(id string, parts uint32) *KeptUpload {
 func (u *Uploads) Arrived(ctx context.Context, id string) (parts uint32, found bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if kept := u.kept[keptKey{identity.FromContext(ctx).Name, id}]; kept != nil {
+	if kept := u.find(keptKey{identity.FromContext(ctx).Name, id}); kept != nil {
 		return kept.Parts, true
 	}
 	return 0, false
 }
 
-// discard frees a kept upload, if there is one. The caller holds u.mu.
-func (u *Uploads) discard(key keptKey) {
-	if kept := u.kept[key]; kept != nil {
-		kept.drop.Stop()
-		u.free(kept.held)
-		delete(u.kept, key)
+// find returns a kept upload, or nil if there is none. The caller holds u.mu.
+func (u *Uploads) find(key keptKey) *KeptUpload {
+	if at := u.kept[key]; at != nil {
+		return at.Value.(*KeptUpload)
 	}
+	return nil
 }
 
-// free releases memory. The caller holds u.mu.
-func (u *Uploads) free(bytes int64) {
-	u.used -= bytes
-	u.lend(max(0, u.used-u.limit))
-}
-
-// discardOldest frees the kept upload that broke off first. There is one, and the caller holds u.mu.
-func (u *Uploads) discardOldest() {
-	var oldest keptKey
-	for key, kept := range u.kept {
-		if first := u.kept[oldest]; first == nil || kept.number < first.number {
-			oldest = key
+// keptBy returns how many uploads of an owner are kept. The caller holds u.mu.
+func (u *Uploads) keptBy(owner string) (count int) {
+	for key := range u.kept {
+		if key.owner == owner {
+			count++
 		}
 	}
-	u.discard(oldest)
+	return count
 }
+
+// remove removes a kept upload, if there is one, and returns the memory that it still holds. The caller holds u.mu.
+func (u *Uploads) remove(key keptKey) (held int64) {
+	at := u.kept[key]
+	if at == nil {
+		return 0
+	}
+	kept := u.byAge.Remove(at).(*KeptUpload)
+	kept.drop.Stop()
+	delete(u.kept, key)
+	return kept.held
+}
+
+// discard frees a kept upload, if there is one. The caller holds u.mu.
+func (u *Uploads) discard(key keptKey) { u.memory.Release(u.remove(key)) }
 
 // Close discards the uploads that broke off.
 func (u *Uploads) Close() {
@@ -269,11 +283,10 @@ func Receive[P proto.Message](u *Upload, receive func() (P, error), take func(P)
 			if next.err != nil {
 				return next.err
 			}
-			size := proto.Size(next.part)
-			if err := u.Hold(HeldPerByte * int64(size)); err != nil {
+			if err := u.Hold(HeldPerByte * wire.MemoryOf(next.part)); err != nil {
 				return err
 			}
-			if err := u.pace(size); err != nil { // the next part is read meanwhile, and no more
+			if err := u.pace(proto.Size(next.part)); err != nil { // the next part is read meanwhile, and no more
 				return err
 			}
 			if err := take(next.part); err != nil {
@@ -284,13 +297,6 @@ func Receive[P proto.Message](u *Upload, receive func() (P, error), take func(P)
 				"the upload was aborted because it sent nothing for %v; send it again, or resume it if it has an upload_id", u.all.stall)
 		}
 	}
-}
-
-// Reserved returns how many bytes of memory all uploads hold.
-func (u *Uploads) Reserved() int64 {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.used
 }
 
 // uploadRates limits the bytes a second of all uploads together and of each owner.

@@ -8,16 +8,18 @@ import (
 	"time"
 
 	"github.com/cleave-project/cleave/internal/coordinator/gate"
+	"github.com/cleave-project/cleave/internal/coordinator/ledger"
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Small downloads share memory by their size, and large ones take turns. Neither waits for the other, nor forever.
+// Small downloads share their memory, and large ones what others leave. Neither waits for the other, nor forever.
 func TestDownloadsShareMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const small, large = 100, 101
-		d := NewMemory(4*small, 30*time.Second)
-		for bytes, most := range map[uint64]int{small: 4, large: MaxLarge, small / 2: 8} {
-			var all []*Download
+		shared := ledger.New(2 * large)
+		d := NewMemory(shared.Part(4*small), shared.Part(0), 30*time.Second)
+		var all []*Download
+		begin := func(bytes uint64, most int) {
 			for range most {
 				held, err := d.Begin(t.Context(), bytes)
 				if err != nil {
@@ -25,6 +27,10 @@ func TestDownloadsShareMemory(t *testing.T) {
 				}
 				all = append(all, held)
 			}
+		}
+		begin(large, 2)
+		begin(small, 4)
+		for _, bytes := range []uint64{small, large, 1} {
 			if _, err := d.Begin(t.Context(), bytes); !fault.Is(err, "TOO_MANY_DOWNLOADS") {
 				t.Errorf("another download of %d bytes: %v", bytes, err)
 			}
@@ -33,14 +39,16 @@ func TestDownloadsShareMemory(t *testing.T) {
 			if _, err := d.Begin(ended, bytes); !errors.Is(err, context.Canceled) {
 				t.Errorf("a caller who gives up gets %v", err)
 			}
-			go all[0].End()
-			held, err := d.Begin(t.Context(), bytes)
-			if err != nil {
-				t.Fatalf("with room again: %v", err)
-			}
-			for _, held := range append(all[1:], held) {
-				held.End()
-			}
+		}
+		go all[0].End()
+		begin(large, 1)
+		go all[2].End()
+		begin(small/2, 2)
+		for _, held := range all {
+			held.End()
+		}
+		if d.small.Held()+d.large.Held() != 0 {
+			t.Errorf("%d and %d bytes are held", d.small.Held(), d.large.Held())
 		}
 	})
 }
@@ -48,9 +56,11 @@ func TestDownloadsShareMemory(t *testing.T) {
 // A slow reader keeps its memory until somebody else needs it.
 func TestSlowDownloadsMakeRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := NewMemory(0, 30*time.Second)
+		const bytes = 60 * fairRate
+		shared := ledger.New(2 * bytes)
+		d := NewMemory(shared.Part(0), shared.Part(0), 30*time.Second)
 		begin := func() *Download {
-			held, err := d.Begin(t.Context(), 60*fairRate)
+			held, err := d.Begin(t.Context(), bytes)
 			if err != nil {
 				t.Error(err)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	grpccredentials "google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/tap"
@@ -37,7 +38,7 @@ func (s Security) Check(address string, listener net.Listener) (_ Security, err 
 	return s, err
 }
 
-// Limits on what a client may use before it is known who it is.
+// Limits on what an unauthenticated client may use.
 const (
 	maxHeaderBytes = 64 << 10 // of a call: tokens are a few KiB at most
 	// HandshakeTimeout is how long a client may take until its connection is ready.
@@ -67,6 +68,19 @@ func knownMethod(method string) string {
 		return "(unknown)"
 	}
 	return method
+}
+
+// Authorize checks that the caller of an HTTP request may call a method. ctx has the peer, and header the credentials.
+// It lets the HTTP server refuse a request before it reads the body; the call that the request becomes is checked again.
+func (g *Gate) Authorize(ctx context.Context, method string, header metadata.MD) error {
+	if g.callers == nil {
+		return nil
+	}
+	_, err := g.authorize(ctx, &tap.Info{FullMethodName: method, Header: header})
+	if err != nil {
+		g.cfg.Observe.Refused(knownMethod(method), status.Code(err))
+	}
+	return err
 }
 
 // authorize identifies the caller and checks that its role allows the method. It only needs the header of the call.

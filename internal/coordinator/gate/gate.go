@@ -13,6 +13,8 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/status"
 
+	"github.com/cleave-project/cleave/internal/coordinator/ledger"
+	"github.com/cleave-project/cleave/internal/coordinator/queue"
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/security/access"
 	"github.com/cleave-project/cleave/internal/security/audit"
@@ -26,7 +28,9 @@ type Config struct {
 	RequestTimeout time.Duration
 	// SlowReader is how long a client may take to accept one message of a stream.
 	SlowReader time.Duration
-	Logger     hclog.Logger
+	// Memory is the memory of requests that have arrived.
+	Memory *ledger.Part
+	Logger hclog.Logger
 	// Observe counts refused calls. It may be nil.
 	Observe *observe.Coordinator
 	Now     func() time.Time
@@ -47,7 +51,7 @@ type Gate struct {
 	audit   *audit.Log         // nil if there is none
 
 	limiters map[slotKind]*limiter
-	turns    fairQueue // for calls
+	turns    *queue.Queue[chan struct{}] // of calls; clients take turns
 }
 
 // Open opens the audit log and reads the certificates.
@@ -73,7 +77,7 @@ func Open(cfg Config) (*Gate, error) {
 	return g, nil
 }
 
-// Close closes the audit log.
+// Close stops the background refresh of keys and closes the audit log.
 func (g *Gate) Close() error {
 	if g.callers != nil {
 		g.callers.Close()
@@ -96,8 +100,8 @@ func (g *Gate) ServerOptions(transport credentials.TransportCredentials) []grpc.
 	}
 }
 
-// InWork returns how much of each limit is in use. Calls include those that wait for their turn.
-func (g *Gate) InWork() Limits {
+// InUse returns how much of each limit is in use. Calls include those that wait for their turn.
+func (g *Gate) InUse() Limits {
 	return Limits{Calls: g.limiters[callSlot].inUse(), ShortCalls: g.limiters[shortSlot].inUse(), Streams: g.limiters[streamSlot].inUse()}
 }
 
@@ -106,8 +110,13 @@ func (g *Gate) InWork() Limits {
 func (g *Gate) HoldUnary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	requestArrived(ctx)
 	defer keepSlot(ctx)()
+	release, err := g.holdRequest(request)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	if methods[info.FullMethod].takes == callSlot {
-		leave, err := g.turns.enter(ctx, clientOf(ctx))
+		leave, err := g.awaitTurn(ctx)
 		if err != nil {
 			return nil, status.FromContextError(err).Err()
 		}
@@ -119,12 +128,18 @@ func (g *Gate) HoldUnary(ctx context.Context, request any, info *grpc.UnaryServe
 // HoldStream keeps the slot of a stream until its handler returns. Only what measures streams may come before it.
 func (g *Gate) HoldStream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	defer keepSlot(stream.Context())()
-	return handler(server, awaitFirst(stream, info))
+	if info.IsClientStream { // the handler watches for silence itself, and counts what arrives
+		requestArrived(stream.Context())
+		return handler(server, stream)
+	}
+	awaited := &awaitedStream{ServerStream: stream, gate: g, release: func() {}}
+	defer func() { awaited.release() }()
+	return handler(server, awaited)
 }
 
 func (g *Gate) addLimiters() {
 	l := g.cfg.Limits
-	g.turns.free = l.Calls
+	g.turns = queue.NewQueue[chan struct{}](queue.Limits{Running: l.Calls})
 	g.limiters = map[slotKind]*limiter{
 		callSlot:   newLimiter(l.Calls+max(l.Calls, minWaitingCalls), "TOO_MANY_CALLS", "%d calls are running or waiting, the maximum for this client or for the coordinator; try again"),
 		shortSlot:  newLimiter(l.ShortCalls, "TOO_MANY_CALLS", "%d short calls are running, the maximum for this client or for the coordinator; try again"),

@@ -107,7 +107,7 @@ func wantRefused(t *testing.T, err error, reason string) {
 func (s *served) settle(t *testing.T, calls int) {
 	t.Helper()
 	for t.Context().Err() == nil {
-		if got := s.InWork(); got.Calls+got.ShortCalls == calls {
+		if got := s.InUse(); got.Calls+got.ShortCalls == calls {
 			return
 		}
 		time.Sleep(time.Millisecond)
@@ -300,8 +300,12 @@ func TestClientsShareADoorway(t *testing.T) {
 // Clients take turns, however many calls one of them has waiting, and a call that gives up leaves no gap.
 func TestClientsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns := fairQueue{free: 1}
-		first, err := turns.enter(t.Context(), "greedy")
+		g := &Gate{cfg: Config{Limits: Limits{Calls: 1}}}
+		g.addLimiters()
+		as := func(ctx context.Context, client string) context.Context {
+			return identity.NewContext(ctx, identity.Caller{Name: client})
+		}
+		first, err := g.awaitTurn(as(t.Context(), "greedy"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -309,7 +313,7 @@ func TestClientsTakeTurns(t *testing.T) {
 		canceled, cancel := context.WithCancel(t.Context())
 		wait := func(ctx context.Context, client string) {
 			go func() {
-				leave, err := turns.enter(ctx, client)
+				leave, err := g.awaitTurn(as(ctx, client))
 				if err == nil {
 					order = append(order, client)
 					leave()
@@ -329,8 +333,8 @@ func TestClientsTakeTurns(t *testing.T) {
 		if want := []string{"greedy", "modest", "greedy", "greedy"}; !slices.Equal(order, want) {
 			t.Errorf("turns %q, want %q", order, want)
 		}
-		if turns.free != 1 || len(turns.queues) != 0 || len(turns.clients) != 0 {
-			t.Errorf("left over: %d free, %v, %v", turns.free, turns.queues, turns.clients)
+		if waiting, _ := g.turns.Waiting(""); waiting != 0 || g.turns.Running() != 0 {
+			t.Errorf("left over: %d wait, %d run", waiting, g.turns.Running())
 		}
 	})
 }

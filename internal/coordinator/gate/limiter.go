@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"slices"
 	"sync"
 
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/tap"
+	"google.golang.org/protobuf/proto"
 
+	"github.com/cleave-project/cleave/internal/coordinator/ledger"
+	"github.com/cleave-project/cleave/internal/coordinator/queue"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/identity"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -103,8 +105,7 @@ type slot struct {
 type slotKey struct{}
 
 // takeSlot takes a slot of the limiter of the method. It fails if there is none, or none for this client. If all are
-// taken, a call whose request has not arrived makes room. It does not for a client that has its share: others would
-// lose theirs.
+// taken, a call whose request has not arrived makes room. A client that already has its share cannot evict another call.
 func (g *Gate) takeSlot(ctx context.Context, info *tap.Info) (context.Context, error) {
 	l := g.limiterOf(info.FullMethodName)
 	if l == nil {
@@ -129,74 +130,43 @@ func keepSlot(ctx context.Context) (release func()) {
 	return s.giveBack
 }
 
-// fairQueue lets a limited number of calls work at once. The others wait. Clients take turns: the next call is one of
-// the client that has waited longest since its last turn.
-type fairQueue struct {
-	mu      sync.Mutex
-	free    int
-	queues  map[string][]chan struct{} // waiting calls by client; a channel is closed when it is the call's turn
-	clients []string                   // clients with waiting calls, the next one first
-}
-
-// enter waits for the turn of a call. The caller calls leave when its work is done.
-func (q *fairQueue) enter(ctx context.Context, client string) (leave func(), err error) {
-	q.mu.Lock()
-	if q.free > 0 {
-		q.free--
-		q.mu.Unlock()
-		return q.leave, nil
-	}
+// awaitTurn waits for the turn of a call that takes a callSlot. The caller calls leave when its work is done.
+func (g *Gate) awaitTurn(ctx context.Context) (leave func(), err error) {
 	turn := make(chan struct{})
-	if q.queues == nil {
-		q.queues = map[string][]chan struct{}{}
+	leave = func() {
+		g.turns.Leave(turn)
+		g.advance()
 	}
-	if len(q.queues[client]) == 0 {
-		q.clients = append(q.clients, client)
-	}
-	q.queues[client] = append(q.queues[client], turn)
-	q.mu.Unlock()
+	g.turns.Enter(turn, queue.Job{Owner: clientOf(ctx)})
+	g.advance()
 	select {
 	case <-turn:
-		return q.leave, nil
+		return leave, nil
 	case <-ctx.Done():
-		q.giveUp(client, turn)
+		leave()
 		return nil, ctx.Err()
 	}
 }
 
-// leave gives the turn of a call that is done to the next one.
-func (q *fairQueue) leave() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if len(q.clients) == 0 {
-		q.free++
-		return
-	}
-	client := q.clients[0]
-	q.clients = q.clients[1:]
-	queue := q.queues[client]
-	close(queue[0])
-	if q.queues[client] = queue[1:]; len(queue) > 1 {
-		q.clients = append(q.clients, client)
-	} else {
-		delete(q.queues, client)
+// advance tells every call whose turn has come.
+func (g *Gate) advance() {
+	for _, turn := range g.turns.Advance() {
+		close(turn)
 	}
 }
 
-// giveUp removes a call that waits no longer. If its turn came at the same moment, the next call gets it.
-func (q *fairQueue) giveUp(client string, turn chan struct{}) {
-	q.mu.Lock()
-	for at, waiting := range q.queues[client] {
-		if waiting != turn {
-			continue
-		}
-		if q.queues[client] = slices.Delete(q.queues[client], at, at+1); len(q.queues[client]) == 0 {
-			delete(q.queues, client)
-			q.clients = slices.DeleteFunc(q.clients, func(c string) bool { return c == client })
-		}
-		q.mu.Unlock()
-		return
+// smallRequest is the size in bytes up to which requests need no reservation.
+const smallRequest = 64 << 10
+
+// holdRequest reserves the memory of a request that has arrived. The caller calls release when it is answered.
+func (g *Gate) holdRequest(request any) (release func(), err error) {
+	m, is := request.(proto.Message)
+	if !is || proto.Size(m) <= smallRequest {
+		return func() {}, nil
 	}
-	q.mu.Unlock()
-	q.leave()
+	bytes := wire.MemoryOf(m)
+	if !g.cfg.Memory.Take(bytes) {
+		return nil, wire.Status(ledger.TooManyLargeCalls(bytes))
+	}
+	return func() { g.cfg.Memory.Release(bytes) }, nil
 }

@@ -119,27 +119,28 @@ func requestArrived(ctx context.Context) {
 	}
 }
 
-// awaitFirst returns a stream whose request has arrived with its first message. Handlers of client streams watch for
-// silence themselves.
-func awaitFirst(stream grpc.ServerStream, info *grpc.StreamServerInfo) grpc.ServerStream {
-	if info.IsClientStream {
-		requestArrived(stream.Context())
-		return stream
-	}
-	return &awaitedStream{ServerStream: stream}
-}
-
+// awaitedStream is a stream whose request arrives with its first message.
 type awaitedStream struct {
 	grpc.ServerStream
+	gate    *Gate
 	arrived bool
+	release func() // gives the memory of the request back
 }
 
 // RecvMsg implements grpc.ServerStream.
 func (s *awaitedStream) RecvMsg(message any) error {
 	err := s.ServerStream.RecvMsg(message)
-	if !s.arrived {
-		requestArrived(s.Context())
-		s.arrived = true
+	if s.arrived {
+		return err
+	}
+	requestArrived(s.Context())
+	s.arrived = true
+	if err != nil {
+		return err
+	}
+	release, err := s.gate.holdRequest(message)
+	if err == nil {
+		s.release = release
 	}
 	return err
 }

@@ -229,7 +229,7 @@ func TestUploadsWithoutRoomEnd(t *testing.T) {
 	body := strings.NewReader(strings.Repeat("1,2\n", 20<<20))
 	spool := s.newSpool(body)
 	defer spool.Close()
-	if err := fill(spool); !fault.Is(err, "DISK_FULL") {
+	if _, err := fill(spool); !fault.Is(err, "DISK_FULL") {
 		t.Errorf("without room: %v", err)
 	}
 	if read := body.Size() - int64(body.Len()); read > 4<<20 {

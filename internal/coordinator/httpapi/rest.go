@@ -119,9 +119,14 @@ func (s *Server) addREST(mux *http.ServeMux) {
 			handle = s.stream
 		}
 		mux.HandleFunc(route.Verb+" "+route.pattern(), func(w http.ResponseWriter, r *http.Request) {
-			w, r = s.timed(w, r, func(err error) error { return err })
 			w.Header().Set("Cache-Control", "no-store")
-			if err := handle(w, r.WithContext(withHeaders(r.Context(), r.Header)), route); err != nil {
+			w, r, end := s.timed(w, r, route.Method, func(err error) error { return err })
+			defer end()
+			err := s.authorize(r, fullMethod(route.Method))
+			if err == nil {
+				err = handle(w, r.WithContext(withHeaders(r.Context(), r.Header)), route)
+			}
+			if err != nil {
 				writeError(w, err)
 			}
 		})

@@ -38,7 +38,7 @@ func (s *Server) addMethod(mux *http.ServeMux, method protoreflect.MethodDescrip
 	switch {
 	case method.IsStreamingClient():
 		handler = connect.NewClientStreamHandler(path, func(ctx context.Context, in *connect.ClientStream[anyMessage]) (*connect.Response[anyMessage], error) {
-			return receiveAll(ctx, method, in)
+			return s.receiveAll(ctx, method, in)
 		}, options...)
 	case method.IsStreamingServer():
 		handler = connect.NewServerStreamHandler(path, func(ctx context.Context, in *connect.Request[anyMessage], out *connect.ServerStream[anyMessage]) error {
@@ -53,8 +53,14 @@ func (s *Server) addMethod(mux *http.ServeMux, method protoreflect.MethodDescrip
 			return connect.NewResponse(&anyMessage{out}), nil
 		}, options...)
 	}
+	refused := connect.NewErrorWriter(options...)
 	mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
-		w, r = s.timed(w, r, connectError)
+		if err := s.authorize(r, path); err != nil {
+			_ = refused.Write(w, r, connectError(err))
+			return
+		}
+		w, r, end := s.timed(w, r, method, connectError)
+		defer end()
 		handler.ServeHTTP(w, r)
 	})
 }
@@ -83,14 +89,19 @@ func sendAll(ctx context.Context, method protoreflect.MethodDescriptor, in *conn
 }
 
 // receiveAll makes a call with the messages of a request.
-func receiveAll(ctx context.Context, method protoreflect.MethodDescriptor, in *connect.ClientStream[anyMessage]) (*connect.Response[anyMessage], error) {
+func (s *Server) receiveAll(ctx context.Context, method protoreflect.MethodDescriptor, in *connect.ClientStream[anyMessage]) (*connect.Response[anyMessage], error) {
 	ctx, cancel := context.WithCancel(withHeaders(ctx, in.RequestHeader()))
 	defer cancel()
 	stream, err := open(ctx, method)
 	if err != nil {
 		return nil, connectError(err)
 	}
+	held := &reservation{memory: s.cfg.Memory}
+	defer held.end()
 	for err == nil && in.Receive() {
+		if err := held.cover(proto.Size(in.Msg().Message)); err != nil {
+			return nil, connectError(err)
+		}
 		err = stream.SendMsg(in.Msg().Message) // io.EOF if the call has ended; RecvMsg returns why
 	}
 	if in.Err() != nil {

@@ -3,7 +3,8 @@
 //
 // Everything is a call to the gRPC server in the same process, made over a connection that carries the address and
 // the certificate of the HTTP client. Authentication, roles, limits, audit log and metrics therefore apply as they do
-// for gRPC, and there is no second place that decides them. Only the services of cleave.v1 and health checks can be
+// for gRPC, and there is no second place that decides them. Before the body of a request is read, Config.Authorize
+// says whether its client may make the call. Only the services of cleave.v1 and health checks can be
 // reached; the protocol of workers cannot.
 package httpapi
 
@@ -20,9 +21,11 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
-	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/ledger"
 )
 
 // Config configures a Server.
@@ -38,6 +41,11 @@ type Config struct {
 	// UploadMemory is the memory of an upload that is held in memory as a whole. Its body is at most a tenth of that or
 	// MaxMessageBytes, whichever is more, and never larger than 1 GiB.
 	UploadMemory int64
+	// Memory is the memory of requests.
+	Memory *ledger.Part
+	// Authorize returns an error if a client may not call a method. ctx has the client as its peer, and header what the
+	// call will have.
+	Authorize func(ctx context.Context, method string, header metadata.MD) error
 	// HasRoom reports whether temporary files, in which uploads are kept while they are read, may grow; nil means that
 	// they always may.
 	HasRoom func() bool
@@ -50,12 +58,11 @@ type Config struct {
 
 // Server serves HTTP.
 type Server struct {
-	cfg     Config
-	http    http.Server
-	uploads chan struct{} // semaphore: uploads that are held in memory as a whole
+	cfg  Config
+	http http.Server
 }
 
-// Limits on what a client may send before its request is known, and on how long it may be idle.
+// Limits on what a client may send before it is authenticated, and on how long it may be idle.
 const (
 	maxHeaderBytes = 64 << 10
 	headerTimeout  = 20 * time.Second
@@ -72,7 +79,7 @@ type Conn interface {
 
 // New returns a server.
 func New(cfg Config) *Server {
-	s := &Server{cfg: cfg, uploads: make(chan struct{}, maxWholeUploads)}
+	s := &Server{cfg: cfg}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true) // connections are decrypted already
@@ -123,64 +130,48 @@ func (s *Server) welcome(w http.ResponseWriter, _ *http.Request) {
 	_ = out.Encode(map[string]string{"service": "cleave", "version": s.cfg.Version, "api": "/v1", "openapi": "/v1/openapi.json"})
 }
 
-// strangerBytes is how much of the body of a request is read before it is known who sends it. Without this limit,
-// anyone who reaches the port could make the coordinator hold a message of the largest size for every connection.
-const strangerBytes = 64 << 10
-
-// timed limits how long a client may send or accept nothing, and how much it may send before it is known.
+// timed limits how long a client may send or accept nothing, and counts what it sends.
 type timed struct {
 	http.ResponseWriter
 	body        io.ReadCloser
 	control     *http.ResponseController
 	read, write time.Duration
 
-	free     int               // bytes that may be read before identify is called
-	identify func() error      // returns an error if the client may not call; nil once it is known that it may
-	convert  func(error) error // converts errors about the client to those of the protocol
+	whole   bool // the body is one message
+	got     int  // bytes of it that were read
+	held    reservation
+	convert func(error) error // converts errors about the client to those of the protocol
 }
 
-// timed returns a response and a request with limits. convert converts errors about the client, which reading the body
-// returns.
-func (s *Server) timed(w http.ResponseWriter, r *http.Request, convert func(error) error) (http.ResponseWriter, *http.Request) {
+// timed returns a response and a request of a method with limits. convert converts errors about the client, which
+// reading the body returns. The caller calls end when the request is answered.
+func (s *Server) timed(
+	w http.ResponseWriter, r *http.Request, method protoreflect.MethodDescriptor, convert func(error) error,
+) (_ http.ResponseWriter, _ *http.Request, end func()) {
 	t := &timed{
 		ResponseWriter: w, body: r.Body, control: http.NewResponseController(w), read: s.cfg.ReadStall, write: s.cfg.WriteStall,
-		free: strangerBytes, identify: func() error { return identify(withHeaders(r.Context(), r.Header)) }, convert: convert,
+		whole: !method.IsStreamingClient(), held: reservation{memory: s.cfg.Memory}, convert: convert,
 	}
 	copied := *r
 	copied.Body = t
-	return t, &copied
-}
-
-// identify checks that the client of a request may call at all. It calls GetLimits, which every role except worker may
-// call.
-func identify(ctx context.Context) error {
-	conn, err := connection(ctx)
-	if err != nil {
-		return err
-	}
-	_, err = cleavev1.NewClusterServiceClient(conn).GetLimits(ctx, &cleavev1.GetLimitsRequest{})
-	return err
+	return t, &copied, t.held.end
 }
 
 // Read reads from the body of the request.
 func (t *timed) Read(p []byte) (int, error) {
-	if t.identify != nil && t.free == 0 {
-		if err := t.identify(); err != nil {
-			return 0, t.convert(err)
-		}
-		t.identify = nil
-	}
-	if t.identify != nil {
-		p = p[:min(len(p), t.free)]
-	}
 	_ = t.control.SetReadDeadline(time.Now().Add(t.read))
 	n, err := t.body.Read(p)
-	t.free -= min(n, t.free)
 	_ = t.control.SetReadDeadline(time.Time{}) // it would end the connection while the response is awaited
+	t.got += n
 	if timeout, is := errors.AsType[net.Error](err); is && timeout.Timeout() {
 		err = t.convert(status.Errorf(codes.DeadlineExceeded, "nothing of the request body arrived for %v", t.read))
 	} else if err != nil && err != io.EOF {
 		err = t.convert(badRequest("", "the request body cannot be read: %v", err))
+	}
+	if t.whole {
+		if full := t.held.cover(t.got); full != nil {
+			return 0, t.convert(full)
+		}
 	}
 	return n, err
 }

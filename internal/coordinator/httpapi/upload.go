@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bufio"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -13,7 +14,6 @@ import (
 	"slices"
 	"strings"
 
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
@@ -26,9 +26,8 @@ import (
 )
 
 const (
-	// maxWholeUploads is how many uploads may be held in memory as a whole at once, which some formats need.
-	maxWholeUploads = 1
-	// memoryPerByte is how much memory a byte of such an upload takes at most, if it is text such as "0 1".
+	// memoryPerByte is how much memory a byte takes at most of an upload that is held in memory as a whole, which some
+	// formats need, if it is text such as "0 1".
 	memoryPerByte = 10
 	// maxWholeBytes limits the body of such an upload, however much memory there is.
 	maxWholeBytes = 1 << 30
@@ -84,27 +83,15 @@ func checkParameters(query url.Values, names ...string) error {
 	return nil
 }
 
-// authorize checks that the client may upload before the body is read. It calls GetUpload for an upload that does not
-// exist, which needs the same role.
-func authorize(r *http.Request) error {
-	conn, err := connection(r.Context())
-	if err != nil {
-		return err
-	}
-	_, err = cleavev1.NewDatasetServiceClient(conn).GetUpload(r.Context(), &cleavev1.GetUploadRequest{UploadId: "-"})
-	if status.Code(err) == codes.NotFound {
-		return nil
-	}
-	return err
-}
-
 // uploadMessages passes the messages of a call on.
 func (s *Server) uploadMessages(w http.ResponseWriter, r *http.Request, route Route) error {
 	stream, err := open(r.Context(), route.Method)
 	if err != nil {
 		return err
 	}
-	body := &messageLimiter{from: r.Body, limit: s.cfg.MaxMessageBytes}
+	held := &reservation{memory: s.cfg.Memory}
+	defer held.end()
+	body := &messageLimiter{from: r.Body, limit: s.cfg.MaxMessageBytes, held: held}
 	decoder := json.NewDecoder(body)
 	for err == nil {
 		body.read = 0
@@ -139,10 +126,11 @@ func readError(err error, what string) error {
 	return badRequest("", "%s: %v", what, err)
 }
 
-// messageLimiter limits how much is read for one message.
+// messageLimiter limits how much is read for one message, and reserves memory for it.
 type messageLimiter struct {
 	from        io.Reader
 	read, limit int
+	held        *reservation
 }
 
 func (l *messageLimiter) Read(p []byte) (int, error) {
@@ -151,6 +139,9 @@ func (l *messageLimiter) Read(p []byte) (int, error) {
 	}
 	n, err := l.from.Read(p)
 	l.read += n
+	if full := l.held.cover(l.read); full != nil {
+		return 0, full
+	}
 	return n, err
 }
 
@@ -205,22 +196,33 @@ func (s *Server) newSpool(body io.Reader) *format.Spool {
 	return spool
 }
 
-// fill reads a body to its end and rewinds it. It stops reading once the copy is lost, because the upload cannot
-// succeed then.
-func fill(body *format.Spool) error {
+// fill reads a body to its end, rewinds it and returns its size. It stops reading once the copy is lost, because the
+// upload cannot succeed then.
+func fill(body *format.Spool) (size int64, err error) {
 	for !body.Lost {
-		_, err := io.CopyN(io.Discard, body, 1<<20)
+		n, err := io.CopyN(io.Discard, body, 1<<20)
+		size += n
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
-			return err
+			return 0, err
 		}
 	}
 	if body.Rewind() != nil {
-		return noSpace(bodyName)
+		return 0, noSpace(bodyName)
 	}
-	return nil
+	return size, nil
+}
+
+// isCompressed reports whether a body begins like a gzip, Zstandard, bzip2 or zip file, and may unpack to much more.
+func isCompressed(body *bufio.Reader) bool {
+	for _, magic := range []string{"\x1f\x8b", "\x28\xb5\x2f\xfd", "BZh", "PK"} {
+		if start, _ := body.Peek(len(magic)); string(start) == magic {
+			return true
+		}
+	}
+	return false
 }
 
 // noSpace returns the error for a spool that is incomplete.
@@ -232,9 +234,6 @@ func noSpace(what string) error {
 func (s *Server) uploadTable(r *http.Request, name string, query url.Values) (proto.Message, error) {
 	o, err := options(name, query)
 	if err != nil {
-		return nil, err
-	}
-	if err := authorize(r); err != nil {
 		return nil, err
 	}
 	conn, err := connection(r.Context())
@@ -255,9 +254,6 @@ func (s *Server) uploadTable(r *http.Request, name string, query url.Values) (pr
 
 // uploadDataset stores a data set: points of a table a batch of rows at a time, everything else as a whole.
 func (s *Server) uploadDataset(w http.ResponseWriter, r *http.Request, name string, query url.Values) (proto.Message, error) {
-	if err := authorize(r); err != nil {
-		return nil, err
-	}
 	in := format.Input{Path: "-", Format: name, Label: bodyName, MaxBytes: s.wholeLimit(), Stdin: format.Peekable(r.Body)}
 	kind := query.Get("kind")
 	if kind == "" || kind == "points" {
@@ -281,16 +277,19 @@ func (s *Server) uploadDataset(w http.ResponseWriter, r *http.Request, name stri
 		io.Closer
 	}{in.Stdin, r.Body}, in.MaxBytes))
 	defer body.Close()
-	if err := fill(body); err != nil { // at the pace of the client, before it takes one of the few places
+	size, err := fill(body) // at the pace of the client, before it takes memory
+	if err != nil {
 		return nil, err
 	}
-	select {
-	case s.uploads <- struct{}{}:
-		defer func() { <-s.uploads }()
-	case <-r.Context().Done():
-		return nil, r.Context().Err()
-	}
 	in.Stdin = format.Peekable(body)
+	if isCompressed(in.Stdin.(*bufio.Reader)) {
+		size = in.MaxBytes // it unpacks to no more
+	}
+	release, err := s.reserve(r.Context(), memoryPerByte*size)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	data, err := readDataset(in, kind)
 	if err != nil {
 		return nil, err
@@ -306,7 +305,7 @@ func (s *Server) uploadDataset(w http.ResponseWriter, r *http.Request, name stri
 // wholeLimit returns how large the body of an upload may be that is held in memory as a whole, and how much it may
 // decompress to.
 func (s *Server) wholeLimit() int64 {
-	share := max(s.cfg.UploadMemory/maxWholeUploads/memoryPerByte, int64(s.cfg.MaxMessageBytes))
+	share := max(s.cfg.UploadMemory/memoryPerByte, int64(s.cfg.MaxMessageBytes))
 	return min(share, maxWholeBytes, s.cfg.MaxUploadBytes)
 }
 

@@ -14,6 +14,7 @@ import (
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/content"
+	"github.com/cleave-project/cleave/internal/coordinator/ledger"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/objects/buckets"
@@ -71,7 +72,7 @@ func TestARepeatedImportWhileTheStoreFails(t *testing.T) {
 		workers := &reads{}
 		i := New(Config{Allow: []string{"admin=s3://bucket/?region=eu-central-1"}}, Dependencies{
 			Fleet: workers, Tables: content.NewTables(content.Config{Now: time.Now, Writer: &records.Writer{State: brokenState{state, answer}}}), Writer: &records.Writer{State: state},
-			Uploads:   content.NewUploads(content.UploadLimits{Bytes: 1 << 20, MessageBytes: 1 << 10, Stall: time.Minute}),
+			Uploads:   content.NewUploads(content.UploadLimits{Memory: ledger.New(0).Part(1 << 20), MessageBytes: 1 << 10, Stall: time.Minute}),
 			CheckDisk: func(int64) error { return nil }, MaxBytes: 1 << 20, Logger: hclog.NewNullLogger(), Now: time.Now,
 		})
 		_, err := i.Import(t.Context(), request, func(*cleavev1.ImportProgress) {})

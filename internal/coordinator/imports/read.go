@@ -278,13 +278,12 @@ func groupsOf(groups []*workerv1.RowGroup) []format.RowGroups {
 
 // take keeps the rows of a unit until they are needed.
 func (p *pass) take(u *unit, rows *workerv1.ObjectRows) (done bool, err error) {
-	size := int64(proto.Size(rows))
-	if err := p.held.Hold(content.HeldPerByte * size); err != nil {
+	if err := p.held.Hold(content.HeldPerByte * wire.MemoryOf(rows)); err != nil {
 		return false, err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.bytes += size; p.bytes > 2*p.limit { // a message is never twice as large as its rows in a table
+	if p.bytes += int64(proto.Size(rows)); p.bytes > 2*p.limit { // a message is never twice as large as its rows in a table
 		return false, fault.New(fault.ResourceExhausted, "TABLE_TOO_LARGE",
 			"the objects have more than %s of rows; this coordinator takes at most %s in one table", text.Bytes(p.bytes), text.Bytes(p.limit))
 	}

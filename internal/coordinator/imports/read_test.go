@@ -9,6 +9,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/content"
+	"github.com/cleave-project/cleave/internal/coordinator/ledger"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
@@ -60,7 +61,8 @@ func TestUnitsHaveAllRowGroups(t *testing.T) {
 
 // What workers send is limited before a table is made of it.
 func TestRowsThatArriveAreLimited(t *testing.T) {
-	uploads := content.NewUploads(content.UploadLimits{Bytes: 1 << 20, MessageBytes: 1 << 10})
+	memory := ledger.New(0).Part(1 << 20)
+	uploads := content.NewUploads(content.UploadLimits{Memory: memory, MessageBytes: 1 << 10})
 	held, err := uploads.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -76,8 +78,8 @@ func TestRowsThatArriveAreLimited(t *testing.T) {
 	if _, err := p.take(&unit{}, rows); !fault.Is(err, "TABLE_TOO_LARGE") {
 		t.Errorf("too many rows: %v", err)
 	}
-	if uploads.Reserved() < 3*2*900 {
-		t.Errorf("%d bytes are reserved", uploads.Reserved())
+	if memory.Held() < 3*2*900 {
+		t.Errorf("%d bytes are reserved", memory.Held())
 	}
 }
 
@@ -123,7 +125,7 @@ func TestMisreadObjectsAreReadTwice(t *testing.T) {
 		for at := range sources {
 			sources[at].Object = buckets.Object{URI: "s3://bucket/" + string(rune('a'+at)) + ".csv"}
 		}
-		uploads := content.NewUploads(content.UploadLimits{Bytes: 1 << 20, MessageBytes: 1 << 10})
+		uploads := content.NewUploads(content.UploadLimits{Memory: ledger.New(0).Part(1 << 20), MessageBytes: 1 << 10})
 		r := &reader{Importer: &Importer{Dependencies: Dependencies{Uploads: uploads, MaxBytes: 1 << 20}}, ctx: t.Context(), sources: sources,
 			progress: newProgress(sources, func(*cleavev1.ImportProgress) {})}
 		workers := &lateTypes{reader: r}

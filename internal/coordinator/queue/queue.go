@@ -1,13 +1,14 @@
 // Package queue decides which waiting job runs next. It knows nothing of how jobs run: callers use their own keys for
 // jobs and report when jobs arrive and leave.
 //
-// A limited number of jobs run at once and share the coordinator's memory. Owners take turns: the next job belongs to
-// the owner with the fewest running jobs and, in case of a tie, to the one whose last turn was longest ago. Among an
-// owner's jobs, the highest priority runs first and, in case of a tie, the oldest. Jobs with a priority above normal
-// go ahead of all turns.
+// A limited number of jobs run at once and share memory, of which package ledger keeps account. Owners take turns: the
+// next job belongs to the owner with the fewest running jobs and, in case of a tie, to the one whose last turn was
+// longest ago. Among an owner's jobs, the highest priority runs first and, in case of a tie, the oldest. Jobs with a
+// priority above normal go ahead of all turns.
 //
 // While the job whose turn it is waits for memory, no other job may pass it. So every job gets its turn, however
-// large it is, provided that running jobs end and jobs of higher priority do not keep arriving forever.
+// large it is, provided that running jobs end and jobs of higher priority do not keep arriving forever. A job that needs
+// more than all the memory runs when it can have all of it; it is rejected when it starts.
 package queue
 
 import (
@@ -16,21 +17,24 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/cleave-project/cleave/internal/coordinator/ledger"
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// Limits are what concurrently running jobs may use together; 0 means no limit. Memory is in bytes.
+// Limits are what concurrently running jobs may use together; 0 means no limit.
 type Limits struct {
 	Running         int
 	RunningPerOwner int
-	Memory          int64
+	Memory          *ledger.Part // nil means no limit
+	// Wake, if not nil, is called when Memory has become free for the job whose turn it is, and should call Advance.
+	Wake func()
 }
 
 // Job contains what determines a job's position in the queue.
 type Job struct {
 	Owner    string
 	Priority int   // 0 is normal
-	Memory   int64 // bytes that it takes while it runs
+	Memory   int64 // bytes of Limits.Memory that it takes while it runs
 	Alone    bool  // must not run beside another job
 }
 
@@ -43,9 +47,8 @@ type Queue[K comparable] struct {
 	places  map[K]*place[K]
 	owners  map[string]*owner[K] // only those with jobs
 	running int
-	memory  int64 // bytes taken by running jobs
-	lent    int64 // bytes lent by Lend
-	alone   bool  // the running job must not run beside another
+	alone   bool      // the running job must not run beside another
+	first   *place[K] // the waiting job that claims memory; nil if none does
 	// clock counts the calls of tick; it orders arrivals and turns.
 	clock uint64
 }
@@ -56,6 +59,7 @@ type place[K comparable] struct {
 	key     K
 	arrived uint64
 	runs    bool
+	claim   *ledger.Claim // on the memory; nil for jobs that wait behind others
 }
 
 // owner holds the jobs of one owner.
@@ -100,18 +104,24 @@ func (q *Queue[K]) tick() uint64 {
 
 // Leave removes a job, whether it is waiting or running. It does nothing if the job is not in the queue.
 func (q *Queue[K]) Leave(key K) {
+	if claim := q.remove(key); claim != nil {
+		claim.Release() // without q.mu, because that may wake the next job
+	}
+}
+
+// remove removes a job and returns its claim, or nil if it has none.
+func (q *Queue[K]) remove(key K) *ledger.Claim {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	p := q.places[key]
 	if p == nil {
-		return
+		return nil
 	}
 	delete(q.places, key)
 	o := q.owners[p.Owner]
 	if p.runs {
 		o.running--
 		q.running--
-		q.memory -= p.Memory
 		q.alone = q.alone && !p.Alone
 	} else {
 		at, _ := slices.BinarySearchFunc(o.waiting, p, order)
@@ -120,18 +130,10 @@ func (q *Queue[K]) Leave(key K) {
 	if o.running == 0 && len(o.waiting) == 0 {
 		delete(q.owners, p.Owner)
 	}
-}
-
-// Lend sets how much of the jobs' memory is lent, in bytes. It fails if that is more than before and more than running
-// jobs leave. Call Advance after less is lent.
-func (q *Queue[K]) Lend(bytes int64) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if bytes > q.lent && q.limits.Memory > 0 && q.memory+bytes > q.limits.Memory {
-		return false
+	if q.first == p {
+		q.first = nil
 	}
-	q.lent = bytes
-	return true
+	return p.claim
 }
 
 // Advance starts all jobs that may run now and returns their keys.
@@ -140,7 +142,7 @@ func (q *Queue[K]) Advance() (started []K) {
 	defer q.mu.Unlock()
 	for {
 		o := q.next()
-		if o == nil || q.obstacle(o.waiting[0]) != "" {
+		if o == nil || !q.ready(o.waiting[0]) {
 			return started
 		}
 		p := o.waiting[0]
@@ -149,10 +151,26 @@ func (q *Queue[K]) Advance() (started []K) {
 		o.turn = q.tick()
 		p.runs = true
 		q.running++
-		q.memory += p.Memory
 		q.alone = p.Alone
+		q.first = nil
 		started = append(started, p.key)
 	}
+}
+
+// ready reports whether the job whose turn it is may run, and claims its memory. A job that claimed memory before it is
+// no longer first, and withdraws.
+func (q *Queue[K]) ready(p *place[K]) bool {
+	if q.first != nil && q.first != p {
+		q.first.claim.Release()
+		q.first.claim, q.first = nil, nil
+	}
+	if q.obstacle(p) != "" {
+		return false
+	}
+	if p.claim == nil {
+		p.claim, q.first = q.limits.Memory.Claim(p.Memory, q.limits.Wake), p
+	}
+	return p.claim.Held()
 }
 
 // next returns the owner whose turn it is, or nil if no owner may run another job.
@@ -179,27 +197,36 @@ func (q *Queue[K]) full(o *owner[K]) bool {
 	return q.limits.RunningPerOwner > 0 && o.running >= q.limits.RunningPerOwner
 }
 
-// obstacle returns why the job whose turn it is may not run yet, or "" if it may. A job that needs more than all the
-// memory may run while nothing else does; it is rejected when it starts.
+// obstacle returns what other than memory keeps the job whose turn it is from running, or "" if nothing does.
 func (q *Queue[K]) obstacle(p *place[K]) string {
 	switch {
-	case q.running == 0 && q.lent == 0:
-		return ""
 	case p.Alone && q.running > 0:
 		return "it must run alone, because the coordinator crashed while it ran before"
 	case q.alone:
 		return "another job must run alone, because the coordinator crashed while it ran before"
 	case q.limits.Running > 0 && q.running >= q.limits.Running:
 		return fmt.Sprintf("the limit is %s at a time", text.Plural(q.limits.Running, "job"))
-	case q.limits.Memory > 0 && q.memory+q.lent+p.Memory > q.limits.Memory:
-		users := "running jobs"
-		if q.lent > 0 {
-			users += " and a large upload"
-		}
-		return fmt.Sprintf("it needs %s of the coordinator's memory, but %s leave only %s of %s",
-			text.Bytes(p.Memory), users, text.Bytes(max(0, q.limits.Memory-q.memory-q.lent)), text.Bytes(q.limits.Memory))
 	}
 	return ""
+}
+
+// lack returns what keeps the memory of a job from it, or "" if nothing does.
+func (q *Queue[K]) lack(p *place[K]) string {
+	memory := q.limits.Memory
+	if memory == nil {
+		return ""
+	}
+	users, free := "running jobs leave", memory.Free()
+	switch {
+	case p.Memory <= free && p == q.first:
+		return "others asked for the coordinator's memory before it"
+	case p.Memory <= free:
+		return ""
+	case memory.Held()+free < memory.Most():
+		users = "running jobs, and large uploads, calls and downloads, leave"
+	}
+	return fmt.Sprintf("it needs %s of the coordinator's memory, but %s only %s of %s",
+		text.Bytes(p.Memory), users, text.Bytes(free), text.Bytes(memory.Most()))
 }
 
 // Why returns why a job is waiting, or "" if it is not.
@@ -214,7 +241,7 @@ func (q *Queue[K]) Why(key K) string {
 	if q.full(o) {
 		return fmt.Sprintf("the limit is %s of one owner at a time", text.Plural(q.limits.RunningPerOwner, "job"))
 	}
-	if why := q.obstacle(p); why != "" {
+	if why := cmp.Or(q.obstacle(p), q.lack(p)); why != "" {
 		return why
 	}
 	if ahead, _ := slices.BinarySearchFunc(o.waiting, p, order); ahead > 0 {
@@ -240,9 +267,9 @@ func (q *Queue[K]) Waiting(of string) (all, own int) {
 	return len(q.places) - q.running, own
 }
 
-// Running returns how many jobs are running, and how many bytes they take.
-func (q *Queue[K]) Running() (jobs int, memory int64) {
+// Running returns how many jobs are running.
+func (q *Queue[K]) Running() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.running, q.memory
+	return q.running
 }

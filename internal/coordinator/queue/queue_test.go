@@ -7,11 +7,16 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/cleave-project/cleave/internal/coordinator/ledger"
 )
+
+// memory is a part of a ledger that jobs have for themselves.
+func memory(bytes int64) *ledger.Part { return ledger.New(bytes).Part(0) }
 
 // A job that has to wait for memory lets no other pass, and one that takes more than all of it runs alone.
 func TestMemory(t *testing.T) {
-	q := NewQueue[string](Limits{Running: 3, Memory: 100})
+	q := NewQueue[string](Limits{Running: 3, Memory: memory(100)})
 	enter := func(key string, memory int64) { q.Enter(key, Job{Memory: memory}) }
 	for _, step := range []struct {
 		do   func()
@@ -31,7 +36,7 @@ func TestMemory(t *testing.T) {
 			t.Fatalf("%q begins to run, want %q", got, step.runs)
 		}
 	}
-	if q.memory != 0 || len(q.owners) != 0 || len(q.places) != 0 {
+	if q.limits.Memory.Held() != 0 || len(q.owners) != 0 || len(q.places) != 0 {
 		t.Errorf("the empty queue is %+v", q)
 	}
 }
@@ -89,7 +94,7 @@ func TestFewestRunning(t *testing.T) {
 }
 
 func TestWhy(t *testing.T) {
-	q := NewQueue[string](Limits{Running: 2, RunningPerOwner: 1, Memory: 100})
+	q := NewQueue[string](Limits{Running: 2, RunningPerOwner: 1, Memory: memory(100)})
 	q.Enter("a0", Job{Owner: "a", Memory: 60})
 	q.Enter("a1", Job{Owner: "a"})
 	q.Enter("b0", Job{Owner: "b", Memory: 60})
@@ -115,11 +120,15 @@ func TestWhy(t *testing.T) {
 // Whatever comes and goes, limits hold, jobs run alone that have to, and the same history gives the same order.
 func TestLimitsHold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		limits := Limits{
-			Running: rapid.IntRange(1, 4).Draw(t, "running"), RunningPerOwner: rapid.IntRange(0, 2).Draw(t, "per owner"),
-			Memory: rapid.Int64Range(0, 10).Draw(t, "memory"),
+		limits := Limits{Running: rapid.IntRange(1, 4).Draw(t, "running"), RunningPerOwner: rapid.IntRange(0, 2).Draw(t, "per owner")}
+		most := rapid.Int64Range(0, 10).Draw(t, "memory")
+		newQueue := func() *Queue[int] {
+			if most > 0 {
+				limits.Memory = memory(most)
+			}
+			return NewQueue[int](limits)
 		}
-		q, same := NewQueue[int](limits), NewQueue[int](limits)
+		q, same := newQueue(), newQueue()
 		jobs := map[int]Job{}
 		for key := range rapid.IntRange(1, 40).Draw(t, "steps") {
 			if len(jobs) > 0 && rapid.Bool().Draw(t, "leaves") {
@@ -135,7 +144,7 @@ func TestLimitsHold(t *testing.T) {
 			if started := q.Advance(); !slices.Equal(started, same.Advance()) {
 				t.Fatal("the same history gave another order")
 			}
-			check(t, q, limits, jobs)
+			check(t, q, most, jobs)
 		}
 	})
 }
@@ -147,8 +156,9 @@ func draw(t *rapid.T) Job {
 	}
 }
 
-// check compares the queue with the limits.
-func check(t *rapid.T, q *Queue[int], limits Limits, jobs map[int]Job) {
+// check compares the queue with its limits; most is that of the memory, 0 for none.
+func check(t *rapid.T, q *Queue[int], most int64, jobs map[int]Job) {
+	limits := q.limits
 	running, memory, alone, own := 0, int64(0), false, map[string]int{}
 	for key, job := range jobs {
 		if !q.Runs(key) {
@@ -157,15 +167,15 @@ func check(t *rapid.T, q *Queue[int], limits Limits, jobs map[int]Job) {
 			}
 			continue
 		}
-		running, memory, alone = running+1, memory+job.Memory, alone || job.Alone
+		running, memory, alone = running+1, memory+min(job.Memory, most), alone || job.Alone
 		own[job.Owner]++
 	}
 	switch {
 	case running > limits.Running, alone && running > 1, running == 0 && len(jobs) > 0,
-		limits.Memory > 0 && memory > limits.Memory && running > 1:
+		most > 0 && memory > most:
 		t.Fatalf("%d jobs run with %d bytes, alone %v", running, memory, alone)
-	case running != q.running || memory != q.memory:
-		t.Fatalf("%d run with %d, but %d with %d are counted", running, memory, q.running, q.memory)
+	case running != q.running, most > 0 && memory != limits.Memory.Held():
+		t.Fatalf("%d run with %d of %d, but %d are counted", running, memory, most, q.running)
 	}
 	for owner, running := range own {
 		if limits.RunningPerOwner > 0 && running > limits.RunningPerOwner {
@@ -178,7 +188,7 @@ func check(t *rapid.T, q *Queue[int], limits Limits, jobs map[int]Job) {
 // small size, jobs of its owner. Every running job ends after some rounds.
 func TestNobodyWaitsForever(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		q := NewQueue[int](Limits{Running: 3, RunningPerOwner: rapid.IntRange(0, 2).Draw(t, "per owner"), Memory: 10})
+		q := NewQueue[int](Limits{Running: 3, RunningPerOwner: rapid.IntRange(0, 2).Draw(t, "per owner"), Memory: memory(10)})
 		ends := map[int]int{} // the round in which a job that runs ends
 		key, ahead := 1, rapid.IntRange(0, 10).Draw(t, "ahead")
 		enter := func(job Job) { q.Enter(key, job); key++ }
@@ -208,17 +218,48 @@ func TestNobodyWaitsForever(t *testing.T) {
 	})
 }
 
-// Memory that is lent is not available to jobs, and no more is lent than running jobs leave.
-func TestMemoryIsLent(t *testing.T) {
-	q := NewQueue[string](Limits{Running: 3, Memory: 100})
+// Memory that others hold is not available to jobs. Those who ask for it later than the job whose turn it is get it
+// later, and the job is woken when it is free.
+func TestMemoryIsShared(t *testing.T) {
+	shared := ledger.New(100)
+	others, woken := shared.Part(10), 0
+	q := NewQueue[string](Limits{Running: 3, Memory: shared.Part(0), Wake: func() { woken++ }})
 	q.Enter("first", Job{Memory: 60})
-	if !q.Lend(50) || len(q.Advance()) != 0 || !strings.Contains(q.Why("first"), "a large upload leave only 50 B") {
-		t.Errorf("while 50 are lent: %q", q.Why("first"))
+	if !others.Take(60) || len(q.Advance()) != 0 || !strings.Contains(q.Why("first"), "leave only 50 B") {
+		t.Errorf("while others hold 50: %q", q.Why("first"))
 	}
-	if !q.Lend(40) || !slices.Equal(q.Advance(), []string{"first"}) {
-		t.Errorf("while 40 are lent: %q", q.Why("first"))
+	later := others.Claim(10, func() {})
+	if later.Held() {
+		t.Error("a later claim passes the job")
 	}
-	if q.Lend(41) || !q.Lend(0) || !q.Lend(40) {
-		t.Errorf("%d are lent while a job takes 60", q.lent)
+	if others.Release(5); woken != 0 || later.Held() {
+		t.Errorf("with too little memory, the job is woken %d times, the later claim held: %v", woken, later.Held())
+	}
+	if others.Release(5); woken != 1 || later.Held() || !slices.Equal(q.Advance(), []string{"first"}) {
+		t.Errorf("with enough memory, the job is woken %d times, the later claim held: %v", woken, later.Held())
+	}
+	if q.Leave("first"); !later.Held() {
+		t.Error("the later claim is not held when the job has left")
+	}
+}
+
+// A job that is no longer the first gives back what it claimed, so that the one that is can have it.
+func TestAJobThatIsPassedGivesItsClaimBack(t *testing.T) {
+	shared := ledger.New(100)
+	others := shared.Part(0)
+	q := NewQueue[string](Limits{Memory: shared.Part(0), Wake: func() {}})
+	others.Take(50)
+	q.Enter("first", Job{Memory: 100})
+	if len(q.Advance()) != 0 {
+		t.Fatal("a job runs without memory")
+	}
+	others.Release(50) // the first job has the memory, and does not run yet
+	q.Enter("urgent", Job{Memory: 80, Priority: 1})
+	if started := q.Advance(); !slices.Equal(started, []string{"urgent"}) {
+		t.Errorf("%v run", started)
+	}
+	q.Leave("urgent")
+	if started := q.Advance(); !slices.Equal(started, []string{"first"}) {
+		t.Errorf("%v run after it", started)
 	}
 }

@@ -57,15 +57,16 @@ func (s *Service) Predict(ctx context.Context, request *cleavev1.PredictJobReque
 	}
 	endTurn := sync.OnceFunc(func() { <-s.Predictions })
 	defer endTurn()
-	need := s.InputBytes(ctx, request.GetDatasetId(), request.GetTableId())
+	need := s.InputOf(ctx, request.GetDatasetId(), request.GetTableId())
 	if record.GetModelBlob() == "" {
-		need += s.InputBytes(ctx, record.GetJob().GetDatasetId(), record.GetTableIds()...)
+		before := s.InputOf(ctx, record.GetJob().GetDatasetId(), record.GetTableIds()...)
+		need.Bytes += before.Bytes + need.Size + before.Size // both are copied to compare them
+		need.Held = append(need.Held, before.Held...)
 	}
 	release, err := s.Borrow(ctx, need)
 	if err != nil {
 		return err
 	}
-	release = sync.OnceFunc(release)
 	defer release()
 	fresh, err := s.freshPoints(ctx, record, request)
 	if err != nil {

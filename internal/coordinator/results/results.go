@@ -46,16 +46,24 @@ type Service struct {
 	// WhyNoWorker says why no worker is ready; "" means that one is.
 	WhyNoWorker func() string
 
-	// Borrow waits until a call may hold this many bytes. InputBytes returns how many a data set, or tables and their
-	// points, take.
-	Borrow     func(ctx context.Context, bytes int64) (release func(), err error)
-	InputBytes func(ctx context.Context, dataset string, tables ...string) int64
+	// Borrow waits until a call may hold data. InputOf returns what a data set, or tables and their points, take.
+	Borrow  func(ctx context.Context, data Input) (release func(), err error)
+	InputOf func(ctx context.Context, dataset string, tables ...string) Input
 	// CheckRows rejects a table with too many rows, before it is read.
 	CheckRows func(ctx context.Context, table string) error
 
 	Predictions    chan struct{} // semaphore of MaxPredictions; holds one value for each prediction in progress
 	SlowReader     time.Duration // how long a prediction waits for its turn
 	PredictionWait time.Duration // how long it waits for workers or for their memory
+}
+
+// Input is about how much memory the input of a job takes.
+type Input struct {
+	Size  int64
+	Bytes int64 // of Size, what a call takes that loads it
+	// Held are data sets that are in memory in any case, and counted where that is: in the cache, or by a running job. The
+	// call keeps them, so that they are not read again if the job ends meanwhile.
+	Held []dataset.Dataset
 }
 
 // NotStored is the reason of the error for a result that could not be stored.

@@ -42,7 +42,7 @@ type Files struct {
 // AddFlags declares the flags that name the files, with a prefix.
 func (f *Files) AddFlags(set *pflag.FlagSet, prefix string) {
 	set.StringVar(&f.Dir, prefix+"tls", "", "`DIR` with "+CAFile+", "+CertFile+" and "+KeyFile+", as cleave certs makes them")
-	set.StringVar(&f.CA, prefix+"tls-ca", "", "`FILE` with the CA certificates that must have signed the other side's certificate")
+	set.StringVar(&f.CA, prefix+"tls-ca", "", "`FILE` of CA certificates; the other side's certificate must be signed by one of them")
 	set.StringVar(&f.Cert, prefix+"tls-cert", "", "`FILE` with our certificate, in PEM; it is read again when it changes")
 	set.StringVar(&f.Key, prefix+"tls-key", "", "`FILE` with the private key of --"+prefix+"tls-cert")
 }

@@ -1,0 +1,144 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"pgregory.net/rapid"
+)
+
+// Whatever is claimed, taken, released and withdrawn, parts have their own bytes, share no more than the rest, get it in
+// the order of arrival, and lose nothing.
+func TestNothingIsGivenTwice(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		shared := rapid.Int64Range(0, 20).Draw(t, "shared")
+		l := New(shared)
+		var parts []*Part
+		for range 3 {
+			parts = append(parts, l.Part(rapid.Int64Range(0, 5).Draw(t, "own")))
+		}
+		type claimed struct {
+			*Claim
+			woken int
+		}
+		var claims []*claimed
+		taken := make([]int64, len(parts))
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			at := rapid.IntRange(0, len(parts)-1).Draw(t, "part")
+			bytes := rapid.Int64Range(0, 30).Draw(t, "bytes")
+			switch rapid.IntRange(0, 3).Draw(t, "step") {
+			case 0:
+				free := parts[at].Free()
+				if took := parts[at].Take(bytes); took != (bytes <= free) {
+					t.Fatalf("took %d of %d free bytes: %v", bytes, free, took)
+				} else if took {
+					taken[at] += bytes
+				}
+			case 1:
+				c := &claimed{}
+				c.Claim = parts[at].Claim(bytes, func() { c.woken++ })
+				claims = append(claims, c)
+			case 2:
+				bytes = min(bytes, taken[at])
+				parts[at].Release(bytes)
+				taken[at] -= bytes
+			default:
+				if len(claims) > 0 {
+					gone := rapid.IntRange(0, len(claims)-1).Draw(t, "gone")
+					claims[gone].Release()
+					claims[gone].Release() // changes nothing
+					claims = slices.Delete(claims, gone, gone+1)
+				}
+			}
+			want, used := slices.Clone(taken), int64(0)
+			first := true
+			for _, c := range claims {
+				at := slices.Index(parts, c.part)
+				if c.Held() {
+					want[at] += c.bytes
+					continue
+				}
+				if free := parts[at].Free(); c.woken > 0 || first && c.bytes <= free || c.bytes <= parts[at].own-parts[at].held {
+					t.Fatalf("a claim of %d waits while %d are free", c.bytes, free)
+				}
+				if parts[at].beyond(c.bytes) > 0 {
+					first = false
+				}
+			}
+			for at, p := range parts {
+				if p.Held() != want[at] {
+					t.Fatalf("part %d holds %d bytes, want %d", at, p.Held(), want[at])
+				}
+				used += max(0, p.held-p.own)
+			}
+			if used > shared || used != l.used {
+				t.Fatalf("%d of %d shared bytes are used; %d are counted", used, shared, l.used)
+			}
+		}
+	})
+}
+
+// Who waits gets the bytes in the order of arrival, however small a later claim is, unless it only needs bytes of its
+// own part.
+func TestClaimsAreGrantedInOrder(t *testing.T) {
+	l := New(10)
+	jobs, calls := l.Part(0), l.Part(2)
+	var order []string
+	claim := func(p *Part, name string, bytes int64) *Claim {
+		return p.Claim(bytes, func() { order = append(order, name) })
+	}
+	running := claim(jobs, "running", 10)
+	large := claim(jobs, "large", 8)
+	small := claim(calls, "small", 3)
+	if own := claim(calls, "own", 2); !running.Held() || large.Held() || small.Held() || !own.Held() || !calls.Contended() || !jobs.Contended() {
+		t.Error("the claims are not granted as they came")
+	}
+	if jobs.Take(1) || calls.Take(1) {
+		t.Error("bytes are taken that are not free")
+	}
+	if running.Release(); !slices.Equal(order, []string{"large"}) { // and 2 are left, but the calls have theirs already
+		t.Errorf("granted in the order %v", order)
+	}
+	if large.Release(); !slices.Equal(order, []string{"large", "small"}) || jobs.Contended() {
+		t.Errorf("granted in the order %v", order)
+	}
+}
+
+// A caller waits for bytes, and leaves when its context ends. Nobody may have more than there is.
+func TestReserve(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := New(10).Part(0)
+		all, err := p.Reserve(t.Context(), 1000)
+		if err != nil || p.Held() != 10 {
+			t.Fatalf("%d bytes are held: %v", p.Held(), err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		left, granted := make(chan error, 1), make(chan error, 1)
+		go func() { _, err := p.Reserve(ctx, 1); left <- err }()
+		synctest.Wait()
+		go func() { _, err := p.Reserve(t.Context(), 1); granted <- err }()
+		synctest.Wait()
+		cancel()
+		if err := <-left; !errors.Is(err, context.Canceled) || p.Held() != 10 {
+			t.Errorf("after a caller has left, %d bytes are held: %v", p.Held(), err)
+		}
+		all.Release()
+		if err := <-granted; err != nil || p.Held() != 1 {
+			t.Errorf("%d bytes are held: %v", p.Held(), err)
+		}
+	})
+}
+
+// Without a part there is no limit.
+func TestNoPart(t *testing.T) {
+	var none *Part
+	if c := none.Claim(1<<60, nil); !c.Held() || !none.Take(1<<60) {
+		t.Error("there is a limit")
+	} else {
+		c.Release()
+		none.Release(1 << 60)
+	}
+}
