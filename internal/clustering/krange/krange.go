@@ -22,7 +22,7 @@ type Solver interface {
 	Solve(ctx context.Context, spec clustering.Spec, o clustering.Observer) (*clustering.Result, error)
 	// Small runs a job on a part of the data in this process. Jobs on the same part, identified by its number, may
 	// share intermediate results; they run one after another. Jobs on different parts run concurrently.
-	Small(ctx context.Context, part int, data dataset.Dataset, spec clustering.Spec) (*clustering.Result, error)
+	Small(ctx context.Context, part int, data dataset.Dataset, spec clustering.Spec, threads int) (*clustering.Result, error)
 }
 
 // Job is a data set and the spec to cluster it by.

@@ -15,7 +15,9 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
+	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
@@ -34,6 +36,8 @@ const (
 	keptEdges = 0.8
 	// partRestarts is the maximum number of restarts on a part.
 	partRestarts = 4
+	// searchBytes limits the memory of concurrent searches for eigenvectors of parts.
+	searchBytes = 1 << 28
 )
 
 // part is a sample of the data: some rows of points, or all vertices of a graph with some of its edges.
@@ -182,15 +186,40 @@ func meanStability(strengths []float64) *float64 {
 	return &mean
 }
 
+// partsAtOnce returns how many parts are clustered at the same time. Parts of rows are small. A part of a graph has all
+// of its vertices, and the plan of the job has the memory of one cut or one search for eigenvectors, so large ones are
+// clustered one after another.
+func (r *run) partsAtOnce(spec clustering.Spec) int {
+	atOnce := r.threads
+	if g, ok := r.origin.Data.(*dataset.Graph); ok && len(g.Column) > planning.SideBySideEntries {
+		atOnce = 1
+	} else if ok && searches(g, spec) {
+		atOnce = min(atOnce, max(1, searchBytes/(8*g.N*eigen.SearchColumns(spec.K, false))))
+	}
+	return min(atOnce, len(r.parts))
+}
+
+// searches reports whether an algorithm searches for eigenvectors of a graph.
+func searches(g *dataset.Graph, spec clustering.Spec) bool {
+	switch spec.Algorithm.(type) {
+	case *spectral.Options:
+		return true
+	case *auto.Options:
+		return len(spec.Constraints)+len(spec.Seeds) > 0 || slices.ContainsFunc(g.Weight, func(w float64) bool { return w < 0 })
+	}
+	return spec.Start == clustering.StartSpectral
+}
+
 // strengths returns the prediction strength of the labels in each part, -1 if it cannot be clustered.
 func (r *run) strengths(ctx context.Context, spec clustering.Spec, labels []int32) ([]float64, error) {
 	values := make([]float64, len(r.parts))
-	err := parallel.Run(ctx, r.threads, len(r.parts), func(at int) error {
+	atOnce := r.partsAtOnce(spec)
+	err := parallel.Run(ctx, atOnce, len(r.parts), func(at int) error {
 		p := r.parts[at]
 		if values[at] = -1; p.data.Rows() < spec.K {
 			return nil
 		}
-		found, err := r.solver.Small(ctx, r.firstPart+at, p.data, p.spec(spec, len(labels)))
+		found, err := r.solver.Small(ctx, r.firstPart+at, p.data, p.spec(spec, len(labels)), r.threads/atOnce)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
