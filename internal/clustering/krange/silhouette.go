@@ -32,7 +32,10 @@ func (r *run) silhouette(ctx context.Context, result *clustering.Result, k int) 
 	n := len(result.Labels)
 	rows := choose.Even[int32](n, max(leastSilhouettes, min(mostSilhouettes, int(math.Sqrt(mostSilhouetteValues/float64(max(1, width)))))))
 	mean, err := silhouetteOf(ctx, rows, result.Labels, k, distances, r.threads)
-	return &mean, err
+	if err != nil {
+		return nil, err
+	}
+	return &mean, nil
 }
 
 // silhouetteOf returns the mean of evaluate.Silhouette over some rows. Rows with labels below 0 are ignored. All
