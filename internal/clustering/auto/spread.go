@@ -31,7 +31,10 @@ func (r *run) fitSpread(ctx context.Context, s *space, t task) (*answer, error) 
 	}
 	a := &answer{labels: labels, at: s.plain}
 	if t.fold == heldout.None {
-		a.result = &clustering.Result{StopReason: clustering.StopConverged, ObjectiveName: "normalized-cut", Objective: normalizedCut(s.graph, labels, r.spec.K)}
+		a.result = &clustering.Result{
+			StopReason: clustering.StopConverged, ObjectiveName: "normalized-cut", Objective: normalizedCut(s.graph, labels, r.spec.K),
+			Runs: []clustering.Labeling{clustering.NewLabeling(labels, r.spec.K)},
+		}
 	}
 	return a, nil
 }
