@@ -19,8 +19,8 @@ type eigenspan struct {
 	costs   []float64 // 1 - eigenvalue
 }
 
-// openSpan computes the eigenvectors on the first call. The first is known, (d + t)^1/2; those after the k-th may be
-// rough, because only their span matters.
+// openSpan computes the eigenvectors on the first call. The first coordinate is fixed as (d + t)^1/2, which is close to
+// the leading eigenvector; see leading. Eigenvectors after the k-th may be rough, because only their span matters.
 func (r *run) openSpan(ctx context.Context, s *space) error {
 	if s.span != nil {
 		return nil

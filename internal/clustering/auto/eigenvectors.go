@@ -210,8 +210,9 @@ func (r *run) keep(g *dataset.Graph, set *constraint.Set) (keep []bool, count in
 	return keep, count
 }
 
-// leading computes the leading eigenvectors of a contraction, orthogonal to without, which holds at most one vector.
-// It runs in this process, which has the graph.
+// leading computes the leading eigenvectors of a contraction besides without, which holds at most one vector, near the
+// first eigenvector. With filters they are those of the operator projected onto what is orthogonal to it, otherwise
+// those of embedding.Without. It runs in this process, which has the graph.
 func (r *run) leading(ctx context.Context, s *space, c *contraction, without [][]float64, count int, options eigen.Options) (eigen.Eigenpairs, error) {
 	random := r.spec.Random(clustering.StreamEigen)
 	switch {
