@@ -16,7 +16,8 @@
 //     fold it has right. If fits take long, methods that fall behind are dropped early (screen).
 //  5. compare takes the method that agrees best with held-out supervision, among those that mayReplace the baseline.
 //     noticeTrials finds the suspects: supervision that all good methods contradict while it is held out.
-//  6. fit fits the chosen method to all supervision, and score measures how clearly each row is in its cluster.
+//  6. fit fits the chosen method to all supervision, and the rater of the answer measures how clearly each row is in
+//     its cluster.
 //  7. respect makes certain supervision hold in the answer (enforce), unless so much of it seems wrong that the data
 //     may overrule it (overruled).
 //

@@ -272,32 +272,43 @@ func (r *run) classifyAll(ctx context.Context, c *classifier, known *discriminan
 		return nil, err
 	}
 	k, raw := r.spec.K, r.data.(*dataset.Points)
-	a := &answer{labels: make([]int32, r.n), own: make([]float64, r.n), next: make([]float64, r.n)}
-	a.scores = r.enforceable()
+	labels, own, next, enforceable := make([]int32, r.n), make([]float64, r.n), make([]float64, r.n), r.enforceable()
 	kept := r.kept(known)
 	err = parallel.Run(ctx, r.threads, partition.TileCount(r.n), func(tile int) error {
 		rows, scores, shares := partition.Tile(r.n, tile), make([]float64, k), make([]float64, k)
 		for i := rows.From; i < rows.To; i++ {
 			clustering.ClassScores(distances[i*k:(i+1)*k], scores)
 			c.blend(int32(i), raw.Row(i), scores, shares)
-			a.labels[i] = int32(choose.Largest(scores))
+			labels[i] = int32(choose.Largest(scores))
 			if class, isKnown := kept[int32(i)]; isKnown {
-				a.labels[i] = class
+				labels[i] = class
 			}
-			a.own[i], a.next[i] = clustering.FromIdealScores(scores, int(a.labels[i]))
-			copy(a.scores[int32(i)], scores)
+			own[i], next[i] = clustering.FromIdealScores(scores, int(labels[i]))
+			copy(enforceable[int32(i)], scores)
 		}
 		return ctx.Err()
 	})
 	if err != nil {
 		return nil, err
 	}
-	a.result = &clustering.Result{
+	a := r.newAnswer(labels, &clustering.Result{
 		StopReason: clustering.StopConverged, ObjectiveName: "leave-one-out-error", Objective: c.rule.Error, Units: units, Model: model,
-		Runs: []clustering.Labeling{clustering.NewLabeling(a.labels, k)},
-	}
+	}, r.byScores(labels, own, next, enforceable))
 	a.note = fmt.Sprintf("%s and %d decision trees, fitted to %d known rows", c.rule, forestTrees, len(c.rows))
 	return a, nil
+}
+
+// byScores returns the rater of labels, which are classes, by the distances of rows from their own class and from the
+// nearest other one, and by the scores of rows whose label may be enforced.
+func (r *run) byScores(labels []int32, own, next []float64, enforceable map[int32][]float64) rater {
+	return func(_ context.Context, result *clustering.Result) error {
+		numbers, own, next := r.numbers(labels), slices.Clone(own), slices.Clone(next)
+		for i, scores := range enforceable {
+			own[i], next[i] = clustering.FromIdealScores(scores, slices.Index(numbers, result.Labels[i]))
+		}
+		result.SetDistances(clustering.MeasureClassScores, own, next)
+		return nil
+	}
 }
 
 // enforceable returns room for the scores of the rows with supervision.

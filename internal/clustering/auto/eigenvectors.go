@@ -24,6 +24,18 @@ type coordinates struct {
 	factor  []float64
 }
 
+// rater returns the rater of labels of n points that were found in coordinates, which it makes the embedding of the
+// result.
+func (e *coordinates) rater(n, k int) rater {
+	return func(_ context.Context, result *clustering.Result) error {
+		of := clustering.Embedding{Rows: len(e.kept), Columns: e.columns, Values: e.values}
+		result.Embedding = of.Among(n, e.kept)
+		own, next := result.Embedding.Distances(result.Labels, k, e.kept)
+		result.SetDistances(clustering.MeasureEmbedding, own, next)
+		return nil
+	}
+}
+
 // near returns the eigenvectors of a contraction as they would be if all vertices of a block coincided: with u = H v,
 // the mean of u over each block, weighted by degree. The eigensolver starts from them. It returns nil for a nil e.
 func (e *coordinates) near(c *contraction) [][]float64 {

@@ -97,11 +97,11 @@ func (r *run) prepareTask(ctx context.Context, s *space, t task, at int, onRows 
 func (r *run) fitOnRows(ctx context.Context, s *space, batch *rowFits, answers []*answer) error {
 	results, err := leastOf(ctx, s.rows, batch.fits)
 	for at, found := range results {
-		a := &answer{labels: found.Labels, result: found, at: s.plain}
-		if s.graph != nil {
-			a = r.expand(s, s.plain, found, batch.sets[at])
+		if s.plain != nil {
+			answers[batch.places[at]] = r.expand(s, s.plain, found, batch.sets[at])
+		} else {
+			answers[batch.places[at]] = r.newAnswer(found.Labels, found, r.newRater(s))
 		}
-		answers[batch.places[at]] = a
 	}
 	return err
 }

@@ -46,7 +46,7 @@ func (r *run) openMixture(ctx context.Context, s *space) (err error) {
 	}
 	found, err := r.fitMixture(ctx, s, nil)
 	if err == nil && found != nil && found.Evidence > 0 {
-		s.unconstrained = mixtureAnswer(found, s.units)
+		s.unconstrained = r.mixtureAnswer(found, s.units)
 	}
 	return err
 }
@@ -64,7 +64,7 @@ func (r *run) fitMixtures(ctx context.Context, s *space, tasks []task) ([]*answe
 			if found == nil {
 				return s.unconstrained, err
 			}
-			return mixtureAnswer(found, s.units), err
+			return r.mixtureAnswer(found, s.units), err
 		})
 		if err != nil {
 			return nil, err
@@ -99,11 +99,11 @@ func (r *run) fitMixture(ctx context.Context, s *space, shown []constraint.Const
 
 // mixtureAnswer converts a mixture fitted in the given units to an answer, whose history is the cost after each
 // iteration.
-func mixtureAnswer(found *mixture.Found, units *dataset.Units) *answer {
+func (r *run) mixtureAnswer(found *mixture.Found, units *dataset.Units) *answer {
 	means, k := found.Mixture.Means(), len(found.Mixture.Shares())
 	d := len(means) / k
 	result := &clustering.Result{
-		Labels: found.Labels, ObjectiveName: "negative-log-likelihood", StopReason: clustering.StopMaxIterations, Iterations: len(found.Costs),
+		Labels: found.Labels, ObjectiveName: "negative-log-likelihood", StopReason: clustering.StopMaxIterations, Iterations: len(found.Costs), Units: units,
 		Model: &clustering.Model{
 			Distortion: metric.SquaredEuclidean, K: k, D: d, Centroids: units.Undo(means), Metric: metric.NewIdentity(d), Units: units, Mixture: found.Mixture,
 		},
@@ -115,11 +115,11 @@ func mixtureAnswer(found *mixture.Found, units *dataset.Units) *answer {
 		result.Objective = cost
 		result.History = append(result.History, clustering.HistoryEntry{Iteration: i + 1, Objective: cost})
 	}
-	return &answer{labels: found.Labels, result: result}
+	return r.newAnswer(found.Labels, result, r.rateMixture)
 }
 
-// scoreMixture adds the distances of rows from the clusters of a mixture, and the probabilities of their labels.
-func (r *run) scoreMixture(ctx context.Context, result *clustering.Result) error {
+// rateMixture is the rater of mixtures. It adds the probabilities of the labels, too.
+func (r *run) rateMixture(ctx context.Context, result *clustering.Result) error {
 	scaled, err := result.Model.Units.Apply(r.data)
 	if err != nil {
 		return err

@@ -31,19 +31,41 @@ type space struct {
 	unconstrained *answer      // the answer without constraints
 }
 
-// answer holds the labels of all points and the run that found them.
+// answer holds the labels of all points and the run that found them. Of an answer to a fold, only the labels count.
 type answer struct {
 	labels []int32
 	result *clustering.Result
-	at     *coordinates // nil if found on the rows of the data
+	rate   rater
+	note   string // a description for the user; "" if there is none
+}
 
-	// Set by discriminants: distances of rows from their own class and from the nearest other, and the scores of all
-	// classes for rows whose label may be enforced.
-	own, next []float64
-	scores    map[int32][]float64
-	note      string // set by discriminants: a description
+// rater measures how far every row is from its cluster in a result and from the next one. The labels of the result are
+// those of an answer, except those that supervision has changed.
+type rater func(ctx context.Context, result *clustering.Result) error
 
-	whitened *dataset.Points // the whitened rows that k-means was run on; nil otherwise
+// newAnswer returns an answer whose labels are among the runs of its result, which confidences compare.
+func (r *run) newAnswer(labels []int32, result *clustering.Result, rate rater) *answer {
+	if len(result.Runs) == 0 {
+		result.Runs = []clustering.Labeling{clustering.NewLabeling(labels, r.spec.K)}
+	}
+	return &answer{labels: labels, result: result, rate: rate}
+}
+
+// newRater returns the rater of labels that were found in the coordinates of a space, or else in its graph or its rows.
+func (r *run) newRater(s *space) rater {
+	switch {
+	case s.plain != nil:
+		return s.plain.rater(r.n, r.spec.K)
+	case s.graph != nil:
+		return func(_ context.Context, result *clustering.Result) error {
+			own, next := edgeShares(s.graph, result.Labels, r.spec.K)
+			result.SetDistances(clustering.MeasureEdgeShare, own, next)
+			return nil
+		}
+	}
+	return func(ctx context.Context, result *clustering.Result) error {
+		return kmeans.Score(ctx, s.rows.problem, s.rows.x, result)
+	}
 }
 
 // open returns a space. It creates it on the first call.
@@ -128,7 +150,8 @@ func (r *run) openRows(ctx context.Context, s *space) error {
 	if err != nil {
 		return err
 	}
-	s.rows, s.unconstrained = &rows{problem, x, found}, &answer{labels: found.Labels, result: found}
+	s.rows = &rows{problem, x, found}
+	s.unconstrained = r.newAnswer(found.Labels, found, r.newRater(s))
 	return nil
 }
 
@@ -159,19 +182,22 @@ func (r *run) openComponents(ctx context.Context, s *space) (err error) {
 	if s.rows, err = r.localRows(ctx, s.plain); err != nil {
 		return err
 	}
-	s.unconstrained = &answer{labels: s.rows.unconstrained.Labels, result: s.rows.unconstrained, at: s.plain}
+	s.unconstrained = r.expand(s, s.plain, s.rows.unconstrained, r.none)
 	return nil
 }
 
 // expand labels all points: those without coordinates are attached to clusters. A point without any connection counts
-// as a row of zeros, which is nearest to the shortest centroid, that of the loosest cluster.
+// as a row of zeros, which is nearest to the shortest centroid, that of the loosest cluster. There is no model, because
+// centroids are not in the coordinates of the data.
 func (r *run) expand(s *space, at *coordinates, found *clustering.Result, set *constraint.Set) *answer {
 	all := clustering.Unassigned(r.n)
 	for row, point := range at.kept {
 		all[point] = found.Labels[row]
 	}
 	component.AttachTo(all, r.spec.K, s.graph, set, at.loosest(found.Labels, r.spec.K))
-	return &answer{labels: all, result: found, at: at}
+	result := *found
+	result.Model, result.Units, result.Runs = nil, s.units, clustering.LabelingsAmong(r.n, at.kept, found.Runs)
+	return r.newAnswer(all, &result, at.rater(r.n, r.spec.K))
 }
 
 // centered is the operator C K C with C = I - 1 1'/n, the kernel matrix of points minus their mean.

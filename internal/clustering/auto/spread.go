@@ -29,14 +29,13 @@ func (r *run) fitSpread(ctx context.Context, s *space, t task) (*answer, error) 
 	if err != nil {
 		return nil, err
 	}
-	a := &answer{labels: labels, at: s.plain}
-	if t.fold == heldout.None {
-		a.result = &clustering.Result{
-			StopReason: clustering.StopConverged, ObjectiveName: "normalized-cut", Objective: normalizedCut(s.graph, labels, r.spec.K),
-			Runs: []clustering.Labeling{clustering.NewLabeling(labels, r.spec.K)},
-		}
+	if t.fold != heldout.None {
+		return &answer{labels: labels}, nil
 	}
-	return a, nil
+	cut := normalizedCut(s.graph, labels, r.spec.K)
+	return r.newAnswer(labels, &clustering.Result{
+		StopReason: clustering.StopConverged, ObjectiveName: "normalized-cut", Objective: cut, Units: s.units,
+	}, r.newRater(s)), nil
 }
 
 // reach returns how much of each class reaches every vertex if classes weigh the same. It is nil for classes without

@@ -141,7 +141,12 @@ func (r *run) fitWhitened(ctx context.Context, s *space, t task, set *constraint
 	if found.Model, err = w.model(found.Model); err != nil {
 		return nil, err
 	}
-	return &answer{labels: found.Labels, result: found, whitened: points}, nil
+	return r.newAnswer(found.Labels, found, func(_ context.Context, result *clustering.Result) error {
+		whitened := clustering.Embedding{Rows: r.n, Columns: points.D, Values: points.Values}
+		own, next := whitened.Distances(result.Labels, r.spec.K, nil)
+		result.SetDistances(clustering.MeasureDistortion, own, next)
+		return nil
+	}), nil
 }
 
 func dot(a, b []float64) float64 {
