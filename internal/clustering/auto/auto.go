@@ -37,7 +37,6 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
-	"github.com/cleave-project/cleave/internal/clustering/knn"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
@@ -92,8 +91,3 @@ func (*Options) Name() string { return "auto" }
 
 // Validate implements clustering.Algorithm.
 func (*Options) Validate(int, clustering.Spec) error { return nil }
-
-// Predict labels new points by their nearest neighbors among labeled points, in the units of the scale.
-func Predict(ctx context.Context, scale clustering.Scale, trained dataset.Dataset, labels []int32, fresh dataset.Dataset, threads int) ([]int32, error) {
-	return knn.Predict(ctx, scale, voters, trained, labels, fresh, threads)
-}

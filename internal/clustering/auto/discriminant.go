@@ -10,6 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/forest"
 	"github.com/cleave-project/cleave/internal/clustering/heldout"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
@@ -28,7 +29,7 @@ type classifier struct {
 	raw, scaled  *dataset.Points // those rows in the coordinates of the data, and in the units of the space
 	classes      []int32         // the classes of those rows, ascending
 	coefficients []float64       // one per row and class, scaled by the weight of the discriminant
-	forest       *clustering.Forest
+	forest       *model.Forest
 	clusters     []int32     // of all rows, in an answer without constraints
 	shares       [][]float64 // by cluster, the share of each class among its known rows
 	reach        [][]float64 // how much of each class reaches every row; nil without a neighbor graph
@@ -188,7 +189,7 @@ func (r *run) newClassifier(ctx context.Context, s *space, known *discriminant.K
 		if err != nil {
 			return nil, err
 		}
-		r.forests[fold] = &clustering.Forest{Trees: trees, Weight: forestWeight}
+		r.forests[fold] = &model.Forest{Trees: trees, Weight: forestWeight}
 	}
 	c.forest = r.forests[fold]
 	if c.clusters = r.baseline; c.clusters == nil {
@@ -267,7 +268,7 @@ func (r *run) classifySome(ctx context.Context, c *classifier, units *dataset.Un
 
 // classifyAll labels all rows, wherever they are stored. Known rows keep their class.
 func (r *run) classifyAll(ctx context.Context, c *classifier, known *discriminant.Known, units *dataset.Units) (*answer, error) {
-	distances, model, err := r.fromIdealScores(ctx, c, units)
+	distances, scorer, err := r.fromIdealScores(ctx, c, units)
 	if err != nil {
 		return nil, err
 	}
@@ -277,13 +278,13 @@ func (r *run) classifyAll(ctx context.Context, c *classifier, known *discriminan
 	err = parallel.Run(ctx, r.threads, partition.TileCount(r.n), func(tile int) error {
 		rows, scores, shares := partition.Tile(r.n, tile), make([]float64, k), make([]float64, k)
 		for i := rows.From; i < rows.To; i++ {
-			clustering.ClassScores(distances[i*k:(i+1)*k], scores)
+			model.ClassScores(distances[i*k:(i+1)*k], scores)
 			c.blend(int32(i), raw.Row(i), scores, shares)
 			labels[i] = int32(choose.Largest(scores))
 			if class, isKnown := kept[int32(i)]; isKnown {
 				labels[i] = class
 			}
-			own[i], next[i] = clustering.FromIdealScores(scores, int(labels[i]))
+			own[i], next[i] = model.FromIdealScores(scores, int(labels[i]))
 			copy(enforceable[int32(i)], scores)
 		}
 		return ctx.Err()
@@ -292,7 +293,7 @@ func (r *run) classifyAll(ctx context.Context, c *classifier, known *discriminan
 		return nil, err
 	}
 	a := r.newAnswer(labels, &clustering.Result{
-		StopReason: clustering.StopConverged, ObjectiveName: "leave-one-out-error", Objective: c.rule.Error, Units: units, Model: model,
+		StopReason: clustering.StopConverged, ObjectiveName: "leave-one-out-error", Objective: c.rule.Error, Units: units, Model: scorer,
 	}, r.byScores(labels, own, next, enforceable))
 	a.note = fmt.Sprintf("%s and %d decision trees, fitted to %d known rows", c.rule, forestTrees, len(c.rows))
 	return a, nil
@@ -304,7 +305,7 @@ func (r *run) byScores(labels []int32, own, next []float64, enforceable map[int3
 	return func(_ context.Context, result *clustering.Result) error {
 		numbers, own, next := r.numbers(labels), slices.Clone(own), slices.Clone(next)
 		for i, scores := range enforceable {
-			own[i], next[i] = clustering.FromIdealScores(scores, slices.Index(numbers, result.Labels[i]))
+			own[i], next[i] = model.FromIdealScores(scores, slices.Index(numbers, result.Labels[i]))
 		}
 		result.SetDistances(clustering.MeasureClassScores, own, next)
 		return nil
@@ -340,7 +341,7 @@ func (r *run) kept(known *discriminant.Known) map[int32]int32 {
 // fromIdealScores returns the distances of all rows from the scores that each class should have. The scores of a row
 // are its features in a problem of k-means, so workers compute them, and they follow from these distances. The model
 // predicts new rows in the same way.
-func (r *run) fromIdealScores(ctx context.Context, c *classifier, units *dataset.Units) ([]float64, *clustering.Model, error) {
+func (r *run) fromIdealScores(ctx context.Context, c *classifier, units *dataset.Units) ([]float64, *model.Model, error) {
 	all, err := units.Apply(r.data)
 	if err != nil {
 		return nil, nil, err
@@ -360,14 +361,14 @@ func (r *run) fromIdealScores(ctx context.Context, c *classifier, units *dataset
 		return nil, nil, err
 	}
 	defer release()
-	ideal := &vector.Model{Distortion: metric.SquaredEuclidean, Clusters: k, Centroids: clustering.IdealScores(k)}
+	ideal := &vector.Model{Distortion: metric.SquaredEuclidean, Clusters: k, Centroids: model.IdealScores(k)}
 	distances, err := x.Distances(ctx, []vector.Query{{Model: ideal, Points: choose.All[int32](r.n)}})
 	if err != nil {
 		return nil, nil, err
 	}
-	return distances[0], &clustering.Model{
+	return distances[0], &model.Model{
 		Distortion: metric.SquaredEuclidean, K: k, D: k, Centroids: ideal.Centroids, Metric: metric.NewIdentity(k), Units: units,
-		Landmarks: &clustering.Landmarks{Matrix: features.Matrix, Centered: features.Matrix.Mean != nil, Points: c.raw, Projection: c.coefficients},
+		Landmarks: &model.Landmarks{Matrix: features.Matrix, Centered: features.Matrix.Mean != nil, Points: c.raw, Projection: c.coefficients},
 		Forest:    c.forest,
 	}, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/heldout"
+	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/test/clusteringtest"
 )
@@ -57,7 +58,7 @@ func TestEnforcedRowsAreMeasuredByTheirScores(t *testing.T) {
 	labels, own, next, enforceable := []int32{0, 2, 0, 1}, make([]float64, n), make([]float64, n), r.enforceable()
 	for i := range n {
 		copy(enforceable[int32(i)], scores[i])
-		own[i], next[i] = clustering.FromIdealScores(scores[i], int(labels[i]))
+		own[i], next[i] = model.FromIdealScores(scores[i], int(labels[i]))
 	}
 	found := r.newAnswer(labels, &clustering.Result{}, r.byScores(labels, own, next, enforceable))
 	result := r.report(found, &clustering.Choice{Chosen: clustering.Method{Space: clustering.SpaceRows}})
@@ -70,7 +71,7 @@ func TestEnforcedRowsAreMeasuredByTheirScores(t *testing.T) {
 	if want := []int32{0, 0, 1, 2}; !slices.Equal(result.Labels, want) {
 		t.Fatalf("the labels are %v, want %v", result.Labels, want)
 	}
-	distance, other := clustering.FromIdealScores(scores[0], 2)
+	distance, other := model.FromIdealScores(scores[0], 2)
 	if result.Rows.Distance[0] != distance || result.Rows.Margin[0] != other-distance {
 		t.Errorf("distance %v and margin %v, want %v and %v", result.Rows.Distance[0], result.Rows.Margin[0], distance, other-distance)
 	}

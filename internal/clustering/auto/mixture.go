@@ -7,6 +7,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/mixture"
+	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
@@ -104,7 +105,7 @@ func (r *run) mixtureAnswer(found *mixture.Found, units *dataset.Units) *answer 
 	d := len(means) / k
 	result := &clustering.Result{
 		Labels: found.Labels, ObjectiveName: "negative-log-likelihood", StopReason: clustering.StopMaxIterations, Iterations: len(found.Costs), Units: units,
-		Model: &clustering.Model{
+		Model: &model.Model{
 			Distortion: metric.SquaredEuclidean, K: k, D: d, Centroids: units.Undo(means), Metric: metric.NewIdentity(d), Units: units, Mixture: found.Mixture,
 		},
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
 	"github.com/cleave-project/cleave/internal/clustering/heldout"
+	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -88,8 +89,8 @@ type run struct {
 	// What was computed, so that nothing is computed twice.
 	spaces  []clustering.Space // those of the problem, and SpaceMixture if it is tried
 	opened  map[clustering.Space]*space
-	shared  *Shared                    // with problems of other k, or of this run alone
-	forests map[int]*clustering.Forest // by the fold that is held out
+	shared  *Shared               // with problems of other k, or of this run alone
+	forests map[int]*model.Forest // by the fold that is held out
 
 	// What is known about methods and supervision.
 	baseline   []int32                                     // labels of the answer without supervision; nil until it is chosen
@@ -152,7 +153,7 @@ func newRun(ctx context.Context, p *Problem, x Executors, o clustering.Observer)
 	return &run{
 		Problem: p, spaces: slices.Clone(p.spaces), executors: x, o: o, threads: parallel.Threads(ctx), reporter: embedding.NewReporter(o),
 		none: none, opened: map[clustering.Space]*space{}, shared: cmp.Or(p.shared, NewShared(p.spec.K)),
-		ofFolds: map[clustering.Method][]clustering.Labeling{}, heldOut: map[clustering.Method][]bool{}, forests: map[int]*clustering.Forest{},
+		ofFolds: map[clustering.Method][]clustering.Labeling{}, heldOut: map[clustering.Method][]bool{}, forests: map[int]*model.Forest{},
 	}, err
 }
 

@@ -173,6 +173,4 @@ const (
 	goodAgreement = 0.6
 	// listed is the maximum number of constraints or seeds that a notice names.
 	listed = 5
-	// voters is the number of nearest neighbors that vote on the label of a new point.
-	voters = 10
 )

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
@@ -88,7 +89,7 @@ func (w *whitening) apply(rows *dataset.Points) (*dataset.Points, error) {
 }
 
 // model converts centroids of whitened rows to a model of the data, whose metric is V^-1 = G^-T G^-1.
-func (w *whitening) model(m *clustering.Model) (*clustering.Model, error) {
+func (w *whitening) model(m *model.Model) (*model.Model, error) {
 	d := m.D
 	inverse := eigen.ForwardAll(w.factor, eigen.Identity(d)) // the columns of G^-1
 	values, centroids := make([]float64, d*d), make([]float64, len(m.Centroids))
@@ -105,7 +106,7 @@ func (w *whitening) model(m *clustering.Model) (*clustering.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &clustering.Model{Distortion: metric.SquaredEuclidean, K: m.K, D: d, Centroids: w.units.Undo(centroids), Metric: full, Units: w.units}, nil
+	return &model.Model{Distortion: metric.SquaredEuclidean, K: m.K, D: d, Centroids: w.units.Undo(centroids), Metric: full, Units: w.units}, nil
 }
 
 // fitWhitened clusters whitened rows by k-means with hard constraints.
