@@ -161,6 +161,11 @@ func (r *run) openGraph(ctx context.Context, s *space, g *dataset.Graph, adjacen
 	if s.plain, err = r.eigenvectors(ctx, s, r.none, r.shared, r.reporter.SolverOptions(eigenTolerance)); err != nil {
 		return err
 	}
+	return r.clusterCoordinates(ctx, s)
+}
+
+// clusterCoordinates finds the answer of a space without constraints in its coordinates.
+func (r *run) clusterCoordinates(ctx context.Context, s *space) (err error) {
 	if s.rows, err = r.localRows(ctx, s.plain); err != nil {
 		return err
 	}
@@ -179,11 +184,7 @@ func (r *run) openComponents(ctx context.Context, s *space) (err error) {
 	if s.plain, err = r.principalComponents(ctx, matrix); err != nil {
 		return err
 	}
-	if s.rows, err = r.localRows(ctx, s.plain); err != nil {
-		return err
-	}
-	s.unconstrained = r.expand(s, s.plain, s.rows.unconstrained, r.none)
-	return nil
+	return r.clusterCoordinates(ctx, s)
 }
 
 // expand labels all points: those without coordinates are attached to clusters. A point without any connection counts

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
@@ -126,19 +125,10 @@ func (r *run) fitWhitened(ctx context.Context, s *space, t task, set *constraint
 	}
 	hard := task{use: clustering.UseHard, fold: t.fold, brief: t.brief}
 	all := &coordinates{columns: points.D, values: points.Values, kept: choose.All[int32](r.n)}
-	rows, err := r.localRows(ctx, all)
+	found, err := r.fitLocally(ctx, hard, all)
 	if err != nil {
 		return nil, err
 	}
-	problems, err := r.variants(rows, hard, r.shown(hard))
-	if err != nil {
-		return nil, err
-	}
-	results, err := leastOf(ctx, rows, [][]*kmeans.Problem{problems})
-	if err != nil {
-		return nil, err
-	}
-	found := results[0]
 	if found.Model, err = w.model(found.Model); err != nil {
 		return nil, err
 	}
