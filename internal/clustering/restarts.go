@@ -172,8 +172,8 @@ func (s *schedule) end(ctx context.Context) (freed bool, err error) {
 		}
 		if ctx.Err() == nil {
 			job.runs[restart] = lane.attempt.found
-			job.best.keep(true)
-			done.keep(false)
+			job.best.saveEnded(true)
+			done.saveEnded(false)
 		}
 		// After a cancellation the observer must not receive events of later restarts: the uninterrupted run would
 		// first deliver more events of this one, and what is delivered must be a prefix of that.

@@ -99,7 +99,7 @@ func (r *Result) Vote() {
 func confidence(answer []int32, k int, runs []Labeling) []float64 {
 	agree, voted := make([]int32, len(answer)), make([]int32, len(answer))
 	for _, run := range runs {
-		if run.rows() != len(answer) { // not a run of this job
+		if run.rows() != len(answer) { // from the snapshot of another run
 			continue
 		}
 		if run.small != nil {

@@ -45,7 +45,8 @@ import (
 type Executors interface {
 	// Rows returns an executor of k-means on the rows of the data, in the units of p.
 	Rows(ctx context.Context, p *kmeans.Problem) (kmeans.Executor, func(), error)
-	// Neighbors returns count nearest other rows of every row, nearest first, in the given units.
+	// Neighbors returns neighbor.Count(n, count) nearest other rows of every row in the given units, nearest first.
+	// Missing ones are neighbor.None.
 	Neighbors(ctx context.Context, units *dataset.Units, count int) ([]int32, error)
 	// Matrix returns a multiplier of the data, which is a graph or a kernel matrix, with vectors.
 	Matrix(ctx context.Context) (embedding.Multiplier, func(), error)

@@ -25,7 +25,7 @@ func (r *run) openSpan(ctx context.Context, s *space) error {
 	if s.span != nil {
 		return nil
 	}
-	keep, _ := r.keep(s.graph, r.none)
+	keep, _ := r.includedVertices(s.graph, r.none)
 	c := newContraction(s.graph, s.adjacency, keep, r.none.Components())
 	count := span.Size(c.Rows(), r.spec.K, len(r.supervision.Pairs))
 	whole, square := make([]float64, c.Rows()), 0.0

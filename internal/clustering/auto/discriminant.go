@@ -60,10 +60,10 @@ func (c *classifier) blend(row int32, values, scores, shares []float64) {
 	}
 }
 
-// fitDiscriminant predicts the classes of rows by a discriminant and a forest fitted to the known rows, combined with
-// the classes in the clusters of an answer without constraints and those that spread over the neighbor graph in the
-// same units, if there is one. With few known rows clusters and the graph are more accurate, with many the others;
-// trees are more accurate where few columns or jumps matter. In a fold, only rows with supervision are labeled.
+// fitDiscriminant labels rows by a discriminant and a forest fitted to the known rows. It adds votes from the clusters
+// of the baseline and from classes spread over the neighbor graph in the same units, if there is one. Clusters and
+// graph help when few rows are known, the classifiers when many are; trees help when few columns or jumps matter. In a
+// fold, only rows with supervision are labeled.
 func (r *run) fitDiscriminant(ctx context.Context, s *space, t task) (*answer, error) {
 	known := r.known(t.fold)
 	if known == nil { // too little supervision is left
@@ -117,7 +117,7 @@ func (r *run) spreadClasses(ctx context.Context, s *space, c *classifier, known 
 	if s.name == clustering.SpaceStandardized {
 		near = clustering.SpaceStandardizedNeighbors
 	}
-	if !slices.Contains(r.spaces, near) {
+	if !slices.Contains(r.openable, near) {
 		return nil
 	}
 	units, err := r.Units(near)
@@ -154,13 +154,13 @@ func classShares(clusters []int32, known *discriminant.Known, k int) [][]float64
 	return shares
 }
 
-// mostFitted returns the maximum number of known rows that a classifier is fitted to, at least one for each class.
-func (p *Problem) mostFitted() int { return max(leastFitted, p.spec.K, min(maxFitted, maxEntries/p.n)) }
+// fittedLimit returns the maximum number of known rows that a classifier is fitted to, at least one for each class.
+func (p *Problem) fittedLimit() int { return max(minFitted, p.spec.K, min(maxFitted, maxEntries/p.n)) }
 
 // newClassifier fits a classifier to the rows that are known without a fold, in the units of s.
 func (r *run) newClassifier(ctx context.Context, s *space, known *discriminant.Known, fold int, units *dataset.Units) (*classifier, error) {
 	fitted := known
-	if most := r.mostFitted(); len(known.Rows) > most {
+	if most := r.fittedLimit(); len(known.Rows) > most {
 		some := discriminant.Sample(known.Classes, r.spec.K, most)
 		fitted = &discriminant.Known{Rows: choose.At(known.Rows, some), Classes: choose.At(known.Classes, some), Weights: choose.At(known.Weights, some)}
 	}
@@ -274,14 +274,14 @@ func (r *run) classifyAll(ctx context.Context, c *classifier, known *discriminan
 	}
 	k, raw := r.spec.K, r.data.(*dataset.Points)
 	labels, own, next, enforceable := make([]int32, r.n), make([]float64, r.n), make([]float64, r.n), r.enforceable()
-	kept := r.kept(known)
+	fixed := r.fixedLabels(known)
 	err = parallel.Run(ctx, r.threads, partition.TileCount(r.n), func(tile int) error {
 		rows, scores, shares := partition.Tile(r.n, tile), make([]float64, k), make([]float64, k)
 		for i := rows.From; i < rows.To; i++ {
 			model.ClassScores(distances[i*k:(i+1)*k], scores)
 			c.blend(int32(i), raw.Row(i), scores, shares)
 			labels[i] = int32(choose.Largest(scores))
-			if class, isKnown := kept[int32(i)]; isKnown {
+			if class, isFixed := fixed[int32(i)]; isFixed {
 				labels[i] = class
 			}
 			own[i], next[i] = model.FromIdealScores(scores, int(labels[i]))
@@ -327,8 +327,8 @@ func (r *run) enforceable() map[int32][]float64 {
 	return scores
 }
 
-// kept returns the classes of known rows that keep them in the answer.
-func (r *run) kept(known *discriminant.Known) map[int32]int32 {
+// fixedLabels returns the classes of known rows that keep them in the answer.
+func (r *run) fixedLabels(known *discriminant.Known) map[int32]int32 {
 	classes := make(map[int32]int32)
 	for i, row := range known.Rows {
 		if known.Weights[i] == 1 && r.options.Enforce != EnforceNever {

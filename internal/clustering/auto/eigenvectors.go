@@ -36,8 +36,8 @@ func (e *coordinates) rater(n, k int) rater {
 	}
 }
 
-// near returns the eigenvectors of a contraction as they would be if all vertices of a block coincided: with u = H v,
-// the mean of u over each block, weighted by degree. The eigensolver starts from them. It returns nil for a nil e.
+// near returns starting vectors for the eigensolver of a contraction: the eigenvectors v of the whole graph as H^-1 u,
+// with u the mean of H v over each block, weighted by degree. It returns nil for a nil e.
 func (e *coordinates) near(c *contraction) [][]float64 {
 	if e == nil {
 		return nil
@@ -205,13 +205,13 @@ func (m *oneAtATime) Multiply(ctx context.Context, x [][]float64) ([][]float64, 
 	return own, err
 }
 
-// keep reports which vertices take part in the eigenvectors, and how many: those of large enough components, or all if
-// these have fewer vertices than there are clusters.
-func (r *run) keep(g *dataset.Graph, set *constraint.Set) (keep []bool, count int) {
+// includedVertices reports which vertices take part in the eigenvectors, and how many: those of large enough
+// components, or all if these have fewer vertices than there are clusters.
+func (r *run) includedVertices(g *dataset.Graph, set *constraint.Set) (keep []bool, count int) {
 	pieces := component.Find(g, set.Components(), 0)
-	large := pieces.Keep(r.spec.K)
+	large := pieces.Included(r.spec.K)
 	keep = make([]bool, r.n)
-	for i, piece := range pieces.Of {
+	for i, piece := range pieces.Piece {
 		if keep[i] = large[piece]; keep[i] {
 			count++
 		}
@@ -239,7 +239,7 @@ func (r *run) leading(ctx context.Context, s *space, c *contraction, without [][
 // eigenvectors returns the coordinates of vertices by the k leading eigenvectors of the contraction, with rows scaled
 // to length 1. Small components have no coordinates.
 func (r *run) eigenvectors(ctx context.Context, s *space, set *constraint.Set, shared *Shared, options eigen.Options) (*coordinates, error) {
-	keep, kept := r.keep(s.graph, set)
+	keep, kept := r.includedVertices(s.graph, set)
 	c := newContraction(s.graph, s.adjacency, keep, set.Components())
 	count := min(r.spec.K, c.Rows())
 	options.Start = s.plain.near(c)

@@ -124,7 +124,7 @@ func (r *run) cutLevels(ctx context.Context, s *space, set *constraint.Set, thre
 // kept and has no edges. A violated constraint costs softWeight times the mean mass of its points over that of a
 // cluster.
 func (r *run) levelMatrix(s *space, set *constraint.Set) multilevel.Matrix {
-	keep, _ := r.keep(s.graph, set)
+	keep, _ := r.includedVertices(s.graph, set)
 	matrix, total := multilevel.Matrix{Graph: s.graph, Keep: keep, Mass: make([]float64, r.n)}, 0.0
 	for i := range matrix.Mass {
 		_, weights := s.graph.Row(i)

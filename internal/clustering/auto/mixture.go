@@ -20,7 +20,7 @@ func (r *run) mixable() bool {
 	points, dense := r.data.(*dataset.Points)
 	return dense && r.spec.K > 1 && r.n >= r.spec.K*points.D &&
 		r.n*points.D <= maxMixtureValues && r.n*points.D*points.D*r.spec.K <= maxMixtureWork &&
-		slices.Contains(columnsOfFewValues(points), false) && r.classifiable(r.spaces[0])
+		slices.Contains(columnsOfFewValues(points), false) && r.classifiable(r.openable[0])
 }
 
 // chooseMixture replaces k-means, if that was chosen, by a mixture of Gaussians. K-means assumes that all clusters
@@ -33,7 +33,7 @@ func (r *run) chooseMixture(ctx context.Context, first *space, choice *clusterin
 	if err != nil || s.unconstrained == nil {
 		return first, choice, err
 	}
-	r.spaces = append(r.spaces, s.name)
+	r.openable = append(r.openable, s.name)
 	choice.Chosen.Space = s.name
 	choice.Reason = append(choice.Reason, text.Plain("; a mixture of Gaussians continues from there, with a covariance for each cluster"))
 	return s, choice, nil
@@ -42,7 +42,7 @@ func (r *run) chooseMixture(ctx context.Context, first *space, choice *clusterin
 // openMixture fits a mixture without constraints. The space has no such answer if a cluster becomes empty, or if
 // k-means explains the rows as well with fewer parameters.
 func (r *run) openMixture(ctx context.Context, s *space) (err error) {
-	if s.units, err = r.Units(r.spaces[0]); err != nil {
+	if s.units, err = r.Units(r.openable[0]); err != nil {
 		return err
 	}
 	found, err := r.fitMixture(ctx, s, nil)
@@ -87,7 +87,7 @@ func (r *run) fitMixture(ctx context.Context, s *space, shown []constraint.Const
 	}
 	p := &mixture.Problem{
 		Points: scaled.(*dataset.Points), Few: columnsOfFewValues(r.data.(*dataset.Points)),
-		K: r.spec.K, Labels: r.opened[r.spaces[0]].rows.unconstrained.Labels, Components: set.Components(),
+		K: r.spec.K, Labels: r.opened[r.openable[0]].rows.unconstrained.Labels, Components: set.Components(),
 		Iterations: cmp.Or(r.spec.MaxIterations, maxMixtureIterations), Threads: r.threads,
 	}
 	for _, c := range shown {

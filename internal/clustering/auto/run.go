@@ -87,10 +87,10 @@ type run struct {
 	none      *constraint.Set // the empty set
 
 	// What was computed, so that nothing is computed twice.
-	spaces  []clustering.Space // those of the problem, and SpaceMixture if it is tried
-	opened  map[clustering.Space]*space
-	shared  *Shared               // with problems of other k, or of this run alone
-	forests map[int]*model.Forest // by the fold that is held out
+	openable []clustering.Space // the spaces of the problem, and SpaceMixture if it is tried
+	opened   map[clustering.Space]*space
+	common   *Shared               // with problems of other k, or of this run alone
+	forests  map[int]*model.Forest // by the fold that is held out
 
 	// What is known about methods and supervision.
 	baseline   []int32                                     // labels of the answer without supervision; nil until it is chosen
@@ -151,8 +151,8 @@ func (r *run) respect(ctx context.Context, found *answer, result *clustering.Res
 func newRun(ctx context.Context, p *Problem, x Executors, o clustering.Observer) (*run, error) {
 	none, err := constraint.NewSet(p.n, nil, constraint.UnitWeight)
 	return &run{
-		Problem: p, spaces: slices.Clone(p.spaces), executors: x, o: o, threads: parallel.Threads(ctx), reporter: embedding.NewReporter(o),
-		none: none, opened: map[clustering.Space]*space{}, shared: cmp.Or(p.shared, NewShared(p.spec.K)),
+		Problem: p, openable: slices.Clone(p.spaces), executors: x, o: o, threads: parallel.Threads(ctx), reporter: embedding.NewReporter(o),
+		none: none, opened: map[clustering.Space]*space{}, common: cmp.Or(p.shared, NewShared(p.spec.K)),
 		ofFolds: map[clustering.Method][]clustering.Labeling{}, heldOut: map[clustering.Method][]bool{}, forests: map[int]*model.Forest{},
 	}, err
 }

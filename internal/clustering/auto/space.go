@@ -123,7 +123,7 @@ func (r *run) newSpace(ctx context.Context, name clustering.Space) (*space, erro
 
 // neighborGraph returns the nearest-neighbor graph of a space, in the given units. It computes it on the first call.
 func (r *run) neighborGraph(ctx context.Context, name clustering.Space, units *dataset.Units) (*dataset.Graph, error) {
-	return r.shared.graph(name, func() (*dataset.Graph, error) {
+	return r.common.graph(name, func() (*dataset.Graph, error) {
 		count := neighbor.Count(r.n, r.neighbors)
 		nearest, err := knn.Remember(ctx, r.n, count, func(ctx context.Context) ([]int32, error) {
 			return r.executors.Neighbors(ctx, units, r.neighbors)
@@ -158,7 +158,7 @@ func (r *run) openRows(ctx context.Context, s *space) error {
 // openGraph opens the space of eigenvectors of a graph.
 func (r *run) openGraph(ctx context.Context, s *space, g *dataset.Graph, adjacency embedding.Multiplier) (err error) {
 	s.graph, s.adjacency = g, &oneAtATime{Multiplier: adjacency}
-	if s.plain, err = r.eigenvectors(ctx, s, r.none, r.shared, r.reporter.SolverOptions(eigenTolerance)); err != nil {
+	if s.plain, err = r.eigenvectors(ctx, s, r.none, r.common, r.reporter.SolverOptions(eigenTolerance)); err != nil {
 		return err
 	}
 	return r.clusterCoordinates(ctx, s)

@@ -220,7 +220,7 @@ func HeldOut(ctx context.Context, p *Problem, x Executors) ([]bool, error) {
 		return nil, err
 	}
 	defer r.release()
-	if _, err := r.open(ctx, r.spaces[0]); err != nil {
+	if _, err := r.open(ctx, r.openable[0]); err != nil {
 		return nil, err
 	}
 	methods, err := r.tryMethods(ctx, nil)

@@ -107,7 +107,7 @@ func decideByStability(h *clustering.KSelection, part string) {
 				h.Plausible = append(h.Plausible, s.K)
 			}
 		}
-		h.Reason = fmt.Sprintf("no number of clusters reappears in %s; the best is %d, whose least stable cluster keeps %.0f%% of its pairs together (%.0f%% or more is stable)", part, top.K, 100*stabilityOf(top), 100*stable)
+		h.Reason = fmt.Sprintf("no number of clusters is stable in %s; %d comes closest: its weakest cluster keeps %.0f%% of its pairs (stable means %.0f%%)", part, top.K, 100*stabilityOf(top), 100*stable)
 		if top.Stability == nil {
 			h.Reason = fmt.Sprintf("it is unknown how stable the clusters are, because %s could not be clustered", part)
 		}

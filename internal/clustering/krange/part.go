@@ -22,16 +22,16 @@ import (
 )
 
 const (
-	// mostParts is the number of parts of the data that are clustered for each k. There are someParts if parts have
+	// maxParts is the number of parts of the data that are clustered for each k. There are someParts if parts have
 	// more than fewRows rows, because then they differ less, and for graphs; and fewParts for graphs of more than
 	// manyEntries entries, whose parts take about as long as the whole.
-	mostParts   = 20
+	maxParts    = 20
 	someParts   = 8
 	fewParts    = 4
 	fewRows     = 250
 	manyEntries = 100_000
-	// mostRows limits the rows of a part, which is otherwise half of the data.
-	mostRows = 1500
+	// maxRows limits the rows of a part, which is otherwise half of the data.
+	maxRows = 1500
 	// keptEdges is the share of the edges of a graph in a part, which has all vertices.
 	keptEdges = 0.8
 	// partRestarts is the maximum number of restarts on a part.
@@ -74,7 +74,7 @@ func countParts(data dataset.Dataset) int {
 	case ok || data.Rows() > 2*fewRows:
 		return someParts
 	}
-	return mostParts
+	return maxParts
 }
 
 // PartBytes returns the memory of the parts of a data set of the given size, with some columns of eigenvectors each,
@@ -92,15 +92,15 @@ func PartBytes(data dataset.Dataset, bytes int64, columns, k int) int64 {
 }
 
 // partRows returns the number of rows of a part.
-func partRows(n int) int { return min(mostRows, max(1, n/2)) }
+func partRows(n int) int { return min(maxRows, max(1, n/2)) }
 
 // partsOf describes the parts to the user.
 func partsOf(data dataset.Dataset) string {
 	if _, ok := data.(*dataset.Graph); ok {
 		return "four fifths of the edges"
 	}
-	if data.Rows() > 2*mostRows {
-		return fmt.Sprintf("%d of the rows", mostRows)
+	if data.Rows() > 2*maxRows {
+		return fmt.Sprintf("%d of the rows", maxRows)
 	}
 	return "half of the data"
 }
