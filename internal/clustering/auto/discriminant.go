@@ -120,11 +120,7 @@ func (r *run) spreadClasses(ctx context.Context, s *space, c *classifier, known 
 	if !slices.Contains(r.openable, near) {
 		return nil
 	}
-	units, err := r.Units(near)
-	if err != nil {
-		return err
-	}
-	graph, err := r.neighborGraph(snapshot.Within(ctx, near.String()), near, units)
+	_, graph, err := r.neighborGraph(snapshot.Within(ctx, near.String()), near)
 	if err == nil {
 		tolerance := spreadTolerance
 		if len(known.Rows) >= manySeeds {

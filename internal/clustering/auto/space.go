@@ -102,11 +102,7 @@ func (r *run) newSpace(ctx context.Context, name clustering.Space) (*space, erro
 		r.releases = append(r.releases, release)
 		return s, r.openGraph(ctx, s, r.data.(*dataset.Graph), adjacency)
 	case clustering.SpaceNeighbors, clustering.SpaceStandardizedNeighbors:
-		units, err := r.Units(name)
-		if err != nil {
-			return nil, err
-		}
-		graph, err := r.neighborGraph(ctx, name, units)
+		units, graph, err := r.neighborGraph(ctx, name)
 		if err != nil {
 			return nil, err
 		}
@@ -121,9 +117,14 @@ func (r *run) newSpace(ctx context.Context, name clustering.Space) (*space, erro
 	return nil, fmt.Errorf("auto: there is no space %d", name)
 }
 
-// neighborGraph returns the nearest-neighbor graph of a space, in the given units. It computes it on the first call.
-func (r *run) neighborGraph(ctx context.Context, name clustering.Space, units *dataset.Units) (*dataset.Graph, error) {
-	return r.common.graph(name, func() (*dataset.Graph, error) {
+// neighborGraph returns the units of a space and the nearest-neighbor graph in them, which it computes on the first
+// call.
+func (r *run) neighborGraph(ctx context.Context, name clustering.Space) (*dataset.Units, *dataset.Graph, error) {
+	units, err := r.Units(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	graph, err := r.common.graph(name, func() (*dataset.Graph, error) {
 		count := neighbor.Count(r.n, r.neighbors)
 		nearest, err := knn.Remember(ctx, r.n, count, func(ctx context.Context) ([]int32, error) {
 			return r.executors.Neighbors(ctx, units, r.neighbors)
@@ -133,6 +134,7 @@ func (r *run) neighborGraph(ctx context.Context, name clustering.Space, units *d
 		}
 		return neighbor.Graph(r.n, count, nearest)
 	})
+	return units, graph, err
 }
 
 // openRows opens the rows of the data.

@@ -110,11 +110,7 @@ func (w *whitening) model(m *model.Model) (*model.Model, error) {
 
 // fitWhitened clusters whitened rows by k-means with hard constraints.
 func (r *run) fitWhitened(ctx context.Context, s *space, t task, set *constraint.Set) (*answer, error) {
-	units, err := r.Units(s.name)
-	if err != nil {
-		return nil, err
-	}
-	scaled, err := units.Apply(r.data)
+	scaled, units, _, err := clustering.InUnits(r.data, r.Scale(s.name))
 	if err != nil {
 		return nil, err
 	}

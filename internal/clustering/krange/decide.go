@@ -1,6 +1,7 @@
 package krange
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -59,12 +60,7 @@ func decide(h *clustering.KSelection, pairs int, part string) {
 
 // decideByAgreement proposes the number that agrees best with held-out constraints, the smallest of equals.
 func decideByAgreement(h *clustering.KSelection, pairs int) {
-	best := h.Scores[0]
-	for _, s := range h.Scores {
-		if *s.Agreement > *best.Agreement {
-			best = s
-		}
-	}
+	best := slices.MaxFunc(h.Scores, func(a, b clustering.KScore) int { return cmp.Compare(*a.Agreement, *b.Agreement) })
 	top := *best.Agreement
 	m := float64(pairs)
 	deviation := math.Sqrt((1 - float64(top*top) + 1/m) / m) // 1/m keeps it above 0 if all are right
@@ -91,15 +87,12 @@ func decideByAgreement(h *clustering.KSelection, pairs int) {
 // stable number.
 func decideByStability(h *clustering.KSelection, part string) {
 	var candidates []clustering.KScore
-	top := h.Scores[0]
 	for _, s := range h.Scores {
 		if stabilityOf(s) >= stable {
 			candidates = append(candidates, s)
 		}
-		if stabilityOf(s) > stabilityOf(top) {
-			top = s
-		}
 	}
+	top := slices.MaxFunc(h.Scores, func(a, b clustering.KScore) int { return cmp.Compare(stabilityOf(a), stabilityOf(b)) })
 	if len(candidates) == 0 {
 		h.Proposed, h.Confidence = top.K, clustering.Unsure
 		for _, s := range h.Scores {
