@@ -27,11 +27,11 @@ type Problem struct {
 	data             dataset.Dataset
 	n                int
 	neighbors, folds int                // neighbors of each row in the nearest-neighbor graph; folds of the constraints
-	spaces           []clustering.Space // in which the data can be clustered; see listSpaces
+	spaces           []clustering.Space // the representations of the data; see listSpaces
 	given            *constraint.Set    // the user's constraints, without those that follow from seeds
 	supervision      *heldout.Supervision
 	discriminants    bool    // only discriminants are tried
-	shared           *Shared // with problems of other k; may be nil
+	shared           *Shared // what problems of other k have found; may be nil
 }
 
 // Prepare checks a spec against the data.
@@ -80,7 +80,7 @@ func checkWeights(g *dataset.Graph) error {
 type run struct {
 	*Problem
 	executors Executors
-	releases  []func() // of the executors that are in use
+	releases  []func() // release the executors that are in use
 	o         clustering.Observer
 	threads   int
 	reporter  *embedding.Reporter
@@ -89,8 +89,8 @@ type run struct {
 	// What was computed, so that nothing is computed twice.
 	openable []clustering.Space // the spaces of the problem, and SpaceMixture if it is tried
 	opened   map[clustering.Space]*space
-	common   *Shared               // with problems of other k, or of this run alone
-	forests  map[int]*model.Forest // by the fold that is held out
+	common   *Shared               // graphs and eigenvectors of all k, or of this run alone
+	forests  map[int]*model.Forest // the key is the fold that is held out
 
 	// What is known about methods and supervision.
 	baseline   []int32                                     // labels of the answer without supervision; nil until it is chosen

@@ -22,7 +22,7 @@ import (
 // space is a representation of the data: rows, eigenvectors of a graph, or the graph itself.
 type space struct {
 	name          clustering.Space
-	units         *dataset.Units // in which neighbors were found; nil if unchanged
+	units         *dataset.Units // the units that neighbors were found in; nil if unchanged
 	graph         *dataset.Graph // nil for a space of rows
 	adjacency     embedding.Multiplier
 	plain         *coordinates // nil if the space is the rows of the data

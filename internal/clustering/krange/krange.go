@@ -40,10 +40,10 @@ type run struct {
 	threads int
 	o       clustering.Observer
 	folds   *heldout.Supervision // nil if there are too few constraints
-	parts   []part               // of the data; nil if folds is set
+	parts   []part               // samples of the data; nil if folds is set
 	// firstPart is the number of parts[0] for the solver.
 	firstPart int
-	gaps      []float64 // of a graph, by k; nil if unknown
+	gaps      []float64 // the eigengaps of a graph by k; nil if unknown
 }
 
 // Run runs every k in the range of the spec and returns the result of the proposed k, with the scores and labels of all
