@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -50,7 +51,7 @@ type fake struct {
 	result *cleavev1.Result
 	labels []int32
 	ids    []string // of the rows
-	model  *clustering.Model
+	model  *model.Model
 
 	embedding *clustering.Embedding
 }

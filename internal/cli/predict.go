@@ -17,10 +17,10 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/auto"
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
-	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/clustering/knn"
+	"github.com/cleave-project/cleave/internal/clustering/model"
+	"github.com/cleave-project/cleave/internal/clustering/predict"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/data/table"
@@ -287,9 +287,9 @@ func jobClasses(ctx context.Context, c *client.Client, spec *cleavev1.JobSpec, s
 }
 
 // modelPredictor assigns points by a model, in this process.
-func modelPredictor(m *clustering.Model) *predictor {
+func modelPredictor(m *model.Model) *predictor {
 	return &predictor{clusters: m.K, columns: m.Columns(), assign: func(ctx context.Context, points dataset.Dataset) (*clustering.Prediction, error) {
-		return kmeans.Predict(ctx, m, points, runtime.GOMAXPROCS(0))
+		return predict.ByModel(ctx, m, points, runtime.GOMAXPROCS(0))
 	}}
 }
 
@@ -405,14 +405,10 @@ func neighborPredictor(f *predictFlags, result *cleavev1.Result, run *report.Rep
 	if unread != nil {
 		return nil, unread
 	}
-	assign := func(ctx context.Context, fresh dataset.Dataset) (_ *clustering.Prediction, err error) {
-		scale, threads, found := wire.ScaleOf(result), runtime.GOMAXPROCS(0), &clustering.Prediction{}
-		if graph != nil {
-			found.Labels, err = knn.Predict(ctx, scale, int(graph.GetNeighbors()), points, run.Labels, fresh, threads)
-		} else {
-			found.Labels, err = auto.Predict(ctx, scale, points, run.Labels, fresh, threads)
-		}
-		return found, err
+	assign := func(ctx context.Context, fresh dataset.Dataset) (*clustering.Prediction, error) {
+		voters := int(graph.GetNeighbors()) // 0, the default, for a space of auto
+		labels, err := knn.Predict(ctx, wire.ScaleOf(result), voters, points, run.Labels, fresh, runtime.GOMAXPROCS(0))
+		return &clustering.Prediction{Labels: labels}, err
 	}
 	return &predictor{clusters: int(result.GetK()), columns: jobflags.ColumnsOf(points), header: trained.Header, assign: assign}, nil
 }

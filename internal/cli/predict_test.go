@@ -12,7 +12,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
-	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -35,7 +35,7 @@ func startModel(t *testing.T, weights ...float64) *fake {
 	if len(weights) == 0 {
 		form = metric.NewIdentity(2)
 	}
-	f.model = &clustering.Model{Distortion: metric.SquaredEuclidean, K: 2, D: 2, Centroids: []float64{0, 0.5, 5, 5.5}, Metric: form}
+	f.model = &model.Model{Distortion: metric.SquaredEuclidean, K: 2, D: 2, Centroids: []float64{0, 0.5, 5, 5.5}, Metric: form}
 	f.labels = []int32{0, 0, 1, 1}
 	f.result = clitest.ExampleResult()
 	f.result.ObjectiveName, f.result.Kernel, f.result.Shifts, f.result.Model = "hmrf-kmeans", nil, nil, wire.ModelHead(f.model)

@@ -39,7 +39,7 @@ const (
 	// others; see package discriminant.
 	UseDiscriminant
 	UseSpread // the groups that follow from the constraints spread along the edges of the graph
-	// As UseHard, in coordinates in which must-linked rows scatter equally in all directions.
+	// UseHard after whitening: rows are rescaled so that must-linked rows spread equally in every direction.
 	UseWhitened
 )
 

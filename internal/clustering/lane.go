@@ -55,12 +55,16 @@ type Request interface{ Common() *Asked }
 
 // Asked holds what the requests of all families have in common.
 type Asked struct {
-	Kind   int             // of operation: all pending requests of the lowest kind are served together
-	Lane   int             // that the request comes from; set before it is served
-	Labels []int32         // to load; nil for other requests
-	Moves  []labeling.Move // operand of an update, or answer of an assignment
+	// Kind is the operation. The server answers pending requests of the lowest kind together.
+	Kind int
+	// Lane is the sender. The schedule sets it.
+	Lane int
+	// Labels are loaded; nil means no load.
+	Labels []int32
+	// Moves are applied by an update and returned by an assignment.
+	Moves []labeling.Move
 
-	// The answer.
+	// Values and Farthest are the answers of the other operations.
 	Values   []float64
 	Farthest labeling.Candidate
 }

@@ -25,7 +25,7 @@ type schedule struct {
 
 // jobRuns holds the restarts of one job.
 type jobRuns struct {
-	name     string // of its snapshot, unique among all jobs
+	name     string // the name of its snapshot, unique among all jobs
 	setup    Setup
 	next     int // the first restart that has not started
 	total    int
@@ -43,7 +43,7 @@ type running struct {
 	resume  func() (Request, bool)
 	stop    func()
 	ended   bool
-	err     error // of the restart; valid once it has ended
+	err     error // why the restart failed; valid once it has ended
 }
 
 // newSchedule returns a schedule for setups that share one executor. The first serves the requests of all.
@@ -172,8 +172,8 @@ func (s *schedule) end(ctx context.Context) (freed bool, err error) {
 		}
 		if ctx.Err() == nil {
 			job.runs[restart] = lane.attempt.found
-			job.best.keep(true)
-			done.keep(false)
+			job.best.saveEnded(true)
+			done.saveEnded(false)
 		}
 		// After a cancellation the observer must not receive events of later restarts: the uninterrupted run would
 		// first deliver more events of this one, and what is delivered must be a prefix of that.

@@ -1,13 +1,11 @@
 package clustering
 
 import (
-	"github.com/cleave-project/cleave/internal/clustering/forest"
-	"github.com/cleave-project/cleave/internal/clustering/mixture"
+	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/inference"
 	"github.com/cleave-project/cleave/internal/kernel"
-	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/numeric/neighbor"
 	"github.com/cleave-project/cleave/internal/text"
 )
@@ -35,7 +33,7 @@ type Result struct {
 	// without constraints. It is 0 if it is not worse or if those labels are not known.
 	BehindUnconstrained float64
 	ClusterSizes        []int
-	Model               *Model       // nil if new points cannot be assigned without the data
+	Model               *model.Model // nil if new points cannot be assigned without the data
 	Inference           *Inference   // nil if no points were assigned jointly
 	Eigen               *EigenReport // nil, like Embedding, if no eigenvectors were used
 	Embedding           *Embedding
@@ -79,48 +77,6 @@ type NeighborGraph struct {
 
 // Edges returns the number of undirected edges. The graph has no loops.
 func (g *NeighborGraph) Edges() int { return len(g.Graph.Column) / 2 }
-
-// Model assigns new points to clusters. Centroids are in the coordinates of the data or of its rows as prepared by the
-// distortion: unit vectors for cosines, probabilities for KL. Distances are measured after points and centroids are
-// converted to Units. With a Mixture, distances are its own, and centroids only show its means.
-type Model struct {
-	Distortion metric.Distortion
-	K, D       int
-	Centroids  []float64 // k x d, row by row
-	Metric     *metric.Metric
-	Units      *dataset.Units   // nil if columns are compared unchanged
-	Landmarks  *Landmarks       // nil if centroids are means of points; otherwise they are means of features
-	Mixture    *mixture.Mixture // in Units; nil if clusters have no covariances
-	Forest     *Forest          // its scores are added to the features of Landmarks; nil if there is none
-}
-
-// Forest is a forest of decision trees, whose scores have a weight.
-type Forest struct {
-	Trees  *forest.Forest
-	Weight float64
-}
-
-// Score returns what is added to the score of one of k groups if a share of the trees assigns a row to it. The scores
-// of all groups sum to 0.
-func (f *Forest) Score(share float64, k int) float64 {
-	return float64(f.Weight * (share - 1/float64(k)))
-}
-
-// Columns returns the number of columns that points must have to be assigned.
-func (m *Model) Columns() int {
-	if m.Landmarks != nil {
-		return m.Landmarks.Points.D
-	}
-	return m.D
-}
-
-// Landmarks converts points to features, of which centroids are means.
-type Landmarks struct {
-	Matrix     kernel.MatrixSpec // the kernel: its function, parameters and grid
-	Centered   bool              // subtract the mean of the landmarks from points, after conversion to the units
-	Points     *dataset.Points   // the landmarks, in the coordinates of the data
-	Projection []float64         // Model.D values per landmark; see kernel.FeatureSpec
-}
 
 // LandmarkReport says how well landmarks approximate the full kernel matrix.
 type LandmarkReport struct {

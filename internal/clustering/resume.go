@@ -23,9 +23,9 @@ func (a *attempt) offer() {
 	}
 }
 
-// keep saves a restart that has ended. If it did not win, only its labels and its events are saved. A nil attempt is
-// ignored.
-func (a *attempt) keep(won bool) {
+// saveEnded saves a restart that has ended. If it did not win, only its labels and its events are saved. A nil attempt
+// is ignored.
+func (a *attempt) saveEnded(won bool) {
 	if a == nil {
 		return
 	}

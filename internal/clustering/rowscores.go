@@ -99,7 +99,7 @@ func (r *Result) Vote() {
 func confidence(answer []int32, k int, runs []Labeling) []float64 {
 	agree, voted := make([]int32, len(answer)), make([]int32, len(answer))
 	for _, run := range runs {
-		if run.rows() != len(answer) { // not a run of this job
+		if run.rows() != len(answer) { // from the snapshot of another run
 			continue
 		}
 		if run.small != nil {
@@ -188,45 +188,3 @@ func (e *Embedding) Distances(labels []int32, k int, kept []int32) (own, next []
 }
 
 func (e *Embedding) row(i int32) []float64 { return e.Values[int(i)*e.Columns:][:e.Columns] }
-
-// IdealScores returns the k scores that a row of each of k classes should have: they add up to 0, and its own one is 1
-// more than the others.
-func IdealScores(k int) []float64 {
-	scores := make([]float64, k*k)
-	for i := range scores {
-		if scores[i] = -1 / float64(k); i%(k+1) == 0 {
-			scores[i]++
-		}
-	}
-	return scores
-}
-
-// ClassScores computes the scores f of a row from its squared distances d from the IdealScores of each class.
-// Both sum to 0, so f_c is half the difference of the mean of d and d_c.
-func ClassScores(distances, scores []float64) {
-	mean := 0.0
-	for _, d := range distances {
-		mean += d / float64(len(distances))
-	}
-	for c, d := range distances {
-		scores[c] = (mean - d) / 2
-	}
-}
-
-// FromIdealScores returns the squared distances of scores from the indicator of a row's own class and of the nearest
-// other one.
-func FromIdealScores(scores []float64, own int) (ownDistance, nextDistance float64) {
-	square := 0.0
-	for _, s := range scores {
-		square += float64(s * s)
-	}
-	nextDistance = math.Inf(1)
-	for c, s := range scores {
-		if distance := square - float64(2*s) + 1; c == own {
-			ownDistance = distance
-		} else {
-			nextDistance = min(nextDistance, distance)
-		}
-	}
-	return ownDistance, nextDistance
-}

@@ -21,7 +21,7 @@ type Job interface {
 type Runs struct {
 	K             int  // number of clusters
 	Restarts      int  // at least 1
-	MaxIterations int  // of a restart
+	MaxIterations int  // the most iterations of a restart
 	Keep          bool // whether Result.Runs should hold the labels of all restarts
 }
 

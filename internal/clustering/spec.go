@@ -23,7 +23,9 @@ type Spec struct {
 	Constraints []constraint.Constraint
 	Entail      bool // add every pair that the constraints imply as a constraint
 	EntailSmall bool // the same, but only if there are fewer than maxEntailedByDefault
-	Seeds       []constraint.Seed
+	// Seeds are rows of known label. Depending on the algorithm they are a start, fixed labels, beliefs, or
+	// supervision. Several seeds of one row need probabilities.
+	Seeds []constraint.Seed
 
 	Start         Start
 	InitialLabels []int32 // for StartLabels

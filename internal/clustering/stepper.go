@@ -17,8 +17,10 @@ type Report struct {
 	Notices []Notice
 }
 
-// Stepper is one run of an algorithm as a state machine. It blocks only on its executor, logs nothing, and reads no
-// clock. A step is an iteration in the sense of Spec.MaxIterations. Init or Restore must be called first, and once.
+// Stepper is one run of an algorithm as a state machine. Call Init or Restore once, then Step until Report.Stop is set
+// or Step fails. After that only Labels, Value and FillResult may be called. If Step fails, the labels are those of the
+// last report. One goroutine uses a stepper at a time, not always the same one. A stepper blocks only on its executor,
+// logs nothing, and reads no clock. A step is an iteration in the sense of Spec.MaxIterations.
 type Stepper interface {
 	// Init computes the initial labels.
 	Init(ctx context.Context) (Report, error)

@@ -78,7 +78,7 @@ func validateSeeds(rows int, spec Spec) error {
 			return fault.Invalid("BAD_SEED_LABEL", "seed %d gives point %d the label %d; labels are 0..%d", i, s.Index, s.Label, spec.K-1).OnField("spec.supervision.seeds")
 		}
 		if !(s.Probability >= 0 && s.Probability <= 1) {
-			return fault.Invalid("BAD_PROBABILITY", "seed %d gives point %d the label %d with probability %v; it must be above 0 and at most 1", i, s.Index, s.Label, s.Probability).OnField("spec.supervision.seeds")
+			return fault.Invalid("BAD_PROBABILITY", "seed %d gives point %d the label %d with probability %v; it must be from 0 to 1, where 0 or none means certain", i, s.Index, s.Label, s.Probability).OnField("spec.supervision.seeds")
 		}
 		label := s.Label
 		if s.Probability != 0 {

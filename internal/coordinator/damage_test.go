@@ -17,6 +17,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
@@ -67,7 +68,7 @@ func everything(t *testing.T) script {
 	return func(_ context.Context, o clustering.Observer) (*clustering.Result, error) {
 		o.Observe(clustering.IterationDone{Restart: 0, HistoryEntry: entry(0)})
 		r := result(0, clustering.StopConverged)
-		r.Model = &clustering.Model{Distortion: metric.SquaredEuclidean, K: 2, D: 1, Centroids: []float64{0.5, 10.5}, Metric: metric.NewIdentity(1)}
+		r.Model = &model.Model{Distortion: metric.SquaredEuclidean, K: 2, D: 1, Centroids: []float64{0.5, 10.5}, Metric: metric.NewIdentity(1)}
 		r.Embedding = &clustering.Embedding{Rows: 4, Columns: 1, Values: []float64{1, 2, 3, 4}}
 		r.NeighborGraph = &clustering.NeighborGraph{Count: 1, Weights: neighbor.Unweighted, Graph: graph}
 		return r, nil

@@ -9,6 +9,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
@@ -16,7 +17,7 @@ import (
 )
 
 // model fetches the model of a job.
-func (h *harness) model(id string) (*clustering.Model, error) {
+func (h *harness) model(id string) (*model.Model, error) {
 	stream, err := h.jobs.GetModel(h.t.Context(), &cleavev1.GetModelRequest{JobId: id})
 	if err != nil {
 		return nil, err
@@ -38,7 +39,7 @@ func TestModelsAreKeptAndSent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &clustering.Model{Distortion: metric.SquaredEuclidean, K: 2, D: 2, Centroids: []float64{1, 2, -3, 1.0 / 3}, Metric: weights}
+	want := &model.Model{Distortion: metric.SquaredEuclidean, K: 2, D: 2, Centroids: []float64{1, 2, -3, 1.0 / 3}, Metric: weights}
 	value := 0.5
 	run := func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
 		r, err := steps(1)(ctx, o)

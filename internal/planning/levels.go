@@ -39,7 +39,7 @@ func (l *Levels) each(level func(vertices, entries float64)) {
 	vertices, entries := float64(l.Vertices), float64(l.Entries)
 	for {
 		level(vertices, entries)
-		if vertices <= max(multilevel.LeastVertices, multilevel.CoarseVertices*float64(l.K)) {
+		if vertices <= max(multilevel.MinVertices, multilevel.CoarseVertices*float64(l.K)) {
 			return
 		}
 		if vertices /= pairShrinking; entries > multilevel.ManyEntries {

@@ -12,13 +12,14 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/cleave-project/cleave/internal/clustering/forest"
 	"github.com/cleave-project/cleave/internal/clustering/mixture"
+	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
 // ModelHead describes the values of a model.
-func ModelHead(m *clustering.Model) *cleavev1.ModelHead {
+func ModelHead(m *model.Model) *cleavev1.ModelHead {
 	head := &cleavev1.ModelHead{
 		Distortion: distortions.write(m.Distortion), K: uint32(m.K), Columns: uint32(m.D), Metric: enumValue[cleavev1.Metric](m.Metric.Form().String()),
 		Scaled: m.Units != nil,
@@ -38,7 +39,7 @@ func ModelHead(m *clustering.Model) *cleavev1.ModelHead {
 
 // WriteModel writes the values of a model in wire format: centroids row by row, then the landmarks, their projection
 // and the forest, or the mixture, the metric, and the units.
-func WriteModel(w io.Writer, m *clustering.Model) error {
+func WriteModel(w io.Writer, m *model.Model) error {
 	lists := [][]float64{m.Centroids}
 	if m.Landmarks != nil {
 		lists = append(lists, m.Landmarks.Points.Values, m.Landmarks.Projection)
@@ -69,7 +70,7 @@ func SendModel(head *cleavev1.ModelHead, values io.Reader, send func(*cleavev1.G
 
 // ReceiveModel assembles a model from the parts of a stream, which ends with io.EOF. Memory grows with what has
 // arrived, never with what the head claims. Errors of the stream are returned as they are.
-func ReceiveModel(receive func() (*cleavev1.GetModelResponse, error)) (*clustering.Model, error) {
+func ReceiveModel(receive func() (*cleavev1.GetModelResponse, error)) (*model.Model, error) {
 	head, err := receiveHead(receive, "a model")
 	if err != nil {
 		return nil, err
@@ -86,7 +87,7 @@ func ReceiveModel(receive func() (*cleavev1.GetModelResponse, error)) (*clusteri
 }
 
 // ReadModel reads the model that a head describes from what WriteModel wrote. The caller vouches for the size of r.
-func ReadModel(head *cleavev1.ModelHead, r io.Reader) (*clustering.Model, error) {
+func ReadModel(head *cleavev1.ModelHead, r io.Reader) (*model.Model, error) {
 	want, err := modelValues(head)
 	if err != nil {
 		return nil, err
@@ -169,8 +170,8 @@ func notFinite(values []float64) int {
 
 // modelOf returns the model of a head and its values, which have the lengths that the head says. It rejects values
 // that are not finite.
-func modelOf(head *cleavev1.ModelHead, values []float64) (*clustering.Model, error) {
-	m := &clustering.Model{Distortion: distortions[head.GetDistortion()], K: int(head.GetK()), D: int(head.GetColumns())}
+func modelOf(head *cleavev1.ModelHead, values []float64) (*model.Model, error) {
+	m := &model.Model{Distortion: distortions[head.GetDistortion()], K: int(head.GetK()), D: int(head.GetColumns())}
 	centroids := m.K * m.D
 	if at := notFinite(values[:centroids]); at >= 0 {
 		return nil, fmt.Errorf("wire: value %d of centroid %d is %v", at%m.D, at/m.D, values[at])
@@ -279,7 +280,7 @@ func landmarkValues(head *cleavev1.ModelHead, l *cleavev1.LandmarkHead) (uint64,
 }
 
 // landmarksOf assembles the landmarks of a model from the values after its centroids.
-func landmarksOf(head *cleavev1.ModelHead, values []float64) (*clustering.Landmarks, error) {
+func landmarksOf(head *cleavev1.ModelHead, values []float64) (*model.Landmarks, error) {
 	of := head.GetLandmarks()
 	count, columns, rank := int(of.GetCount()), int(of.GetColumns()), int(head.GetColumns())
 	points, err := dataset.NewPoints(count, columns, values[:count*columns:count*columns])
@@ -290,12 +291,12 @@ func landmarksOf(head *cleavev1.ModelHead, values []float64) (*clustering.Landma
 }
 
 // NewLandmarks combines the landmarks and their projection as a head describes. It keeps points and projection.
-func NewLandmarks(head *cleavev1.LandmarkHead, points *dataset.Points, projection []float64) (*clustering.Landmarks, error) {
+func NewLandmarks(head *cleavev1.LandmarkHead, points *dataset.Points, projection []float64) (*model.Landmarks, error) {
 	if at := notFinite(projection); at >= 0 {
 		return nil, fmt.Errorf("wire: value %d of a projection is %v", at, projection[at])
 	}
 	report := head.GetKernel()
-	return &clustering.Landmarks{Points: points, Projection: projection, Centered: head.GetCentered(), Matrix: kernel.MatrixSpec{
+	return &model.Landmarks{Points: points, Projection: projection, Centered: head.GetCentered(), Matrix: kernel.MatrixSpec{
 		Function: kernelFunctions[report.GetFunction()],
 		Rho:      report.GetRho(), Gamma: report.GetGamma(), Coef0: report.GetCoef0(), Degree: int(report.GetDegree()),
 		Grid: kernel.Grid(head.GetGridExponent()), Columns: points.D,
@@ -303,7 +304,7 @@ func NewLandmarks(head *cleavev1.LandmarkHead, points *dataset.Points, projectio
 }
 
 // NewForest returns the forest of k groups that a head describes, for points with the given number of columns.
-func NewForest(head *cleavev1.ForestHead, k, columns int, values []float64) (*clustering.Forest, error) {
+func NewForest(head *cleavev1.ForestHead, k, columns int, values []float64) (*model.Forest, error) {
 	trees, err := forest.New(k, columns, values)
 	switch {
 	case err != nil:
@@ -313,7 +314,7 @@ func NewForest(head *cleavev1.ForestHead, k, columns int, values []float64) (*cl
 	case !(head.GetWeight() >= 0) || math.IsInf(head.GetWeight(), 0):
 		return nil, fmt.Errorf("wire: a forest of weight %v", head.GetWeight())
 	}
-	return &clustering.Forest{Trees: trees, Weight: head.GetWeight()}, nil
+	return &model.Forest{Trees: trees, Weight: head.GetWeight()}, nil
 }
 
 // RowScoresHead describes the scores of rows, or returns nil if s is nil.

@@ -17,15 +17,16 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/forest"
 	"github.com/cleave-project/cleave/internal/clustering/mixture"
+	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
-func anyModel(t *rapid.T) *clustering.Model {
+func anyModel(t *rapid.T) *model.Model {
 	k, d := rapid.IntRange(1, 4).Draw(t, "k"), rapid.IntRange(1, 4).Draw(t, "d")
 	value := rapid.Float64Range(-5, 5)
-	m := &clustering.Model{
+	m := &model.Model{
 		Distortion: metric.Distortion(rapid.IntRange(1, 4).Draw(t, "distortion")), K: k, D: d,
 		Centroids: rapid.SliceOfN(value, k*d, k*d).Draw(t, "centroids"), Metric: metric.NewIdentity(d),
 	}
@@ -92,20 +93,20 @@ func anyMixture(t *rapid.T, k, d int) *mixture.Mixture {
 }
 
 // anyForest returns a forest fitted to points.
-func anyForest(t *rapid.T, points *dataset.Points, k int) *clustering.Forest {
+func anyForest(t *rapid.T, points *dataset.Points, k int) *model.Forest {
 	groups := rapid.SliceOfN(rapid.Int32Range(0, int32(k-1)), points.N, points.N).Draw(t, "groups")
 	trees, err := forest.Fit(context.Background(), points, groups, clustering.Ones(points.N), k, 3, rand.New(rand.NewPCG(1, 2)), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &clustering.Forest{Trees: trees, Weight: rapid.Float64Range(0, 1).Draw(t, "weight")}
+	return &model.Forest{Trees: trees, Weight: rapid.Float64Range(0, 1).Draw(t, "weight")}
 }
 
 // anyLandmarks make so many features of points.
-func anyLandmarks(t *rapid.T, rank int) *clustering.Landmarks {
+func anyLandmarks(t *rapid.T, rank int) *model.Landmarks {
 	count, columns := rank+rapid.IntRange(0, 3).Draw(t, "more"), rapid.IntRange(1, 5).Draw(t, "columns")
 	value := rapid.Float64Range(-5, 5)
-	l := &clustering.Landmarks{
+	l := &model.Landmarks{
 		Centered: rapid.Bool().Draw(t, "centered"),
 		Points:   &dataset.Points{N: count, D: columns, Values: rapid.SliceOfN(value, count*columns, count*columns).Draw(t, "landmarks")},
 		Matrix:   kernel.MatrixSpec{Function: kernel.Gaussian, Rho: rapid.Float64Range(0.1, 3).Draw(t, "rho"), Grid: -30, Columns: columns},
@@ -118,7 +119,7 @@ func anyLandmarks(t *rapid.T, rank int) *clustering.Landmarks {
 }
 
 // sent are the parts of a model, each through its encoding.
-func sent(t interface{ Fatal(...any) }, m *clustering.Model) []*cleavev1.GetModelResponse {
+func sent(t interface{ Fatal(...any) }, m *model.Model) []*cleavev1.GetModelResponse {
 	var blob bytes.Buffer
 	if err := WriteModel(&blob, m); err != nil {
 		t.Fatal(err)
@@ -169,7 +170,7 @@ func TestModelsSurviveTheWire(t *testing.T) {
 
 func TestLargeModelsTravelInChunks(t *testing.T) {
 	const d = ChunkBytes/8 + 1
-	want := &clustering.Model{Distortion: metric.Cosine, K: 2, D: d, Centroids: make([]float64, 2*d), Metric: metric.NewIdentity(d)}
+	want := &model.Model{Distortion: metric.Cosine, K: 2, D: d, Centroids: make([]float64, 2*d), Metric: metric.NewIdentity(d)}
 	want.Centroids[2*d-1] = math.Pi
 	parts := sent(t, want)
 	for _, part := range parts {
@@ -265,7 +266,7 @@ func FuzzModel(f *testing.F) {
 	}
 	for _, form := range []*metric.Metric{metric.NewIdentity(2), weights} {
 		var encoded [3][]byte
-		for at, part := range sent(f, &clustering.Model{Distortion: metric.KL, K: 1, D: 2, Centroids: []float64{0.5, 0.5}, Metric: form}) {
+		for at, part := range sent(f, &model.Model{Distortion: metric.KL, K: 1, D: 2, Centroids: []float64{0.5, 0.5}, Metric: form}) {
 			encoded[at], _ = proto.Marshal(part)
 		}
 		f.Add(encoded[0], encoded[1], encoded[2])
@@ -275,7 +276,7 @@ func FuzzModel(f *testing.F) {
 		f.Fatal(err)
 	}
 	var encoded [3][]byte
-	for at, part := range sent(f, &clustering.Model{Distortion: metric.SquaredEuclidean, K: 1, D: 2, Centroids: []float64{0.5, 0.5}, Metric: metric.NewIdentity(2), Mixture: gaussians}) {
+	for at, part := range sent(f, &model.Model{Distortion: metric.SquaredEuclidean, K: 1, D: 2, Centroids: []float64{0.5, 0.5}, Metric: metric.NewIdentity(2), Mixture: gaussians}) {
 		encoded[at], _ = proto.Marshal(part)
 	}
 	f.Add(encoded[0], encoded[1], encoded[2])

@@ -11,6 +11,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -133,7 +134,7 @@ func TestResultProto(t *testing.T) {
 	r.History[1].AssignmentObjective = &value
 	r.History[1].Parts = &clustering.ObjectiveParts{Parts: metric.Parts{Distortion: 1, LogDet: 2, MustLink: 3, CannotLink: 4}, Violated: 5, Spread: 6}
 	r.Inference = &clustering.Inference{Engine: inference.LP, Exact: true, LPValue: &value, Fallbacks: 7, Rounds: 8}
-	r.Model = &clustering.Model{Distortion: metric.SquaredEuclidean, K: 1, D: 2, Centroids: []float64{1, 2}, Metric: metric.NewIdentity(2)}
+	r.Model = &model.Model{Distortion: metric.SquaredEuclidean, K: 1, D: 2, Centroids: []float64{1, 2}, Metric: metric.NewIdentity(2)}
 	p := ResultProto(r)
 	if got, want := p.GetHistory()[1].GetParts(), (&cleavev1.ObjectiveParts{Distortion: 1, LogDet: 2, MustLink: 3, CannotLink: 4, Violated: 5, MetricSpread: 6}); !proto.Equal(got, want) {
 		t.Errorf("parts %v, want %v", got, want)

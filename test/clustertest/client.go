@@ -12,6 +12,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/security/credentials"
@@ -161,7 +162,7 @@ func (c *Client) Embedding(id string) *clustering.Embedding {
 }
 
 // Model gets the model of a job that has one.
-func (c *Client) Model(id string) *clustering.Model {
+func (c *Client) Model(id string) *model.Model {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), Timeout)
 	defer cancel()

@@ -14,6 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/comparison"
 	"github.com/cleave-project/cleave/internal/clustering/local"
+	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -60,7 +61,7 @@ func RowBytes(t testing.TB, s *clustering.RowScores) []byte {
 }
 
 // modelBytes encodes a model so that any different bit shows.
-func modelBytes(t testing.TB, m *clustering.Model) []byte {
+func modelBytes(t testing.TB, m *model.Model) []byte {
 	t.Helper()
 	if m == nil {
 		return nil

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
@@ -24,7 +25,7 @@ type Outcome struct {
 	Kept        []int32                // the clustered rows of a table, in ascending order; nil means all
 	IDs         []string               // the ids of the clustered rows
 	Rows        *clustering.RowScores  // distances, margins and confidences of the clustered rows
-	Model       *clustering.Model      // the centroids, landmarks or mixture
+	Model       *model.Model           // the centroids, landmarks or mixture
 	Embedding   *clustering.Embedding  // the coordinates of spectral methods
 	SolverSteps []*cleavev1.SolverStep // the steps of the eigensolver, with the embedding
 	KLabels     map[int][]int32        // the labels for each k of a range
@@ -180,7 +181,7 @@ func joinPrediction(next func() (*cleavev1.PredictJobResponse, error)) (*cluster
 }
 
 // FetchModel fetches the model of a job that has one.
-func (c *Client) FetchModel(ctx context.Context, jobID string) (*clustering.Model, error) {
+func (c *Client) FetchModel(ctx context.Context, jobID string) (*model.Model, error) {
 	return receive(ctx, c, c.Jobs.GetModel, &cleavev1.GetModelRequest{JobId: jobID}, wire.ReceiveModel)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/forest"
 	"github.com/cleave-project/cleave/internal/clustering/mixture"
+	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
@@ -92,7 +93,7 @@ func textBytes(values []float64) uint64 {
 }
 
 // LoadModel reads the model that a result describes from its folder, and returns the names of its columns.
-func LoadModel(folder string, result *cleavev1.Result) (*clustering.Model, []string, error) {
+func LoadModel(folder string, result *cleavev1.Result) (*model.Model, []string, error) {
 	r := &modelReader{folder: folder}
 	if steps := wire.Recipe(result.GetRecipe()); steps != nil {
 		r.names = steps.Names()
@@ -113,8 +114,8 @@ type modelReader struct {
 }
 
 // model reads the model of a head, and returns the names of its columns.
-func (r *modelReader) model(head *cleavev1.ModelHead, classifier bool) (m *clustering.Model, header []string) {
-	m = &clustering.Model{K: int(head.GetK()), D: int(head.GetColumns()), Distortion: metric.Distortion(head.GetDistortion())} // the same numbers
+func (r *modelReader) model(head *cleavev1.ModelHead, classifier bool) (m *model.Model, header []string) {
+	m = &model.Model{K: int(head.GetK()), D: int(head.GetColumns()), Distortion: metric.Distortion(head.GetDistortion())} // the same numbers
 	landmarks := head.GetLandmarks()
 	switch {
 	case m.Distortion < metric.SquaredEuclidean || m.Distortion > metric.IDivergence:
@@ -128,7 +129,7 @@ func (r *modelReader) model(head *cleavev1.ModelHead, classifier bool) (m *clust
 		m.Landmarks, header = r.landmarks(landmarks, m.D)
 	}
 	if r.err == nil && classifier {
-		m.Centroids = clustering.IdealScores(m.K)
+		m.Centroids = model.IdealScores(m.K)
 	}
 	m.Metric = r.metric(head.GetMetric(), m.D)
 	if r.err == nil && head.GetScaled() {
@@ -170,7 +171,7 @@ func (r *modelReader) table(name string, names []string, rows, columns int) (val
 }
 
 // landmarks reads the landmarks and their projection to features, and returns the names of the columns.
-func (r *modelReader) landmarks(head *cleavev1.LandmarkHead, rank int) (*clustering.Landmarks, []string) {
+func (r *modelReader) landmarks(head *cleavev1.LandmarkHead, rank int) (*model.Landmarks, []string) {
 	count, columns := int(head.GetCount()), int(head.GetColumns())
 	values, header := r.table(landmarksFile, r.names, count, columns)
 	projection, _ := r.table(projectionFile, nil, count, rank)
@@ -236,7 +237,7 @@ func (r *modelReader) mixture(head *cleavev1.ModelHead) *mixture.Mixture {
 }
 
 // forest reads the decision trees of a classifier of k classes.
-func (r *modelReader) forest(head *cleavev1.ForestHead, k, columns int) *clustering.Forest {
+func (r *modelReader) forest(head *cleavev1.ForestHead, k, columns int) *model.Forest {
 	values, _ := r.table(forestFile, nil, int(head.GetNodes()), forest.ValueColumns)
 	if r.err != nil {
 		return nil
@@ -258,7 +259,7 @@ func byClassifier(r *cleavev1.Result) bool {
 // byCluster returns the projection of a classifier with its columns, which are classes, in the order of the clusters,
 // and its trees with clusters in place of classes, nil if there are none. The class of a cluster is the one in which
 // its centroid scores highest.
-func byCluster(m *clustering.Model) ([]float64, *forest.Forest) {
+func byCluster(m *model.Model) ([]float64, *forest.Forest) {
 	class, cluster := make([]int, m.K), make([]int32, m.K)
 	for c := range class {
 		scores := m.Centroids[c*m.D : (c+1)*m.D]

@@ -13,6 +13,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/mixture"
+	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -26,7 +27,7 @@ func TestMixtureFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	model := &clustering.Model{
+	model := &model.Model{
 		Distortion: metric.SquaredEuclidean, K: 2, D: 2, Centroids: []float64{10, 20, 30, 40}, Metric: metric.NewIdentity(2),
 		Units: &dataset.Units{Center: []float64{1, 2}, Scale: []float64{3, 4}}, Mixture: gaussians,
 	}
@@ -62,7 +63,7 @@ func TestMixtureFiles(t *testing.T) {
 func TestHugeModelsAreNotWrittenAsText(t *testing.T) {
 	const d = maxTableBytes/20 + 1
 	centroid := slices.Repeat([]float64{1.0 / 3}, d)
-	r := &Report{Outcome: &client.Outcome{Model: &clustering.Model{K: 1, D: d, Centroids: centroid, Metric: metric.NewIdentity(d)}}}
+	r := &Report{Outcome: &client.Outcome{Model: &model.Model{K: 1, D: d, Centroids: centroid, Metric: metric.NewIdentity(d)}}}
 	said := ""
 	if files := r.modelFiles(Scene{}, func(format string, args ...any) { said = format }); len(files) != 0 || !strings.Contains(said, "was not written") {
 		t.Errorf("%d files, %q", len(files), said)

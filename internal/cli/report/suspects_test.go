@@ -12,8 +12,8 @@ import (
 
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
-	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/forest"
+	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/test/clitest"
@@ -132,10 +132,10 @@ func TestClassifierFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	model := &clustering.Model{
+	model := &model.Model{
 		Distortion: metric.SquaredEuclidean, K: 2, D: 2, Metric: metric.NewIdentity(2), Centroids: []float64{-0.5, 0.5, 0.5, -0.5}, // groups 1 and 0
-		Landmarks: &clustering.Landmarks{Points: &dataset.Points{N: 3, D: 2, Values: points.Values[:6]}, Projection: []float64{1, 2, 3, 4, 5, 6}},
-		Forest:    &clustering.Forest{Trees: trees, Weight: 0.5},
+		Landmarks: &model.Landmarks{Points: &dataset.Points{N: 3, D: 2, Values: points.Values[:6]}, Projection: []float64{1, 2, 3, 4, 5, 6}},
+		Forest:    &model.Forest{Trees: trees, Weight: 0.5},
 	}
 	r := New(&client.Outcome{Result: result, Labels: []int32{0, 0, 1, 1}, Model: model}, nil)
 	dir := t.TempDir()

@@ -16,7 +16,8 @@
 //     fold it has right. If fits take long, methods that fall behind are dropped early (screen).
 //  5. compare takes the method that agrees best with held-out supervision, among those that mayReplace the baseline.
 //     noticeTrials finds the suspects: supervision that all good methods contradict while it is held out.
-//  6. fit fits the chosen method to all supervision, and score measures how clearly each row is in its cluster.
+//  6. fit fits the chosen method to all supervision, and the rater of the answer measures how clearly each row is in
+//     its cluster.
 //  7. respect makes certain supervision hold in the answer (enforce), unless so much of it seems wrong that the data
 //     may overrule it (overruled).
 //
@@ -36,7 +37,6 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
-	"github.com/cleave-project/cleave/internal/clustering/knn"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 )
 
@@ -45,7 +45,8 @@ import (
 type Executors interface {
 	// Rows returns an executor of k-means on the rows of the data, in the units of p.
 	Rows(ctx context.Context, p *kmeans.Problem) (kmeans.Executor, func(), error)
-	// Neighbors returns count nearest other rows of every row, nearest first, in the given units.
+	// Neighbors returns neighbor.Count(n, count) nearest other rows of every row in the given units, nearest first.
+	// Missing ones are neighbor.None.
 	Neighbors(ctx context.Context, units *dataset.Units, count int) ([]int32, error)
 	// Matrix returns a multiplier of the data, which is a graph or a kernel matrix, with vectors.
 	Matrix(ctx context.Context) (embedding.Multiplier, func(), error)
@@ -91,8 +92,3 @@ func (*Options) Name() string { return "auto" }
 
 // Validate implements clustering.Algorithm.
 func (*Options) Validate(int, clustering.Spec) error { return nil }
-
-// Predict labels new points by their nearest neighbors among labeled points, in the units of the scale.
-func Predict(ctx context.Context, scale clustering.Scale, trained dataset.Dataset, labels []int32, fresh dataset.Dataset, threads int) ([]int32, error) {
-	return knn.Predict(ctx, scale, voters, trained, labels, fresh, threads)
-}

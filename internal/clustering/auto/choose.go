@@ -50,7 +50,7 @@ func (r *run) choose(ctx context.Context) (*answer, *clustering.Choice, error) {
 // chooseSpace chooses the space of the baseline, the answer without supervision. K-means on the first space is the
 // usual choice.
 func (r *run) chooseSpace(ctx context.Context) (*space, *clustering.Choice, error) {
-	first, err := r.open(ctx, r.spaces[0])
+	first, err := r.open(ctx, r.openable[0])
 	if err != nil {
 		return nil, nil, err
 	}
@@ -68,7 +68,7 @@ func (r *run) chooseSpace(ctx context.Context) (*space, *clustering.Choice, erro
 		choice.Reason = reason("edges with negative weights cannot be cut, so eigenvectors of the graph are used")
 	case first.name == clustering.SpaceNeighbors:
 		choice.Reason = reason("sparse rows are compared by their nearest neighbors")
-	case len(r.spaces) == 1 || !ofNeighbors(r.spaces[1]):
+	case len(r.openable) == 1 || !ofNeighbors(r.openable[1]):
 		choice.Reason = reason("finding nearest neighbors would take too long, so k-means is used")
 	default:
 		return r.chooseByCut(ctx, first, choice)
@@ -79,7 +79,7 @@ func (r *run) chooseSpace(ctx context.Context) (*space, *clustering.Choice, erro
 // chooseByCut prefers the eigenvectors of the neighbor graph to k-means if k-means cuts through that graph. Where it
 // does not, a mixture may continue from k-means.
 func (r *run) chooseByCut(ctx context.Context, first *space, choice *clustering.Choice) (*space, *clustering.Choice, error) {
-	near, err := r.open(ctx, r.spaces[1])
+	near, err := r.open(ctx, r.openable[1])
 	if err != nil {
 		return nil, nil, err
 	}
@@ -127,7 +127,7 @@ func (r *run) chooseByFew(ctx context.Context, base *space, choice *clustering.C
 // pairs its answer has right. A space replaces the best one so far only if it is clearly better than that.
 func (r *run) spaceByFew(ctx context.Context, base *space, choice *clustering.Choice) (*space, []bool, error) {
 	best := r.right(base.unconstrained)
-	for _, name := range r.spaces {
+	for _, name := range r.openable {
 		s, err := r.open(ctx, name)
 		if err != nil {
 			return nil, nil, err
@@ -136,7 +136,7 @@ func (r *run) spaceByFew(ctx context.Context, base *space, choice *clustering.Ch
 		tried := r.tried(clustering.Method{Space: name, ConstraintUse: clustering.UseNone}, right, best)
 		choice.Tried = append(choice.Tried, tried)
 		r.o.Observe(clustering.MethodTried{Trial: tried.Trial})
-		if tried.Advantage > leastAdvantageFew {
+		if tried.Advantage > minAdvantageFew {
 			base, best = s, right
 			choice.Reason = reason("its agreement with the %s, which it did not use, is %.2f: %.2g standard errors better than the default choice", r.noun(), tried.Agreement(), tried.Advantage)
 		}
@@ -157,7 +157,7 @@ func (r *run) useByFew(ctx context.Context, base *space, right []bool, choice *c
 		return err
 	}
 	if base.name == clustering.SpaceMixture && r.supervision.Contradictions == 0 { // with few rows, k-means follows constraints better
-		ofRows, err := r.crossValidate(ctx, r.opened[r.spaces[0]], uses, nil)
+		ofRows, err := r.crossValidate(ctx, r.opened[r.openable[0]], uses, nil)
 		if err != nil {
 			return err
 		}
@@ -285,7 +285,7 @@ func (r *run) findStrays(labels []int32) {
 		return
 	}
 	stray, among := r.supervision.StrayMustLinks(labels)
-	if least := float64(stray) - float64(leastAdvantage*math.Sqrt(float64(stray))); among >= minStrayAmong && least >= float64(minStrayShare*float64(among)) {
+	if least := float64(stray) - float64(minAdvantage*math.Sqrt(float64(stray))); among >= minStrayAmong && least >= float64(minStrayShare*float64(among)) {
 		r.strayShare = float64(stray) / float64(among)
 	}
 }

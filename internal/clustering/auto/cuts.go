@@ -19,13 +19,13 @@ type eigenspan struct {
 	costs   []float64 // 1 - eigenvalue
 }
 
-// openSpan computes the eigenvectors on the first call. The first is known, (d + t)^1/2; those after the k-th may be
-// rough, because only their span matters.
+// openSpan computes the eigenvectors on the first call. The first coordinate is fixed as (d + t)^1/2, which is close to
+// the leading eigenvector; see leading. Eigenvectors after the k-th may be rough, because only their span matters.
 func (r *run) openSpan(ctx context.Context, s *space) error {
 	if s.span != nil {
 		return nil
 	}
-	keep, _ := r.keep(s.graph, r.none)
+	keep, _ := r.includedVertices(s.graph, r.none)
 	c := newContraction(s.graph, s.adjacency, keep, r.none.Components())
 	count := span.Size(c.Rows(), r.spec.K, len(r.supervision.Pairs))
 	whole, square := make([]float64, c.Rows()), 0.0

@@ -10,6 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/forest"
 	"github.com/cleave-project/cleave/internal/clustering/heldout"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
@@ -28,7 +29,7 @@ type classifier struct {
 	raw, scaled  *dataset.Points // those rows in the coordinates of the data, and in the units of the space
 	classes      []int32         // the classes of those rows, ascending
 	coefficients []float64       // one per row and class, scaled by the weight of the discriminant
-	forest       *clustering.Forest
+	forest       *model.Forest
 	clusters     []int32     // of all rows, in an answer without constraints
 	shares       [][]float64 // by cluster, the share of each class among its known rows
 	reach        [][]float64 // how much of each class reaches every row; nil without a neighbor graph
@@ -59,10 +60,10 @@ func (c *classifier) blend(row int32, values, scores, shares []float64) {
 	}
 }
 
-// fitDiscriminant predicts the classes of rows by a discriminant and a forest fitted to the known rows, combined with
-// the classes in the clusters of an answer without constraints and those that spread over the neighbor graph in the
-// same units, if there is one. With few known rows clusters and the graph are more accurate, with many the others;
-// trees are more accurate where few columns or jumps matter. In a fold, only rows with supervision are labeled.
+// fitDiscriminant labels rows by a discriminant and a forest fitted to the known rows. It adds votes from the clusters
+// of the baseline and from classes spread over the neighbor graph in the same units, if there is one. Clusters and
+// graph help when few rows are known, the classifiers when many are; trees help when few columns or jumps matter. In a
+// fold, only rows with supervision are labeled.
 func (r *run) fitDiscriminant(ctx context.Context, s *space, t task) (*answer, error) {
 	known := r.known(t.fold)
 	if known == nil { // too little supervision is left
@@ -116,14 +117,10 @@ func (r *run) spreadClasses(ctx context.Context, s *space, c *classifier, known 
 	if s.name == clustering.SpaceStandardized {
 		near = clustering.SpaceStandardizedNeighbors
 	}
-	if !slices.Contains(r.spaces, near) {
+	if !slices.Contains(r.openable, near) {
 		return nil
 	}
-	units, err := r.Units(near)
-	if err != nil {
-		return err
-	}
-	graph, err := r.neighborGraph(snapshot.Within(ctx, near.String()), near, units)
+	_, graph, err := r.neighborGraph(snapshot.Within(ctx, near.String()), near)
 	if err == nil {
 		tolerance := spreadTolerance
 		if len(known.Rows) >= manySeeds {
@@ -153,13 +150,13 @@ func classShares(clusters []int32, known *discriminant.Known, k int) [][]float64
 	return shares
 }
 
-// mostFitted returns the maximum number of known rows that a classifier is fitted to, at least one for each class.
-func (p *Problem) mostFitted() int { return max(leastFitted, p.spec.K, min(maxFitted, maxEntries/p.n)) }
+// fittedLimit returns the maximum number of known rows that a classifier is fitted to, at least one for each class.
+func (p *Problem) fittedLimit() int { return max(minFitted, p.spec.K, min(maxFitted, maxEntries/p.n)) }
 
 // newClassifier fits a classifier to the rows that are known without a fold, in the units of s.
 func (r *run) newClassifier(ctx context.Context, s *space, known *discriminant.Known, fold int, units *dataset.Units) (*classifier, error) {
 	fitted := known
-	if most := r.mostFitted(); len(known.Rows) > most {
+	if most := r.fittedLimit(); len(known.Rows) > most {
 		some := discriminant.Sample(known.Classes, r.spec.K, most)
 		fitted = &discriminant.Known{Rows: choose.At(known.Rows, some), Classes: choose.At(known.Classes, some), Weights: choose.At(known.Weights, some)}
 	}
@@ -188,7 +185,7 @@ func (r *run) newClassifier(ctx context.Context, s *space, known *discriminant.K
 		if err != nil {
 			return nil, err
 		}
-		r.forests[fold] = &clustering.Forest{Trees: trees, Weight: forestWeight}
+		r.forests[fold] = &model.Forest{Trees: trees, Weight: forestWeight}
 	}
 	c.forest = r.forests[fold]
 	if c.clusters = r.baseline; c.clusters == nil {
@@ -267,37 +264,48 @@ func (r *run) classifySome(ctx context.Context, c *classifier, units *dataset.Un
 
 // classifyAll labels all rows, wherever they are stored. Known rows keep their class.
 func (r *run) classifyAll(ctx context.Context, c *classifier, known *discriminant.Known, units *dataset.Units) (*answer, error) {
-	distances, model, err := r.fromIdealScores(ctx, c, units)
+	distances, scorer, err := r.fromIdealScores(ctx, c, units)
 	if err != nil {
 		return nil, err
 	}
 	k, raw := r.spec.K, r.data.(*dataset.Points)
-	a := &answer{labels: make([]int32, r.n), own: make([]float64, r.n), next: make([]float64, r.n)}
-	a.scores = r.enforceable()
-	kept := r.kept(known)
+	labels, own, next, enforceable := make([]int32, r.n), make([]float64, r.n), make([]float64, r.n), r.enforceable()
+	fixed := r.fixedLabels(known)
 	err = parallel.Run(ctx, r.threads, partition.TileCount(r.n), func(tile int) error {
 		rows, scores, shares := partition.Tile(r.n, tile), make([]float64, k), make([]float64, k)
 		for i := rows.From; i < rows.To; i++ {
-			clustering.ClassScores(distances[i*k:(i+1)*k], scores)
+			model.ClassScores(distances[i*k:(i+1)*k], scores)
 			c.blend(int32(i), raw.Row(i), scores, shares)
-			a.labels[i] = int32(choose.Largest(scores))
-			if class, isKnown := kept[int32(i)]; isKnown {
-				a.labels[i] = class
+			labels[i] = int32(choose.Largest(scores))
+			if class, isFixed := fixed[int32(i)]; isFixed {
+				labels[i] = class
 			}
-			a.own[i], a.next[i] = clustering.FromIdealScores(scores, int(a.labels[i]))
-			copy(a.scores[int32(i)], scores)
+			own[i], next[i] = model.FromIdealScores(scores, int(labels[i]))
+			copy(enforceable[int32(i)], scores)
 		}
 		return ctx.Err()
 	})
 	if err != nil {
 		return nil, err
 	}
-	a.result = &clustering.Result{
-		StopReason: clustering.StopConverged, ObjectiveName: "leave-one-out-error", Objective: c.rule.Error, Units: units, Model: model,
-		Runs: []clustering.Labeling{clustering.NewLabeling(a.labels, k)},
-	}
+	a := r.newAnswer(labels, &clustering.Result{
+		StopReason: clustering.StopConverged, ObjectiveName: "leave-one-out-error", Objective: c.rule.Error, Units: units, Model: scorer,
+	}, r.byScores(labels, own, next, enforceable))
 	a.note = fmt.Sprintf("%s and %d decision trees, fitted to %d known rows", c.rule, forestTrees, len(c.rows))
 	return a, nil
+}
+
+// byScores returns the rater of labels, which are classes, by the distances of rows from their own class and from the
+// nearest other one, and by the scores of rows whose label may be enforced.
+func (r *run) byScores(labels []int32, own, next []float64, enforceable map[int32][]float64) rater {
+	return func(_ context.Context, result *clustering.Result) error {
+		numbers, own, next := r.numbers(labels), slices.Clone(own), slices.Clone(next)
+		for i, scores := range enforceable {
+			own[i], next[i] = model.FromIdealScores(scores, slices.Index(numbers, result.Labels[i]))
+		}
+		result.SetDistances(clustering.MeasureClassScores, own, next)
+		return nil
+	}
 }
 
 // enforceable returns room for the scores of the rows with supervision.
@@ -315,8 +323,8 @@ func (r *run) enforceable() map[int32][]float64 {
 	return scores
 }
 
-// kept returns the classes of known rows that keep them in the answer.
-func (r *run) kept(known *discriminant.Known) map[int32]int32 {
+// fixedLabels returns the classes of known rows that keep them in the answer.
+func (r *run) fixedLabels(known *discriminant.Known) map[int32]int32 {
 	classes := make(map[int32]int32)
 	for i, row := range known.Rows {
 		if known.Weights[i] == 1 && r.options.Enforce != EnforceNever {
@@ -329,7 +337,7 @@ func (r *run) kept(known *discriminant.Known) map[int32]int32 {
 // fromIdealScores returns the distances of all rows from the scores that each class should have. The scores of a row
 // are its features in a problem of k-means, so workers compute them, and they follow from these distances. The model
 // predicts new rows in the same way.
-func (r *run) fromIdealScores(ctx context.Context, c *classifier, units *dataset.Units) ([]float64, *clustering.Model, error) {
+func (r *run) fromIdealScores(ctx context.Context, c *classifier, units *dataset.Units) ([]float64, *model.Model, error) {
 	all, err := units.Apply(r.data)
 	if err != nil {
 		return nil, nil, err
@@ -349,14 +357,14 @@ func (r *run) fromIdealScores(ctx context.Context, c *classifier, units *dataset
 		return nil, nil, err
 	}
 	defer release()
-	ideal := &vector.Model{Distortion: metric.SquaredEuclidean, Clusters: k, Centroids: clustering.IdealScores(k)}
+	ideal := &vector.Model{Distortion: metric.SquaredEuclidean, Clusters: k, Centroids: model.IdealScores(k)}
 	distances, err := x.Distances(ctx, []vector.Query{{Model: ideal, Points: choose.All[int32](r.n)}})
 	if err != nil {
 		return nil, nil, err
 	}
-	return distances[0], &clustering.Model{
+	return distances[0], &model.Model{
 		Distortion: metric.SquaredEuclidean, K: k, D: k, Centroids: ideal.Centroids, Metric: metric.NewIdentity(k), Units: units,
-		Landmarks: &clustering.Landmarks{Matrix: features.Matrix, Centered: features.Matrix.Mean != nil, Points: c.raw, Projection: c.coefficients},
+		Landmarks: &model.Landmarks{Matrix: features.Matrix, Centered: features.Matrix.Mean != nil, Points: c.raw, Projection: c.coefficients},
 		Forest:    c.forest,
 	}, nil
 }

@@ -28,7 +28,7 @@ func TestEveryKnownClassIsFitted(t *testing.T) {
 			classes[i] = int32(i % size.k)
 		}
 		fitted := make(map[int32]bool)
-		for _, at := range discriminant.Sample(classes, size.k, p.mostFitted()) {
+		for _, at := range discriminant.Sample(classes, size.k, p.fittedLimit()) {
 			fitted[classes[at]] = true
 		}
 		if len(fitted) != size.k {

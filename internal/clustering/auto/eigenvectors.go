@@ -24,8 +24,20 @@ type coordinates struct {
 	factor  []float64
 }
 
-// near returns the eigenvectors of a contraction as they would be if all vertices of a block coincided: with u = H v,
-// the mean of u over each block, weighted by degree. The eigensolver starts from them. It returns nil for a nil e.
+// rater returns the rater of labels of n points that were found in coordinates, which it makes the embedding of the
+// result.
+func (e *coordinates) rater(n, k int) rater {
+	return func(_ context.Context, result *clustering.Result) error {
+		of := clustering.Embedding{Rows: len(e.kept), Columns: e.columns, Values: e.values}
+		result.Embedding = of.Among(n, e.kept)
+		own, next := result.Embedding.Distances(result.Labels, k, e.kept)
+		result.SetDistances(clustering.MeasureEmbedding, own, next)
+		return nil
+	}
+}
+
+// near returns starting vectors for the eigensolver of a contraction: the eigenvectors v of the whole graph as H^-1 u,
+// with u the mean of H v over each block, weighted by degree. It returns nil for a nil e.
 func (e *coordinates) near(c *contraction) [][]float64 {
 	if e == nil {
 		return nil
@@ -193,13 +205,13 @@ func (m *oneAtATime) Multiply(ctx context.Context, x [][]float64) ([][]float64, 
 	return own, err
 }
 
-// keep reports which vertices take part in the eigenvectors, and how many: those of large enough components, or all if
-// these have fewer vertices than there are clusters.
-func (r *run) keep(g *dataset.Graph, set *constraint.Set) (keep []bool, count int) {
+// includedVertices reports which vertices take part in the eigenvectors, and how many: those of large enough
+// components, or all if these have fewer vertices than there are clusters.
+func (r *run) includedVertices(g *dataset.Graph, set *constraint.Set) (keep []bool, count int) {
 	pieces := component.Find(g, set.Components(), 0)
-	large := pieces.Keep(r.spec.K)
+	large := pieces.Included(r.spec.K)
 	keep = make([]bool, r.n)
-	for i, piece := range pieces.Of {
+	for i, piece := range pieces.Piece {
 		if keep[i] = large[piece]; keep[i] {
 			count++
 		}
@@ -210,8 +222,9 @@ func (r *run) keep(g *dataset.Graph, set *constraint.Set) (keep []bool, count in
 	return keep, count
 }
 
-// leading computes the leading eigenvectors of a contraction, orthogonal to without, which holds at most one vector.
-// It runs in this process, which has the graph.
+// leading computes the leading eigenvectors of a contraction besides without, which holds at most one vector, near the
+// first eigenvector. With filters they are those of the operator projected onto what is orthogonal to it, otherwise
+// those of embedding.Without. It runs in this process, which has the graph.
 func (r *run) leading(ctx context.Context, s *space, c *contraction, without [][]float64, count int, options eigen.Options) (eigen.Eigenpairs, error) {
 	random := r.spec.Random(clustering.StreamEigen)
 	switch {
@@ -226,7 +239,7 @@ func (r *run) leading(ctx context.Context, s *space, c *contraction, without [][
 // eigenvectors returns the coordinates of vertices by the k leading eigenvectors of the contraction, with rows scaled
 // to length 1. Small components have no coordinates.
 func (r *run) eigenvectors(ctx context.Context, s *space, set *constraint.Set, shared *Shared, options eigen.Options) (*coordinates, error) {
-	keep, kept := r.keep(s.graph, set)
+	keep, kept := r.includedVertices(s.graph, set)
 	c := newContraction(s.graph, s.adjacency, keep, set.Components())
 	count := min(r.spec.K, c.Rows())
 	options.Start = s.plain.near(c)

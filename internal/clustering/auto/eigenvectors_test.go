@@ -213,7 +213,7 @@ func TestEigenvectorsAgainstDenseOnes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		keep, _ := r.keep(g, set)
+		keep, _ := r.includedVertices(g, set)
 		matrix, block := naiveContraction(denseOf(g), keep, set.Components())
 		_, vectors := eigen.DenseEigenpairs(len(matrix), matrix.values())
 		if len(e.kept) != n || e.columns != k {
@@ -244,10 +244,10 @@ func TestSmallPiecesStayOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	none := mustLinks(t, clusteringtest.NewRand(1), 43, 0)
-	if keep, kept := eigenRun(43, 2).keep(g, none); slices.Index(keep, false) != 40 || slices.Contains(keep[40:], true) || kept != 40 {
+	if keep, kept := eigenRun(43, 2).includedVertices(g, none); slices.Index(keep, false) != 40 || slices.Contains(keep[40:], true) || kept != 40 {
 		t.Errorf("two clusters: kept are %v", keep)
 	}
-	if keep, kept := eigenRun(43, 43).keep(g, none); slices.Contains(keep, false) || kept != 43 {
+	if keep, kept := eigenRun(43, 43).includedVertices(g, none); slices.Contains(keep, false) || kept != 43 {
 		t.Errorf("43 clusters: kept are %v", keep)
 	}
 }

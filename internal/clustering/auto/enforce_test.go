@@ -7,6 +7,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/heldout"
+	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/test/clusteringtest"
 )
@@ -54,13 +55,14 @@ func TestEnforcedRowsAreMeasuredByTheirScores(t *testing.T) {
 	r.supervision = heldout.New(set, seeds, k, r.folds, clusteringtest.NewRand(1))
 	r.opened = map[clustering.Space]*space{clustering.SpaceRows: {name: clustering.SpaceRows}}
 	scores := [][]float64{{0.6, 0.3, 0.1}, {0, 0.1, 0.9}, {0.9, 0, 0.1}, {0.1, 0.9, 0}} // classes 2, 0 and 1 are called 0, 1 and 2
-	found := &answer{labels: []int32{0, 2, 0, 1}, own: make([]float64, n), next: make([]float64, n), scores: r.enforceable(), result: &clustering.Result{}}
+	labels, own, next, enforceable := []int32{0, 2, 0, 1}, make([]float64, n), make([]float64, n), r.enforceable()
 	for i := range n {
-		copy(found.scores[int32(i)], scores[i])
-		found.own[i], found.next[i] = clustering.FromIdealScores(scores[i], int(found.labels[i]))
+		copy(enforceable[int32(i)], scores[i])
+		own[i], next[i] = model.FromIdealScores(scores[i], int(labels[i]))
 	}
+	found := r.newAnswer(labels, &clustering.Result{}, r.byScores(labels, own, next, enforceable))
 	result := r.report(found, &clustering.Choice{Chosen: clustering.Method{Space: clustering.SpaceRows}})
-	if err := r.score(t.Context(), found, result); err != nil {
+	if err := found.rate(t.Context(), result); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.respect(t.Context(), found, result); err != nil {
@@ -69,9 +71,9 @@ func TestEnforcedRowsAreMeasuredByTheirScores(t *testing.T) {
 	if want := []int32{0, 0, 1, 2}; !slices.Equal(result.Labels, want) {
 		t.Fatalf("the labels are %v, want %v", result.Labels, want)
 	}
-	own, next := clustering.FromIdealScores(scores[0], 2)
-	if result.Rows.Distance[0] != own || result.Rows.Margin[0] != next-own {
-		t.Errorf("distance %v and margin %v, want %v and %v", result.Rows.Distance[0], result.Rows.Margin[0], own, next-own)
+	distance, other := model.FromIdealScores(scores[0], 2)
+	if result.Rows.Distance[0] != distance || result.Rows.Margin[0] != other-distance {
+		t.Errorf("distance %v and margin %v, want %v and %v", result.Rows.Distance[0], result.Rows.Margin[0], distance, other-distance)
 	}
 }
 

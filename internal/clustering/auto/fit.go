@@ -97,11 +97,11 @@ func (r *run) prepareTask(ctx context.Context, s *space, t task, at int, onRows 
 func (r *run) fitOnRows(ctx context.Context, s *space, batch *rowFits, answers []*answer) error {
 	results, err := leastOf(ctx, s.rows, batch.fits)
 	for at, found := range results {
-		a := &answer{labels: found.Labels, result: found, at: s.plain}
-		if s.graph != nil {
-			a = r.expand(s, s.plain, found, batch.sets[at])
+		if s.plain != nil {
+			answers[batch.places[at]] = r.expand(s, s.plain, found, batch.sets[at])
+		} else {
+			answers[batch.places[at]] = r.newAnswer(found.Labels, found, r.newRater(s))
 		}
-		answers[batch.places[at]] = a
 	}
 	return err
 }
@@ -125,6 +125,15 @@ func (r *run) fitContracted(ctx context.Context, s *space, t task, set *constrai
 	if err != nil {
 		return nil, err
 	}
+	found, err := r.fitLocally(ctx, t, at)
+	if err != nil {
+		return nil, err
+	}
+	return r.expand(s, at, found, set), nil
+}
+
+// fitLocally runs a task on coordinates in this process.
+func (r *run) fitLocally(ctx context.Context, t task, at *coordinates) (*clustering.Result, error) {
 	w, err := r.localRows(ctx, at)
 	if err != nil {
 		return nil, err
@@ -137,7 +146,7 @@ func (r *run) fitContracted(ctx context.Context, s *space, t task, set *constrai
 	if err != nil {
 		return nil, err
 	}
-	return r.expand(s, at, results[0], set), nil
+	return results[0], nil
 }
 
 // remembered computes the answer to a task, or reads it from a snapshot. Of a fold, only labels are needed, so only

@@ -30,10 +30,10 @@ func (r *run) openLevels(ctx context.Context, s *space, g *dataset.Graph) error 
 	return nil
 }
 
-// levelAnswer returns an answer whose history is the cut on every level.
-func (r *run) levelAnswer(s *space, labels []int32, found multilevel.Found) *answer {
+// levelAnswer returns an answer whose history is the cut on every level, with the labels of all runs.
+func (r *run) levelAnswer(s *space, labels []int32, found multilevel.Found, runs []clustering.Labeling) *answer {
 	cut := normalizedCut(s.graph, labels, r.spec.K)
-	result := &clustering.Result{StopReason: clustering.StopConverged, ObjectiveName: "normalized-cut", Objective: cut, PlainObjective: &cut}
+	result := &clustering.Result{StopReason: clustering.StopConverged, ObjectiveName: "normalized-cut", Objective: cut, PlainObjective: &cut, Runs: runs}
 	result.Iterations = len(found.Steps) - 1
 	for i, step := range found.Steps {
 		entry := clustering.HistoryEntry{Iteration: i, Objective: float64(r.spec.K) - step.Value, Moved: step.Moved}
@@ -42,7 +42,7 @@ func (r *run) levelAnswer(s *space, labels []int32, found multilevel.Found) *ans
 		}
 		result.History = append(result.History, entry)
 	}
-	return &answer{labels: labels, result: result}
+	return r.newAnswer(labels, result, r.newRater(s))
 }
 
 // fitLevels runs tasks as cuts of the graph.
@@ -117,16 +117,14 @@ func (r *run) cutLevels(ctx context.Context, s *space, set *constraint.Set, thre
 		}
 		component.AttachTo(labels, r.spec.K, s.graph, set, loosestCluster(s.graph, labels, r.spec.K))
 	}
-	a = r.levelAnswer(s, labels, best)
-	a.result.Runs = runs
-	return a, left, nil
+	return r.levelAnswer(s, labels, best, runs), left, nil
 }
 
 // levelMatrix returns the matrix of a normalized cut. The mass of a vertex is its degree, or the mean degree if it is
 // kept and has no edges. A violated constraint costs softWeight times the mean mass of its points over that of a
 // cluster.
 func (r *run) levelMatrix(s *space, set *constraint.Set) multilevel.Matrix {
-	keep, _ := r.keep(s.graph, set)
+	keep, _ := r.includedVertices(s.graph, set)
 	matrix, total := multilevel.Matrix{Graph: s.graph, Keep: keep, Mass: make([]float64, r.n)}, 0.0
 	for i := range matrix.Mass {
 		_, weights := s.graph.Row(i)

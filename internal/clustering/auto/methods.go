@@ -17,7 +17,7 @@ type candidate struct {
 	// confirm each other, it need not be clearly better than the baseline.
 	certain bool
 	// screened is set if a fit starts several times. A brief fit, from one start, can then show that it is hopeless.
-	// Other uses are fast, or not judged by their agreement alone.
+	// Unscreened uses are either fast or get a bonus (seedBonus), so that a brief fit could not rule them out.
 	screened bool
 	suits    func(r *run, name clustering.Space) bool
 }
@@ -54,7 +54,7 @@ func (r *run) methods() []batch {
 	contradicted := r.supervision.Contradictions > 0
 	fromClasses := r.discriminants || (len(r.supervision.Seeds) > 0 || !contradicted) && r.allClassesKnown()
 	var batches []batch
-	for _, name := range r.spaces {
+	for _, name := range r.openable {
 		b := batch{space: name}
 		for _, c := range candidates() {
 			switch {
@@ -77,13 +77,13 @@ func (r *run) trusted() bool {
 
 // cutsIn reports whether a space is the first one of eigenvectors. Cuts weigh constraints themselves.
 func (r *run) cutsIn(name clustering.Space) bool {
-	first := slices.IndexFunc(r.spaces, func(s clustering.Space) bool { return s == clustering.SpaceGraph || ofNeighbors(s) })
-	return r.spec.K > 1 && first >= 0 && name == r.spaces[first]
+	first := slices.IndexFunc(r.openable, func(s clustering.Space) bool { return s == clustering.SpaceGraph || ofNeighbors(s) })
+	return r.spec.K > 1 && first >= 0 && name == r.openable[first]
 }
 
 // spreadsIn reports whether a space is a neighbor graph, or the first one of a given graph.
 func (r *run) spreadsIn(name clustering.Space) bool {
-	return ofNeighbors(name) || name == r.spaces[0] && (name == clustering.SpaceLevels || name == clustering.SpaceGraph)
+	return ofNeighbors(name) || name == r.openable[0] && (name == clustering.SpaceLevels || name == clustering.SpaceGraph)
 }
 
 // softIn reports whether soft constraints are tried in a space. A mixture has none.
@@ -94,7 +94,7 @@ func (r *run) softIn(name clustering.Space) bool {
 // metricIn reports whether a metric is learned in a space: in the first one of dense points.
 func (r *run) metricIn(name clustering.Space) bool {
 	_, dense := r.data.(*dataset.Points)
-	return dense && name == r.spaces[0] && r.opened[name].rows.learnable()
+	return dense && name == r.openable[0] && r.opened[name].rows.learnable()
 }
 
 // whitenedIn reports whether whitening is tried in a space: in standardized rows, or in unchanged ones if those are
@@ -104,7 +104,7 @@ func (r *run) whitenedIn(name clustering.Space) bool {
 	if !dense || points.D < 2 || points.D > maxWhitenedColumns || r.n*points.D > maxWhitenedValues || r.spec.K < 2 {
 		return false
 	}
-	return name == clustering.SpaceStandardized || name == clustering.SpaceRows && !slices.Contains(r.spaces, clustering.SpaceStandardized)
+	return name == clustering.SpaceStandardized || name == clustering.SpaceRows && !slices.Contains(r.openable, clustering.SpaceStandardized)
 }
 
 // discriminantIn reports whether a discriminant is tried in a space: in rows. If columns are in unlike units, or if
@@ -160,9 +160,9 @@ func (r *run) mayReplace(score clustering.MethodScore) bool {
 	case r.trusted() && candidateOf(score.ConstraintUse).certain: // it takes constraints as certain, and infers nothing else from them
 		return score.Advantage >= clearlyWorse
 	case r.supervision.Contradictions > 0:
-		return score.Advantage > leastAdvantageUnsure
+		return score.Advantage > minAdvantageUnsure
 	}
-	return score.Advantage > leastAdvantage
+	return score.Advantage > minAdvantage
 }
 
 // mayBeFallback reports whether soft constraints on levels, which hardly differ from the baseline, are good enough if

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/mixture"
+	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
@@ -19,7 +20,7 @@ func (r *run) mixable() bool {
 	points, dense := r.data.(*dataset.Points)
 	return dense && r.spec.K > 1 && r.n >= r.spec.K*points.D &&
 		r.n*points.D <= maxMixtureValues && r.n*points.D*points.D*r.spec.K <= maxMixtureWork &&
-		slices.Contains(columnsOfFewValues(points), false) && r.classifiable(r.spaces[0])
+		slices.Contains(columnsOfFewValues(points), false) && r.classifiable(r.openable[0])
 }
 
 // chooseMixture replaces k-means, if that was chosen, by a mixture of Gaussians. K-means assumes that all clusters
@@ -32,7 +33,7 @@ func (r *run) chooseMixture(ctx context.Context, first *space, choice *clusterin
 	if err != nil || s.unconstrained == nil {
 		return first, choice, err
 	}
-	r.spaces = append(r.spaces, s.name)
+	r.openable = append(r.openable, s.name)
 	choice.Chosen.Space = s.name
 	choice.Reason = append(choice.Reason, text.Plain("; a mixture of Gaussians continues from there, with a covariance for each cluster"))
 	return s, choice, nil
@@ -41,12 +42,12 @@ func (r *run) chooseMixture(ctx context.Context, first *space, choice *clusterin
 // openMixture fits a mixture without constraints. The space has no such answer if a cluster becomes empty, or if
 // k-means explains the rows as well with fewer parameters.
 func (r *run) openMixture(ctx context.Context, s *space) (err error) {
-	if s.units, err = r.Units(r.spaces[0]); err != nil {
+	if s.units, err = r.Units(r.openable[0]); err != nil {
 		return err
 	}
 	found, err := r.fitMixture(ctx, s, nil)
 	if err == nil && found != nil && found.Evidence > 0 {
-		s.unconstrained = mixtureAnswer(found, s.units)
+		s.unconstrained = r.mixtureAnswer(found, s.units)
 	}
 	return err
 }
@@ -64,7 +65,7 @@ func (r *run) fitMixtures(ctx context.Context, s *space, tasks []task) ([]*answe
 			if found == nil {
 				return s.unconstrained, err
 			}
-			return mixtureAnswer(found, s.units), err
+			return r.mixtureAnswer(found, s.units), err
 		})
 		if err != nil {
 			return nil, err
@@ -86,7 +87,7 @@ func (r *run) fitMixture(ctx context.Context, s *space, shown []constraint.Const
 	}
 	p := &mixture.Problem{
 		Points: scaled.(*dataset.Points), Few: columnsOfFewValues(r.data.(*dataset.Points)),
-		K: r.spec.K, Labels: r.opened[r.spaces[0]].rows.unconstrained.Labels, Components: set.Components(),
+		K: r.spec.K, Labels: r.opened[r.openable[0]].rows.unconstrained.Labels, Components: set.Components(),
 		Iterations: cmp.Or(r.spec.MaxIterations, maxMixtureIterations), Threads: r.threads,
 	}
 	for _, c := range shown {
@@ -99,12 +100,12 @@ func (r *run) fitMixture(ctx context.Context, s *space, shown []constraint.Const
 
 // mixtureAnswer converts a mixture fitted in the given units to an answer, whose history is the cost after each
 // iteration.
-func mixtureAnswer(found *mixture.Found, units *dataset.Units) *answer {
+func (r *run) mixtureAnswer(found *mixture.Found, units *dataset.Units) *answer {
 	means, k := found.Mixture.Means(), len(found.Mixture.Shares())
 	d := len(means) / k
 	result := &clustering.Result{
-		Labels: found.Labels, ObjectiveName: "negative-log-likelihood", StopReason: clustering.StopMaxIterations, Iterations: len(found.Costs),
-		Model: &clustering.Model{
+		Labels: found.Labels, ObjectiveName: "negative-log-likelihood", StopReason: clustering.StopMaxIterations, Iterations: len(found.Costs), Units: units,
+		Model: &model.Model{
 			Distortion: metric.SquaredEuclidean, K: k, D: d, Centroids: units.Undo(means), Metric: metric.NewIdentity(d), Units: units, Mixture: found.Mixture,
 		},
 	}
@@ -115,11 +116,11 @@ func mixtureAnswer(found *mixture.Found, units *dataset.Units) *answer {
 		result.Objective = cost
 		result.History = append(result.History, clustering.HistoryEntry{Iteration: i + 1, Objective: cost})
 	}
-	return &answer{labels: found.Labels, result: result}
+	return r.newAnswer(found.Labels, result, r.rateMixture)
 }
 
-// scoreMixture adds the distances of rows from the clusters of a mixture, and the probabilities of their labels.
-func (r *run) scoreMixture(ctx context.Context, result *clustering.Result) error {
+// rateMixture is the rater of mixtures. It adds the probabilities of the labels, too.
+func (r *run) rateMixture(ctx context.Context, result *clustering.Result) error {
 	scaled, err := result.Model.Units.Apply(r.data)
 	if err != nil {
 		return err

@@ -72,7 +72,7 @@ func (r *run) noticeTrials(best *clustering.MethodScore, outcomes []outcome) {
 	var good [][]bool
 	at := slices.IndexFunc(outcomes, func(one outcome) bool { return one.method == best.Method })
 	for _, other := range outcomes {
-		if r.supervision.Advantage(outcomes[at].right, other.right) <= leastAdvantage {
+		if r.supervision.Advantage(outcomes[at].right, other.right) <= minAdvantage {
 			good = append(good, other.right)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/heldout"
+	"github.com/cleave-project/cleave/internal/clustering/model"
 )
 
 func TestNumbersBySeeds(t *testing.T) {
@@ -28,7 +29,7 @@ func TestNumbersBySeeds(t *testing.T) {
 }
 
 func TestRenumber(t *testing.T) {
-	before := clustering.Result{Labels: []int32{0, 1, 2, 1}, Model: &clustering.Model{K: 3, D: 2, Centroids: []float64{0, 0.5, 1, 1.5, 2, 2.5}}}
+	before := clustering.Result{Labels: []int32{0, 1, 2, 1}, Model: &model.Model{K: 3, D: 2, Centroids: []float64{0, 0.5, 1, 1.5, 2, 2.5}}}
 	after := before
 	renumber(&after, []int32{2, 0, 1})
 	if !slices.Equal(after.Labels, []int32{2, 0, 1, 0}) || !slices.Equal(after.Model.Centroids, []float64{1, 1.5, 2, 2.5, 0, 0.5}) {

@@ -36,7 +36,7 @@ func (p *Problem) Fitted() int {
 	if known < 2*p.spec.K { // k classes from pairs have at least two rows each
 		known = len(p.spec.Seeds)
 	}
-	return min(known, p.mostFitted(), p.n)
+	return min(known, p.fittedLimit(), p.n)
 }
 
 // Fits returns about how many runs of k-means there are in a space of rows. If starts race on a sample, a fit is a

@@ -10,7 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
 	"github.com/cleave-project/cleave/internal/clustering/heldout"
-	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -27,11 +27,11 @@ type Problem struct {
 	data             dataset.Dataset
 	n                int
 	neighbors, folds int                // neighbors of each row in the nearest-neighbor graph; folds of the constraints
-	spaces           []clustering.Space // in which the data can be clustered; see listSpaces
+	spaces           []clustering.Space // the representations of the data; see listSpaces
 	given            *constraint.Set    // the user's constraints, without those that follow from seeds
 	supervision      *heldout.Supervision
 	discriminants    bool    // only discriminants are tried
-	shared           *Shared // with problems of other k; may be nil
+	shared           *Shared // what problems of other k have found; may be nil
 }
 
 // Prepare checks a spec against the data.
@@ -80,17 +80,17 @@ func checkWeights(g *dataset.Graph) error {
 type run struct {
 	*Problem
 	executors Executors
-	releases  []func() // of the executors that are in use
+	releases  []func() // release the executors that are in use
 	o         clustering.Observer
 	threads   int
 	reporter  *embedding.Reporter
 	none      *constraint.Set // the empty set
 
 	// What was computed, so that nothing is computed twice.
-	spaces  []clustering.Space // those of the problem, and SpaceMixture if it is tried
-	opened  map[clustering.Space]*space
-	shared  *Shared                    // with problems of other k, or of this run alone
-	forests map[int]*clustering.Forest // by the fold that is held out
+	openable []clustering.Space // the spaces of the problem, and SpaceMixture if it is tried
+	opened   map[clustering.Space]*space
+	common   *Shared               // graphs and eigenvectors of all k, or of this run alone
+	forests  map[int]*model.Forest // the key is the fold that is held out
 
 	// What is known about methods and supervision.
 	baseline   []int32                                     // labels of the answer without supervision; nil until it is chosen
@@ -116,7 +116,7 @@ func Run(ctx context.Context, p *Problem, x Executors, o clustering.Observer) (*
 	}
 	result := r.report(found, choice)
 	result.Runs = append(result.Runs[:len(result.Runs):len(result.Runs)], r.ofFolds[choice.Chosen]...)
-	if err := r.score(ctx, found, result); err != nil {
+	if err := found.rate(ctx, result); err != nil {
 		return nil, err
 	}
 	if r.supervised() {
@@ -143,25 +143,17 @@ func (r *run) respect(ctx context.Context, found *answer, result *clustering.Res
 	if err != nil || slices.Equal(labels, result.Labels) {
 		return err
 	}
-	if found.own != nil {
-		numbers := r.numbers(found.labels)
-		for i, c := range labels {
-			if c != result.Labels[i] {
-				found.own[i], found.next[i] = clustering.FromIdealScores(found.scores[int32(i)], slices.Index(numbers, c))
-			}
-		}
-	}
 	result.Labels = labels
 	result.CountSizes(r.spec.K)
-	return r.score(ctx, found, result)
+	return found.rate(ctx, result)
 }
 
 func newRun(ctx context.Context, p *Problem, x Executors, o clustering.Observer) (*run, error) {
 	none, err := constraint.NewSet(p.n, nil, constraint.UnitWeight)
 	return &run{
-		Problem: p, spaces: slices.Clone(p.spaces), executors: x, o: o, threads: parallel.Threads(ctx), reporter: embedding.NewReporter(o),
-		none: none, opened: map[clustering.Space]*space{}, shared: cmp.Or(p.shared, NewShared(p.spec.K)),
-		ofFolds: map[clustering.Method][]clustering.Labeling{}, heldOut: map[clustering.Method][]bool{}, forests: map[int]*clustering.Forest{},
+		Problem: p, openable: slices.Clone(p.spaces), executors: x, o: o, threads: parallel.Threads(ctx), reporter: embedding.NewReporter(o),
+		none: none, opened: map[clustering.Space]*space{}, common: cmp.Or(p.shared, NewShared(p.spec.K)),
+		ofFolds: map[clustering.Method][]clustering.Labeling{}, heldOut: map[clustering.Method][]bool{}, forests: map[int]*model.Forest{},
 	}, err
 }
 
@@ -194,15 +186,6 @@ func (r *run) report(found *answer, choice *clustering.Choice) *clustering.Resul
 	for _, entry := range result.History {
 		r.o.Observe(clustering.IterationDone{Restart: result.Restart, HistoryEntry: entry})
 	}
-	if found.at != nil { // centroids are not in the coordinates of the data
-		result.Model = nil
-		of := clustering.Embedding{Rows: len(found.at.kept), Columns: found.at.columns, Values: found.at.values}
-		result.Embedding = of.Among(r.n, found.at.kept)
-		result.Runs = clustering.LabelingsAmong(r.n, found.at.kept, result.Runs)
-	}
-	if ofNeighbors(choice.Chosen.Space) || choice.Chosen.Space == clustering.SpaceMixture {
-		result.Units = r.opened[choice.Chosen.Space].units
-	}
 	if len(r.supervision.Seeds) > 0 {
 		renumber(&result, r.numbers(result.Labels))
 	}
@@ -224,29 +207,6 @@ func (r *run) finish(result *clustering.Result) {
 	r.noticeUnits(result.Choice.Chosen.Space)
 	r.notice(clustering.AnswerNotices(result)...)
 	result.Warnings = r.notices
-}
-
-// score adds the distances of rows, in the space of the answer, to the result.
-func (r *run) score(ctx context.Context, found *answer, result *clustering.Result) error {
-	switch s := r.opened[result.Choice.Chosen.Space]; {
-	case s.name == clustering.SpaceMixture:
-		return r.scoreMixture(ctx, result)
-	case found.own != nil:
-		result.SetDistances(clustering.MeasureClassScores, slices.Clone(found.own), slices.Clone(found.next))
-	case s.name == clustering.SpaceLevels:
-		own, next := edgeShares(s.graph, result.Labels, r.spec.K)
-		result.SetDistances(clustering.MeasureEdgeShare, own, next)
-	case found.whitened != nil:
-		rows := clustering.Embedding{Rows: r.n, Columns: found.whitened.D, Values: found.whitened.Values}
-		own, next := rows.Distances(result.Labels, r.spec.K, nil)
-		result.SetDistances(clustering.MeasureDistortion, own, next)
-	case found.at != nil:
-		own, next := result.Embedding.Distances(result.Labels, r.spec.K, found.at.kept)
-		result.SetDistances(clustering.MeasureEmbedding, own, next)
-	default:
-		return kmeans.Score(ctx, s.rows.problem, s.rows.x, result)
-	}
-	return nil
 }
 
 // rememberFolds keeps the labels that a method found in each fold. Without constraints they are all the same, a

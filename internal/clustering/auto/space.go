@@ -22,7 +22,7 @@ import (
 // space is a representation of the data: rows, eigenvectors of a graph, or the graph itself.
 type space struct {
 	name          clustering.Space
-	units         *dataset.Units // in which neighbors were found; nil if unchanged
+	units         *dataset.Units // the units that neighbors were found in; nil if unchanged
 	graph         *dataset.Graph // nil for a space of rows
 	adjacency     embedding.Multiplier
 	plain         *coordinates // nil if the space is the rows of the data
@@ -31,19 +31,41 @@ type space struct {
 	unconstrained *answer      // the answer without constraints
 }
 
-// answer holds the labels of all points and the run that found them.
+// answer holds the labels of all points and the run that found them. Of an answer to a fold, only the labels count.
 type answer struct {
 	labels []int32
 	result *clustering.Result
-	at     *coordinates // nil if found on the rows of the data
+	rate   rater
+	note   string // a description for the user; "" if there is none
+}
 
-	// Set by discriminants: distances of rows from their own class and from the nearest other, and the scores of all
-	// classes for rows whose label may be enforced.
-	own, next []float64
-	scores    map[int32][]float64
-	note      string // set by discriminants: a description
+// rater measures how far every row is from its cluster in a result and from the next one. The labels of the result are
+// those of an answer, except those that supervision has changed.
+type rater func(ctx context.Context, result *clustering.Result) error
 
-	whitened *dataset.Points // the whitened rows that k-means was run on; nil otherwise
+// newAnswer returns an answer whose labels are among the runs of its result, which confidences compare.
+func (r *run) newAnswer(labels []int32, result *clustering.Result, rate rater) *answer {
+	if len(result.Runs) == 0 {
+		result.Runs = []clustering.Labeling{clustering.NewLabeling(labels, r.spec.K)}
+	}
+	return &answer{labels: labels, result: result, rate: rate}
+}
+
+// newRater returns the rater of labels that were found in the coordinates of a space, or else in its graph or its rows.
+func (r *run) newRater(s *space) rater {
+	switch {
+	case s.plain != nil:
+		return s.plain.rater(r.n, r.spec.K)
+	case s.graph != nil:
+		return func(_ context.Context, result *clustering.Result) error {
+			own, next := edgeShares(s.graph, result.Labels, r.spec.K)
+			result.SetDistances(clustering.MeasureEdgeShare, own, next)
+			return nil
+		}
+	}
+	return func(ctx context.Context, result *clustering.Result) error {
+		return kmeans.Score(ctx, s.rows.problem, s.rows.x, result)
+	}
 }
 
 // open returns a space. It creates it on the first call.
@@ -80,11 +102,7 @@ func (r *run) newSpace(ctx context.Context, name clustering.Space) (*space, erro
 		r.releases = append(r.releases, release)
 		return s, r.openGraph(ctx, s, r.data.(*dataset.Graph), adjacency)
 	case clustering.SpaceNeighbors, clustering.SpaceStandardizedNeighbors:
-		units, err := r.Units(name)
-		if err != nil {
-			return nil, err
-		}
-		graph, err := r.neighborGraph(ctx, name, units)
+		units, graph, err := r.neighborGraph(ctx, name)
 		if err != nil {
 			return nil, err
 		}
@@ -99,9 +117,14 @@ func (r *run) newSpace(ctx context.Context, name clustering.Space) (*space, erro
 	return nil, fmt.Errorf("auto: there is no space %d", name)
 }
 
-// neighborGraph returns the nearest-neighbor graph of a space, in the given units. It computes it on the first call.
-func (r *run) neighborGraph(ctx context.Context, name clustering.Space, units *dataset.Units) (*dataset.Graph, error) {
-	return r.shared.graph(name, func() (*dataset.Graph, error) {
+// neighborGraph returns the units of a space and the nearest-neighbor graph in them, which it computes on the first
+// call.
+func (r *run) neighborGraph(ctx context.Context, name clustering.Space) (*dataset.Units, *dataset.Graph, error) {
+	units, err := r.Units(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	graph, err := r.common.graph(name, func() (*dataset.Graph, error) {
 		count := neighbor.Count(r.n, r.neighbors)
 		nearest, err := knn.Remember(ctx, r.n, count, func(ctx context.Context) ([]int32, error) {
 			return r.executors.Neighbors(ctx, units, r.neighbors)
@@ -111,6 +134,7 @@ func (r *run) neighborGraph(ctx context.Context, name clustering.Space, units *d
 		}
 		return neighbor.Graph(r.n, count, nearest)
 	})
+	return units, graph, err
 }
 
 // openRows opens the rows of the data.
@@ -128,16 +152,22 @@ func (r *run) openRows(ctx context.Context, s *space) error {
 	if err != nil {
 		return err
 	}
-	s.rows, s.unconstrained = &rows{problem, x, found}, &answer{labels: found.Labels, result: found}
+	s.rows = &rows{problem, x, found}
+	s.unconstrained = r.newAnswer(found.Labels, found, r.newRater(s))
 	return nil
 }
 
 // openGraph opens the space of eigenvectors of a graph.
 func (r *run) openGraph(ctx context.Context, s *space, g *dataset.Graph, adjacency embedding.Multiplier) (err error) {
 	s.graph, s.adjacency = g, &oneAtATime{Multiplier: adjacency}
-	if s.plain, err = r.eigenvectors(ctx, s, r.none, r.shared, r.reporter.SolverOptions(eigenTolerance)); err != nil {
+	if s.plain, err = r.eigenvectors(ctx, s, r.none, r.common, r.reporter.SolverOptions(eigenTolerance)); err != nil {
 		return err
 	}
+	return r.clusterCoordinates(ctx, s)
+}
+
+// clusterCoordinates finds the answer of a space without constraints in its coordinates.
+func (r *run) clusterCoordinates(ctx context.Context, s *space) (err error) {
 	if s.rows, err = r.localRows(ctx, s.plain); err != nil {
 		return err
 	}
@@ -156,22 +186,21 @@ func (r *run) openComponents(ctx context.Context, s *space) (err error) {
 	if s.plain, err = r.principalComponents(ctx, matrix); err != nil {
 		return err
 	}
-	if s.rows, err = r.localRows(ctx, s.plain); err != nil {
-		return err
-	}
-	s.unconstrained = &answer{labels: s.rows.unconstrained.Labels, result: s.rows.unconstrained, at: s.plain}
-	return nil
+	return r.clusterCoordinates(ctx, s)
 }
 
 // expand labels all points: those without coordinates are attached to clusters. A point without any connection counts
-// as a row of zeros, which is nearest to the shortest centroid, that of the loosest cluster.
+// as a row of zeros, which is nearest to the shortest centroid, that of the loosest cluster. There is no model, because
+// centroids are not in the coordinates of the data.
 func (r *run) expand(s *space, at *coordinates, found *clustering.Result, set *constraint.Set) *answer {
 	all := clustering.Unassigned(r.n)
 	for row, point := range at.kept {
 		all[point] = found.Labels[row]
 	}
 	component.AttachTo(all, r.spec.K, s.graph, set, at.loosest(found.Labels, r.spec.K))
-	return &answer{labels: all, result: found, at: at}
+	result := *found
+	result.Model, result.Units, result.Runs = nil, s.units, clustering.LabelingsAmong(r.n, at.kept, found.Runs)
+	return r.newAnswer(all, &result, at.rater(r.n, r.spec.K))
 }
 
 // centered is the operator C K C with C = I - 1 1'/n, the kernel matrix of points minus their mean.

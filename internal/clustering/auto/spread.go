@@ -18,8 +18,9 @@ import (
 //
 //	F = (I - passedOn N)^-1 Y,
 //
-// where Y is 1/sqrt(m) in the rows of the m known vertices of a class, between weighing classes and weighing vertices
-// the same. A vertex that no class reaches keeps its label from the answer without constraints.
+// where Y is 1/sqrt(m) in the rows of the m known vertices of a class, a compromise between giving every class and
+// giving every vertex the same weight. A vertex that no class reaches keeps its label from the answer without
+// constraints.
 func (r *run) fitSpread(ctx context.Context, s *space, t task) (*answer, error) {
 	known := r.known(t.fold)
 	if known == nil {
@@ -29,11 +30,13 @@ func (r *run) fitSpread(ctx context.Context, s *space, t task) (*answer, error) 
 	if err != nil {
 		return nil, err
 	}
-	a := &answer{labels: labels, at: s.plain}
-	if t.fold == heldout.None {
-		a.result = &clustering.Result{StopReason: clustering.StopConverged, ObjectiveName: "normalized-cut", Objective: normalizedCut(s.graph, labels, r.spec.K)}
+	if t.fold != heldout.None {
+		return &answer{labels: labels}, nil
 	}
-	return a, nil
+	cut := normalizedCut(s.graph, labels, r.spec.K)
+	return r.newAnswer(labels, &clustering.Result{
+		StopReason: clustering.StopConverged, ObjectiveName: "normalized-cut", Objective: cut, Units: s.units,
+	}, r.newRater(s)), nil
 }
 
 // reach returns how much of each class reaches every vertex if classes weigh the same. It is nil for classes without
@@ -50,9 +53,9 @@ func (r *run) reach(ctx context.Context, g *dataset.Graph, known *discriminant.K
 	}
 	graph := newNormalized(g)
 	reach := make([][]float64, k)
-	err := parallel.Run(ctx, r.threads, (k+lanes-1)/lanes, func(block int) error {
-		first := block * lanes
-		found, err := graph.spread(ctx, given[first:min(first+lanes, k)], tolerance)
+	err := parallel.Run(ctx, r.threads, (k+systemsAtOnce-1)/systemsAtOnce, func(block int) error {
+		first := block * systemsAtOnce
+		found, err := graph.spread(ctx, given[first:min(first+systemsAtOnce, k)], tolerance)
 		copy(reach[first:], found)
 		return err
 	})
@@ -93,7 +96,7 @@ func (r *run) spread(ctx context.Context, s *space, known *discriminant.Known) (
 			}
 		}
 	}
-	for row, class := range r.kept(known) {
+	for row, class := range r.fixedLabels(known) {
 		labels[row] = class
 	}
 	return labels, nil
@@ -124,11 +127,11 @@ func newNormalized(g *dataset.Graph) *normalized {
 	return n
 }
 
-// lanes is how many systems are solved at once, so that every edge is read once for all of them.
-const lanes = 4
+// systemsAtOnce is how many systems are solved together, so that every edge is read once for all of them.
+const systemsAtOnce = 4
 
 // vertexValues has the values of a vertex in each system.
-type vertexValues [lanes]float64
+type vertexValues [systemsAtOnce]float64
 
 // apply computes (I - passedOn N) x. It overwrites scaled.
 func (n *normalized) apply(x, scaled, into []vertexValues) {
@@ -154,11 +157,11 @@ func (n *normalized) apply(x, scaled, into []vertexValues) {
 	}
 }
 
-// spread solves (I - passedOn N) x = given for up to lanes right-hand sides by conjugate gradients. A solution does not
-// depend on the others.
+// spread solves (I - passedOn N) x = given for up to systemsAtOnce right-hand sides by conjugate gradients. A solution
+// does not depend on the others.
 func (n *normalized) spread(ctx context.Context, given [][]float64, tolerance float64) ([][]float64, error) {
 	x, residual, product, scaled := make([]vertexValues, n.graph.N), make([]vertexValues, n.graph.N), make([]vertexValues, n.graph.N), make([]vertexValues, n.graph.N)
-	var left, enough [lanes]float64
+	var left, enough [systemsAtOnce]float64
 	for l, values := range given {
 		for i, v := range values {
 			residual[i][l] = v

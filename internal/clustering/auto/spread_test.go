@@ -22,7 +22,7 @@ func TestSpreadSolvesItsSystems(t *testing.T) {
 		t.Fatal(err)
 	}
 	system := newNormalized(graph)
-	given := make([][]float64, lanes)
+	given := make([][]float64, systemsAtOnce)
 	for l := range given {
 		given[l] = make([]float64, n)
 		for range l + 1 {

@@ -1,6 +1,7 @@
 package auto
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -220,7 +221,7 @@ func HeldOut(ctx context.Context, p *Problem, x Executors) ([]bool, error) {
 		return nil, err
 	}
 	defer r.release()
-	if _, err := r.open(ctx, r.spaces[0]); err != nil {
+	if _, err := r.open(ctx, r.openable[0]); err != nil {
 		return nil, err
 	}
 	methods, err := r.tryMethods(ctx, nil)
@@ -229,24 +230,13 @@ func HeldOut(ctx context.Context, p *Problem, x Executors) ([]bool, error) {
 	}
 	right := make([]bool, len(r.supervision.Pairs))
 	for fold := range r.folds {
-		best := bestWithout(r, methods, fold)
+		agreement := func(one outcome) float64 { return r.supervision.AgreementWithout(fold, one.right) }
+		best := slices.MaxFunc(methods, func(a, b outcome) int { return cmp.Compare(agreement(a), agreement(b)) })
 		for i, pair := range r.supervision.Pairs {
 			if pair.Fold == fold {
-				right[i] = best[i]
+				right[i] = best.right[i]
 			}
 		}
 	}
 	return right, nil
-}
-
-// bestWithout returns what the method has right that agrees best with the pairs outside a fold.
-func bestWithout(r *run, methods []outcome, fold int) []bool {
-	var best []bool
-	most := 0.0
-	for _, one := range methods {
-		if agreement := r.supervision.AgreementWithout(fold, one.right); best == nil || agreement > most {
-			best, most = one.right, agreement
-		}
-	}
-	return best
 }

@@ -53,15 +53,15 @@ const (
 	// check involves three constraints or more, so if 10 % were wrong, ten checks would pass in fewer than 10 % of
 	// draws.
 	enoughChecks = 10
-	// A method replaces the baseline if its advantage, in standard errors, exceeds leastAdvantage, which 10 % of
+	// A method replaces the baseline if its advantage, in standard errors, exceeds minAdvantage, which 10 % of
 	// equally good methods exceed by chance. The threshold is higher if constraints contradict each other or are few.
 	// If they are trusted, it suffices that the method is not clearlyWorse. Thresholds of 1 to 2 were compared on 18
-	// sets: lower ones gain little, and lose more where one pair in ten is wrong; with 20 pairs, 2 is better than 1.5
-	// on 19 sets.
-	leastAdvantage       = 1.28
-	leastAdvantageUnsure = 1.5
-	leastAdvantageFew    = 2.0
-	clearlyWorse         = -1.0
+	// sets: lower ones gain little, and lose more where one pair in ten is wrong; with 20 pairs, 2 is no worse than
+	// 1.5 on 19 sets, and safer on one of them.
+	minAdvantage       = 1.28
+	minAdvantageUnsure = 1.5
+	minAdvantageFew    = 2.0
+	clearlyWorse       = -1.0
 	// seedBonus / sqrt(m) is added to the agreement of a discriminant fitted to m seeds. In a fold it is fitted to
 	// fewer seeds and gets less right than it will with all of them. On 25 sets this is better than half of it.
 	seedBonus = 1.5
@@ -108,8 +108,8 @@ const (
 	filteredPairs = 8
 	// foldSample is the number of points by which cuts compare their candidates in a fold.
 	foldSample = 5000
-	// searchBytes limits the memory of concurrent fits in this process, of which one to whitened rows has
-	// whitenedCopies copies of the rows. Answers do not depend on them.
+	// searchBytes bounds the memory of fits that run at the same time. A fit to whitened rows holds whitenedCopies
+	// copies of the rows. Answers do not depend on either.
 	searchBytes    = 1 << 28
 	whitenedCopies = 4
 )
@@ -117,11 +117,11 @@ const (
 // Fits that start from known classes.
 const (
 	// A classifier is fitted to at most maxFitted known rows. If that would compute more than maxEntries kernel
-	// values, which takes a few seconds, it is fitted to fewer rows, but at least to leastFitted, and to
+	// values, which takes a few seconds, it is fitted to fewer rows, but at least to minFitted, and to
 	// one of each class.
-	maxFitted   = 2000
-	leastFitted = 256
-	maxEntries  = 1 << 29
+	maxFitted  = 2000
+	minFitted  = 256
+	maxEntries = 1 << 29
 	// maxVoted is the maximum number of rows x fitted rows for which confidences are computed, by one classifier for
 	// each fold.
 	maxVoted = 1 << 27
@@ -150,7 +150,7 @@ const (
 	// Constraints of at least this weight, and seeds of at least this probability, hold; others stay soft.
 	certainWeight = 1
 	// Constraints are wrong if, of minStrayAmong or more between separated clusters, at least minStrayShare are
-	// must-links, after leastAdvantage standard errors are subtracted. Fewer than minStrayClusters clusters may all
+	// must-links, after minAdvantage standard errors are subtracted. Fewer than minStrayClusters clusters may all
 	// overlap, so that must-links between them prove nothing. In 94 draws of correct constraints on sets of that many
 	// classes there was no case; in 67 of 90 draws with 10 % wrong ones there was.
 	minStrayShare    = 0.04
@@ -173,6 +173,4 @@ const (
 	goodAgreement = 0.6
 	// listed is the maximum number of constraints or seeds that a notice names.
 	listed = 5
-	// voters is the number of nearest neighbors that vote on the label of a new point.
-	voters = 10
 )

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
@@ -88,7 +88,7 @@ func (w *whitening) apply(rows *dataset.Points) (*dataset.Points, error) {
 }
 
 // model converts centroids of whitened rows to a model of the data, whose metric is V^-1 = G^-T G^-1.
-func (w *whitening) model(m *clustering.Model) (*clustering.Model, error) {
+func (w *whitening) model(m *model.Model) (*model.Model, error) {
 	d := m.D
 	inverse := eigen.ForwardAll(w.factor, eigen.Identity(d)) // the columns of G^-1
 	values, centroids := make([]float64, d*d), make([]float64, len(m.Centroids))
@@ -105,16 +105,12 @@ func (w *whitening) model(m *clustering.Model) (*clustering.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &clustering.Model{Distortion: metric.SquaredEuclidean, K: m.K, D: d, Centroids: w.units.Undo(centroids), Metric: full, Units: w.units}, nil
+	return &model.Model{Distortion: metric.SquaredEuclidean, K: m.K, D: d, Centroids: w.units.Undo(centroids), Metric: full, Units: w.units}, nil
 }
 
 // fitWhitened clusters whitened rows by k-means with hard constraints.
 func (r *run) fitWhitened(ctx context.Context, s *space, t task, set *constraint.Set) (*answer, error) {
-	units, err := r.Units(s.name)
-	if err != nil {
-		return nil, err
-	}
-	scaled, err := units.Apply(r.data)
+	scaled, units, _, err := clustering.InUnits(r.data, r.Scale(s.name))
 	if err != nil {
 		return nil, err
 	}
@@ -125,23 +121,19 @@ func (r *run) fitWhitened(ctx context.Context, s *space, t task, set *constraint
 	}
 	hard := task{use: clustering.UseHard, fold: t.fold, brief: t.brief}
 	all := &coordinates{columns: points.D, values: points.Values, kept: choose.All[int32](r.n)}
-	rows, err := r.localRows(ctx, all)
+	found, err := r.fitLocally(ctx, hard, all)
 	if err != nil {
 		return nil, err
 	}
-	problems, err := r.variants(rows, hard, r.shown(hard))
-	if err != nil {
-		return nil, err
-	}
-	results, err := leastOf(ctx, rows, [][]*kmeans.Problem{problems})
-	if err != nil {
-		return nil, err
-	}
-	found := results[0]
 	if found.Model, err = w.model(found.Model); err != nil {
 		return nil, err
 	}
-	return &answer{labels: found.Labels, result: found, whitened: points}, nil
+	return r.newAnswer(found.Labels, found, func(_ context.Context, result *clustering.Result) error {
+		whitened := clustering.Embedding{Rows: r.n, Columns: points.D, Values: points.Values}
+		own, next := whitened.Distances(result.Labels, r.spec.K, nil)
+		result.SetDistances(clustering.MeasureDistortion, own, next)
+		return nil
+	}), nil
 }
 
 func dot(a, b []float64) float64 {

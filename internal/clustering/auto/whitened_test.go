@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
@@ -69,17 +69,17 @@ func TestWhitening(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	model, err := w.model(&clustering.Model{K: 2, D: d, Centroids: slices.Concat(whitened.Row(3), whitened.Row(7))})
+	fitted, err := w.model(&model.Model{K: 2, D: d, Centroids: slices.Concat(whitened.Row(3), whitened.Row(7))})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if model.Metric.Form() != metric.Full || model.Units != units {
-		t.Fatalf("the model has a metric of form %v", model.Metric.Form())
+	if fitted.Metric.Form() != metric.Full || fitted.Units != units {
+		t.Fatalf("the model has a metric of form %v", fitted.Metric.Form())
 	}
 	for c, of := range []int{3, 7} {
 		for f, x := range points.Row(of) {
-			if want := x*units.Scale[f] + units.Center[f]; math.Abs(model.Centroids[c*d+f]-want) > 1e-9 {
-				t.Errorf("centroid %d has %v in column %d, want %v", c, model.Centroids[c*d+f], f, want)
+			if want := x*units.Scale[f] + units.Center[f]; math.Abs(fitted.Centroids[c*d+f]-want) > 1e-9 {
+				t.Errorf("centroid %d has %v in column %d, want %v", c, fitted.Centroids[c*d+f], f, want)
 			}
 		}
 	}
@@ -89,7 +89,7 @@ func TestWhitening(t *testing.T) {
 			difference := whitened.Row(i)[f] - whitened.Row(3)[f]
 			want += difference * difference
 		}
-		if got := model.Metric.Distance(points.Row(i), points.Row(3)); math.Abs(got-want) > 1e-9*(1+want) {
+		if got := fitted.Metric.Distance(points.Row(i), points.Row(3)); math.Abs(got-want) > 1e-9*(1+want) {
 			t.Errorf("row %d is %v away, whitened %v", i, got, want)
 		}
 	}

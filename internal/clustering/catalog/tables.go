@@ -214,7 +214,7 @@ var Options = []Option{
 	{Name: "neighbors", Field: "neighbors", Type: Whole, Min: 1, Max: 1000, Default: "10; 30 for sparse points", Group: AutoGroup,
 		Help: "neighbors of each point in the nearest-neighbor graph; the default rarely needs to change"},
 	{Name: "enforce", Field: "enforce", Type: Choice, Values: []string{"auto", "always", "never"}, Default: "auto", Group: AutoGroup,
-		Help: "whether constraints and seeds hold in the answer: unless constraints contradict each other or more than 5% seem wrong (auto), always, or never"},
+		Help: "whether constraints and seeds hold in the answer: unless constraints contradict each other or too many seem wrong (auto), always, or never"},
 	{Name: "folds", Field: "folds", Type: Whole, Min: 2, Max: 100, Default: "3", Group: AutoGroup,
 		Help: "number of parts of the constraints, each held out once to compare methods; the default rarely needs to change"},
 

@@ -45,7 +45,7 @@ func New(data dataset.Dataset, spec clustering.Spec) *Comparison {
 	}
 	c := &Comparison{data, spec, problem, problem.Supervision()}
 	must, cannot := c.supervision.CountPairs()
-	if must == 0 || cannot == 0 || must+cannot < heldout.EnoughPairs || len(c.supervision.Constraints) > mostPairs || len(c.supervision.Seeds) > mostSeeds {
+	if must == 0 || cannot == 0 || must+cannot < heldout.EnoughPairs || len(c.supervision.Constraints) > maxPairs || len(c.supervision.Seeds) > maxSeeds {
 		return nil
 	}
 	return c
@@ -116,33 +116,33 @@ func count(right []bool) (count int) {
 // Limits of the jobs that are compared, which take about a second of processor time. They depend only on the shape of
 // the job, because the notice must not depend on which workers are available or how busy they are.
 const (
-	mostCells   = 4_000     // rows times clusters
-	mostValues  = 100_000   // of points, or edges of a graph
-	mostEntries = 1_000_000 // of a kernel matrix
-	mostPairs   = 1_000     // held out
-	mostSeeds   = 100       // each makes a pair with every other
+	maxCells   = 4_000     // rows times clusters
+	maxValues  = 100_000   // of points, or edges of a graph
+	maxEntries = 1_000_000 // of a kernel matrix
+	maxPairs   = 1_000     // held out
+	maxSeeds   = 100       // each makes a pair with every other
 	// constrained-spectral solves from all entries of its matrix, in every fold.
-	mostDenseRows = 400
+	maxDenseRows = 400
 )
 
 // small reports whether a comparison takes little time.
 func small(data dataset.Dataset, spec clustering.Spec) bool {
 	rows := data.Rows()
-	if options, cuts := spec.Algorithm.(*spectral.Options); cuts && options.Algorithm == spectral.Constrained && rows > mostDenseRows {
+	if options, cuts := spec.Algorithm.(*spectral.Options); cuts && options.Algorithm == spectral.Constrained && rows > maxDenseRows {
 		return false
 	}
-	if rows > mostCells/max(1, spec.K) {
+	if rows > maxCells/max(1, spec.K) {
 		return false
 	}
 	switch data := data.(type) {
 	case *dataset.Points:
-		return rows*data.D <= mostValues
+		return rows*data.D <= maxValues
 	case *dataset.SparsePoints:
-		return data.NonZeros() <= mostValues
+		return data.NonZeros() <= maxValues
 	case *dataset.Graph:
-		return len(data.Column) <= 2*mostValues
+		return len(data.Column) <= 2*maxValues
 	case *dataset.Kernel:
-		return rows*rows <= mostEntries
+		return rows*rows <= maxEntries
 	}
 	return false
 }

@@ -11,8 +11,8 @@ import (
 
 // Pieces holds the connected components of a graph, numbered by their lowest vertices.
 type Pieces struct {
-	Of   []int32 // the piece of each vertex
-	Size []int   // the number of vertices of each piece
+	Piece []int32 // the piece of each vertex
+	Size  []int   // the number of vertices of each piece
 	// Bound reports for each piece whether an edge joins two of its vertices that must-links do not. A vertex without
 	// edges other than a loop is a piece that is not bound.
 	Bound []bool
@@ -24,17 +24,17 @@ func (p Pieces) Count() int { return len(p.Size) }
 // Find finds the pieces of a graph. Vertices of the same must-link component count as connected; together may be nil.
 // Edges of weight 0 or of a magnitude below least are ignored.
 func Find(g *dataset.Graph, together *constraint.Components, least float64) Pieces {
-	p := Pieces{Of: slices.Repeat([]int32{-1}, g.N)}
+	p := Pieces{Piece: slices.Repeat([]int32{-1}, g.N)}
 	var queue []int32
 	for i := range g.N {
-		if p.Of[i] >= 0 {
+		if p.Piece[i] >= 0 {
 			continue
 		}
 		number := int32(p.Count())
 		p.Size, p.Bound = append(p.Size, 0), append(p.Bound, false)
 		visit := func(v int32) {
-			if p.Of[v] < 0 {
-				p.Of[v] = number
+			if p.Piece[v] < 0 {
+				p.Piece[v] = number
 				p.Size[number]++
 				queue = append(queue, v)
 			}
@@ -43,7 +43,7 @@ func Find(g *dataset.Graph, together *constraint.Components, least float64) Piec
 			v := queue[len(queue)-1]
 			queue = queue[:len(queue)-1]
 			if together != nil {
-				if members := together.Members(together.Of(v)); members[0] == v || p.Of[members[0]] < 0 {
+				if members := together.Members(together.Of(v)); members[0] == v || p.Piece[members[0]] < 0 {
 					for _, u := range members {
 						visit(u)
 					}
@@ -67,11 +67,11 @@ func Find(g *dataset.Graph, together *constraint.Components, least float64) Piec
 // smallShare is the share of the mean cluster size, n/k, below which a piece is small.
 const smallShare = 0.1
 
-// Keep reports which pieces take part in an eigenproblem for k clusters. Small pieces do not: each has an eigenvector
-// of its own that is as good as the best cut, so the clusters would be small pieces and everything else. Unbound pieces
-// do not either, because there is nothing to cut. The largest bound piece is always kept. If small pieces hold
-// most of the vertices, all bound pieces are kept.
-func (p Pieces) Keep(k int) []bool {
+// Included reports which pieces take part in an eigenproblem for k clusters. Small pieces do not: each has an
+// eigenvector of its own that is as good as the best cut, so the clusters would be small pieces and everything else.
+// Unbound pieces do not either, because there is nothing to cut. The largest bound piece is always kept. If small
+// pieces hold most of the vertices, all bound pieces are kept.
+func (p Pieces) Included(k int) []bool {
 	keep := make([]bool, p.Count())
 	largest, kept, bound := -1, 0, 0
 	for c, size := range p.Size {
@@ -82,7 +82,7 @@ func (p Pieces) Keep(k int) []bool {
 		if largest < 0 || size > p.Size[largest] {
 			largest = c
 		}
-		if float64(size)*float64(k) >= smallShare*float64(len(p.Of)) {
+		if float64(size)*float64(k) >= smallShare*float64(len(p.Piece)) {
 			keep[c] = true
 			kept += size
 		}

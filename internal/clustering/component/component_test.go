@@ -34,8 +34,8 @@ func setOf(t *testing.T, n int, constraints ...constraint.Constraint) *constrain
 func TestFind(t *testing.T) {
 	g := graphOf(t, 8, [2]int32{1, 4}, [2]int32{4, 6}, [2]int32{2, 2}, [2]int32{3, 7})
 	p := Find(g, nil, 0)
-	if want := []int32{0, 1, 2, 3, 1, 4, 1, 3}; !slices.Equal(p.Of, want) {
-		t.Errorf("pieces %v, want %v", p.Of, want)
+	if want := []int32{0, 1, 2, 3, 1, 4, 1, 3}; !slices.Equal(p.Piece, want) {
+		t.Errorf("pieces %v, want %v", p.Piece, want)
 	}
 	if want := []int{1, 3, 1, 2, 1}; !slices.Equal(p.Size, want) {
 		t.Errorf("sizes %v, want %v", p.Size, want)
@@ -45,8 +45,8 @@ func TestFind(t *testing.T) {
 	}
 	set := setOf(t, 8, constraint.Constraint{I: 7, J: 3, Kind: constraint.MustLink}, constraint.Constraint{I: 5, J: 6, Kind: constraint.MustLink})
 	p = Find(g, set.Components(), 0)
-	if want := []int32{0, 1, 2, 3, 1, 1, 1, 3}; !slices.Equal(p.Of, want) {
-		t.Errorf("pieces with must-links %v, want %v", p.Of, want)
+	if want := []int32{0, 1, 2, 3, 1, 1, 1, 3}; !slices.Equal(p.Piece, want) {
+		t.Errorf("pieces with must-links %v, want %v", p.Piece, want)
 	}
 	if want := []bool{false, true, false, false}; !slices.Equal(p.Bound, want) {
 		t.Errorf("bound with must-links %v, want %v: 3 and 7 are one vertex", p.Bound, want)
@@ -88,8 +88,8 @@ func TestFindByRepeatedMerging(t *testing.T) {
 		}
 		for i := range n {
 			for j := range n {
-				if (p.Of[i] == p.Of[j]) != (lowest[i] == lowest[j]) {
-					t.Fatalf("%d and %d: pieces %v, by merging %v", i, j, p.Of, lowest)
+				if (p.Piece[i] == p.Piece[j]) != (lowest[i] == lowest[j]) {
+					t.Fatalf("%d and %d: pieces %v, by merging %v", i, j, p.Piece, lowest)
 				}
 			}
 		}
@@ -100,7 +100,7 @@ func TestKeep(t *testing.T) {
 	pieces := func(sizes ...int) Pieces {
 		p := Pieces{Size: sizes}
 		for c, size := range sizes {
-			p.Of = append(p.Of, slices.Repeat([]int32{int32(c)}, size)...)
+			p.Piece = append(p.Piece, slices.Repeat([]int32{int32(c)}, size)...)
 			p.Bound = append(p.Bound, size > 1)
 		}
 		return p
@@ -119,7 +119,7 @@ func TestKeep(t *testing.T) {
 		{"no edges", []int{1, 1, 1}, 2, []bool{false, false, false}},
 	}
 	for _, test := range tests {
-		if got := pieces(test.sizes...).Keep(test.k); !slices.Equal(got, test.want) {
+		if got := pieces(test.sizes...).Included(test.k); !slices.Equal(got, test.want) {
 			t.Errorf("%s: %v, want %v", test.name, got, test.want)
 		}
 	}

@@ -210,9 +210,9 @@ func leaveOneOut(matrix [][]float64, classes []int32, trust []float64, k int, pe
 	return sum / float64(max(1, present))
 }
 
-// Sample chooses at most most rows, evenly spaced within each class. All classes get the same share; what a small class
-// leaves unused goes to the others. It returns indices in ascending order.
-func Sample(classes []int32, k, most int) []int32 {
+// Sample chooses at most limit rows, evenly spaced within each class. All classes get the same share; what a small
+// class leaves unused goes to the others. It returns indices in ascending order.
+func Sample(classes []int32, k, limit int) []int32 {
 	members := make([][]int32, k)
 	for i, g := range classes {
 		members[g] = append(members[g], int32(i))
@@ -221,7 +221,7 @@ func Sample(classes []int32, k, most int) []int32 {
 	slices.SortStableFunc(order, func(a, b int) int { return len(members[a]) - len(members[b]) })
 	var chosen []int32
 	for at, c := range order {
-		share := min(len(members[c]), (most-len(chosen))/(k-at))
+		share := min(len(members[c]), (limit-len(chosen))/(k-at))
 		for j := range share {
 			chosen = append(chosen, members[c][j*len(members[c])/share])
 		}

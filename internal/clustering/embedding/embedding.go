@@ -94,8 +94,9 @@ func (s scaledMatrix) Multiply(ctx context.Context, columns [][]float64) ([][]fl
 	return products, err
 }
 
-// Without removes a known eigenvector of eigenvalue 1 from an operator: M - 2 v v' has it at the other end of the
-// spectrum, so a search for the leading eigenvectors finds all others.
+// Without is the operator M - 2 v v'. If v is an eigenvector of M with the eigenvalue 1, it moves to the other end of
+// the spectrum, and a search for the leading eigenvectors finds all others. If v is only close to one, what is found
+// contains up to about |M v - v| / 2 of v, and its residuals are those of M - 2 v v', not of M.
 type Without struct {
 	eigen.Operator
 	Vector []float64 // v, of length 1

@@ -237,8 +237,8 @@ func (m *method) largePieces() embedding.Subset {
 	copy(left, m.isolated)
 	if m.p.graph != nil {
 		pieces := m.p.Pieces(m.constraints.Components())
-		keep := pieces.Keep(m.p.spec.K)
-		for i, c := range pieces.Of {
+		keep := pieces.Included(m.p.spec.K)
+		for i, c := range pieces.Piece {
 			left[i] = left[i] || !keep[c]
 		}
 	}

@@ -4,15 +4,15 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 )
 
 // A model assigns points that it was not made of.
 func ExamplePredict() {
-	model := &clustering.Model{
+	m := &model.Model{
 		Distortion: metric.SquaredEuclidean, K: 2, D: 2,
 		Centroids: []float64{0, 0, 10, 10}, // row by row
 		Metric:    metric.NewIdentity(2),
@@ -26,7 +26,7 @@ func ExamplePredict() {
 		fmt.Println(err)
 		return
 	}
-	found, err := kmeans.Predict(context.Background(), model, points, 1)
+	found, err := kmeans.Predict(context.Background(), m, points, 1)
 	if err != nil {
 		fmt.Println(err)
 		return

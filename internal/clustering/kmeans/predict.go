@@ -2,29 +2,20 @@ package kmeans
 
 import (
 	"context"
-	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/kernel"
-	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// Predict assigns every row of the data to the nearest centroid, the lowest of equally near ones, or to the most likely
-// cluster of a mixture. Rows are prepared and compared as in a run, so the points of a converged run get the same
-// labels, except those that constraints or seeds keep elsewhere.
-func Predict(ctx context.Context, m *clustering.Model, data dataset.Dataset, threads int) (*clustering.Prediction, error) {
-	switch {
-	case m.Landmarks != nil:
-		found, err := predictByLandmarks(ctx, m, data, threads)
-		return found, fault.ShiftRows(err, -m.Landmarks.Points.N)
-	case m.Mixture != nil:
-		return predictByMixture(ctx, m, data, threads)
-	}
+// Predict assigns every row of the data to the nearest centroid, the lowest of equally near ones. Rows are prepared and
+// compared as in a run, so the points of a converged run get the same labels, except those that constraints or seeds
+// keep elsewhere. The centroids are means of points; package predict knows all models.
+func Predict(ctx context.Context, m *model.Model, data dataset.Dataset, threads int) (*clustering.Prediction, error) {
 	data, err := m.Units.Apply(data)
 	if err != nil {
 		return nil, err
@@ -44,11 +35,11 @@ func Predict(ctx context.Context, m *clustering.Model, data dataset.Dataset, thr
 	if err != nil {
 		return nil, err
 	}
-	return assignAll(ctx, vector.NewShard(source, threads), spec.Rows, preparedModel(m, centroids, spec.Mean))
+	return Assign(ctx, vector.NewShard(source, threads), spec.Rows, preparedModel(m, centroids, spec.Mean))
 }
 
 // centroidsInUnits returns the centroids of a model in the units that rows are compared in.
-func centroidsInUnits(m *clustering.Model) ([]float64, error) {
+func centroidsInUnits(m *model.Model) ([]float64, error) {
 	if m.Units == nil || m.Distortion != metric.SquaredEuclidean {
 		return m.Centroids, nil
 	}
@@ -75,8 +66,8 @@ func (s shardRows) Distances(ctx context.Context, queries []vector.Query) ([][]f
 	return s.Shard.Distances(ctx, s.tiles, queries)
 }
 
-// assignAll labels all rows of a shard by their nearest centroids.
-func assignAll(ctx context.Context, shard *vector.Shard, rows int, m *vector.Model) (*clustering.Prediction, error) {
+// Assign labels all rows of a shard by their nearest centroids.
+func Assign(ctx context.Context, shard *vector.Shard, rows int, m *vector.Model) (*clustering.Prediction, error) {
 	const step = 1
 	tiles, labels := partition.AllTiles(rows), clustering.Unassigned(rows)
 	if err := shard.Build(ctx, tiles); err != nil {
@@ -94,116 +85,4 @@ func assignAll(ctx context.Context, shard *vector.Shard, rows int, m *vector.Mod
 	}
 	own, next, err := distancesOf(ctx, shardRows{shard, tiles}, m, labels)
 	return clustering.Predicted(labels, clustering.MeasureDistortion, own, next), err
-}
-
-// pointsFor returns the data as the dense points that a model needs.
-func pointsFor(m *clustering.Model, data dataset.Dataset) (*dataset.Points, error) {
-	points, dense := data.(*dataset.Points)
-	if !dense {
-		return nil, fault.Invalid("OTHER_DATA", "the model was made of dense points; the new data set is another kind of data (%v)", data.Kind())
-	}
-	if points.D != m.Columns() {
-		return nil, fault.Invalid("SIZE_MISMATCH", "the points have %d columns, but the model was fitted to points with %d", points.D, m.Columns())
-	}
-	return points, nil
-}
-
-// predictByMixture assigns every point to its most likely cluster.
-func predictByMixture(ctx context.Context, m *clustering.Model, data dataset.Dataset, threads int) (*clustering.Prediction, error) {
-	points, err := pointsFor(m, data)
-	if err != nil {
-		return nil, err
-	}
-	scaled, err := m.Units.Apply(points)
-	if err != nil {
-		return nil, err
-	}
-	scores, err := m.Mixture.Score(ctx, scaled.(*dataset.Points), nil, threads)
-	if err != nil {
-		return nil, err
-	}
-	found := clustering.Predicted(scores.Labels, clustering.MeasureDistortion, scores.Own, scores.Next)
-	found.Rows.Posterior, found.Rows.Confidence = true, scores.Posterior
-	return found, nil
-}
-
-// predictByLandmarks assigns every point to the centroid nearest to its features. Landmarks and new points are combined
-// into one data set, because landmarks must be among the points that features are computed for. The rows of its faults
-// are those of this data set.
-func predictByLandmarks(ctx context.Context, m *clustering.Model, data dataset.Dataset, threads int) (*clustering.Prediction, error) {
-	landmarks := m.Landmarks.Points
-	points, err := pointsFor(m, data)
-	if err != nil {
-		return nil, err
-	}
-	together, err := dataset.NewPoints(landmarks.N+points.N, landmarks.D, slices.Concat(landmarks.Values, points.Values))
-	if err != nil {
-		return nil, err
-	}
-	all, err := m.Units.Apply(together)
-	if err != nil {
-		return nil, err
-	}
-	features := &kernel.FeatureSpec{Matrix: m.Landmarks.Matrix, Landmarks: choose.All[int32](landmarks.N), Rank: m.D, Projection: m.Landmarks.Projection}
-	features.Matrix.Rows, features.Matrix.Mean = together.N, nil
-	if m.Landmarks.Centered {
-		values := all.(*dataset.Points).Values[:landmarks.N*landmarks.D]
-		features.Matrix.Mean = kernel.ColumnMeans(&dataset.Points{N: landmarks.N, D: landmarks.D, Values: values})
-	}
-	bounds, err := kernel.FindBounds(features.Matrix, all)
-	if err != nil {
-		return nil, err
-	}
-	rows := vector.NewFeatureSpec(features, bounds.Entry)
-	source, err := vector.NewSource(rows, all)
-	if err != nil {
-		return nil, err
-	}
-	nearest := &vector.Model{Distortion: m.Distortion, Clusters: m.K, Centroids: m.Centroids}
-	if m.Forest != nil {
-		return predictByForest(ctx, m, vector.NewShard(source, threads), nearest, points)
-	}
-	found, err := assignAll(ctx, vector.NewShard(source, threads), rows.Rows, nearest)
-	if err != nil {
-		return nil, err
-	}
-	found.Labels = found.Labels[landmarks.N:]
-	found.Rows.Distance, found.Rows.Margin = found.Rows.Distance[landmarks.N:], found.Rows.Margin[landmarks.N:]
-	return found, nil
-}
-
-// predictByForest assigns points, which follow the landmarks in a shard, to the class with the largest score, by
-// landmarks and by trees together.
-func predictByForest(
-	ctx context.Context, m *clustering.Model, shard *vector.Shard, ideal *vector.Model, points *dataset.Points,
-) (*clustering.Prediction, error) {
-	first := m.Landmarks.Points.N
-	tiles, rows := partition.AllTiles(first+points.N), make([]int32, points.N)
-	if err := shard.Build(ctx, tiles); err != nil {
-		return nil, err
-	}
-	for i := range rows {
-		rows[i] = int32(first + i)
-	}
-	distances, err := shard.Distances(ctx, tiles, []vector.Query{{Model: ideal, Points: rows}})
-	if err != nil {
-		return nil, err
-	}
-	classes := make([]int, m.K) // of the clusters
-	for c := range classes {
-		scores := m.Centroids[c*m.D : (c+1)*m.D]
-		classes[c] = slices.Index(scores, slices.Max(scores))
-	}
-	labels, own, next := make([]int32, points.N), make([]float64, points.N), make([]float64, points.N)
-	scores, shares := make([]float64, m.K), make([]float64, m.K)
-	for i := range labels {
-		clustering.ClassScores(distances[0][i*m.K:(i+1)*m.K], scores)
-		m.Forest.Trees.Score(points.Row(i), shares)
-		for c, g := range classes {
-			scores[c] += m.Forest.Score(shares[g], m.K)
-		}
-		labels[i] = int32(slices.Index(scores, slices.Max(scores)))
-		own[i], next[i] = clustering.FromIdealScores(scores, int(labels[i]))
-	}
-	return clustering.Predicted(labels, clustering.MeasureClassScores, own, next), nil
 }

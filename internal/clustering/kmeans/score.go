@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 )
@@ -44,7 +45,7 @@ func Score(ctx context.Context, p *Problem, x Executor, result *clustering.Resul
 }
 
 // rowModel converts the model of a result to the coordinates of prepared rows.
-func (p *Problem) rowModel(m *clustering.Model) (*vector.Model, error) {
+func (p *Problem) rowModel(m *model.Model) (*vector.Model, error) {
 	centroids, err := m.Centroids, error(nil)
 	if p.Vectors.Features == nil {
 		centroids, err = centroidsInUnits(m)
@@ -54,7 +55,7 @@ func (p *Problem) rowModel(m *clustering.Model) (*vector.Model, error) {
 
 // preparedModel converts a model whose centroids are in the units of the rows to the coordinates of rows centered by
 // mean, which may be nil.
-func preparedModel(m *clustering.Model, centroids, mean []float64) *vector.Model {
+func preparedModel(m *model.Model, centroids, mean []float64) *vector.Model {
 	prepared := &vector.Model{Distortion: m.Distortion, Clusters: m.K, Centroids: centered(centroids, mean)}
 	if m.Metric.Form() != metric.Identity {
 		prepared.Metric = m.Metric.Values()

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
@@ -165,7 +166,7 @@ func (s *state) distortion(m *vector.Model) (float64, error) {
 
 // FillResult implements clustering.Stepper.
 func (s *state) FillResult(result *clustering.Result) {
-	result.Model = &clustering.Model{
+	result.Model = &model.Model{
 		Distortion: s.p.options.Distortion, K: s.p.spec.K, D: s.p.d,
 		Centroids: s.p.inDataCoordinates(s.centroids), Metric: s.metric, Units: s.p.Units,
 	}

@@ -16,8 +16,8 @@ import (
 // Problem is a job on the nearest-neighbor graph of its rows.
 type Problem struct {
 	Count int             // neighbors of each row
-	Units *dataset.Units  // in which neighbors are found; nil if unchanged
-	Spec  clustering.Spec // of the job on the graph
+	Units *dataset.Units  // the units that neighbors are found in; nil if unchanged
+	Spec  clustering.Spec // the spec of the job on the graph
 
 	scaled  dataset.Dataset // the data in Units
 	weights neighbor.Weights

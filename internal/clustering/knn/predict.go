@@ -1,6 +1,7 @@
 package knn
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -10,11 +11,16 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/neighbor"
 )
 
+// defaultVoters is the number of nearest neighbors that vote on the label of a new point.
+const defaultVoters = 10
+
 // Predict labels new points by a vote among their nearest neighbors in a labeled data set, in the units of the scale.
-// Ties go to the nearest neighbor's label. A sparse point with no neighbor at all joins the largest cluster.
+// If voters is 0, ten vote. Ties go to the nearest neighbor's label. A sparse point with no neighbor at all joins the
+// largest cluster.
 func Predict(
 	ctx context.Context, scale clustering.Scale, voters int, trained dataset.Dataset, labels []int32, fresh dataset.Dataset, threads int,
 ) ([]int32, error) {
+	voters = cmp.Or(voters, defaultVoters)
 	trained, fresh, err := inUnits(scale, trained, fresh)
 	if err != nil {
 		return nil, err

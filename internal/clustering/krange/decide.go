@@ -1,6 +1,7 @@
 package krange
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -59,12 +60,7 @@ func decide(h *clustering.KSelection, pairs int, part string) {
 
 // decideByAgreement proposes the number that agrees best with held-out constraints, the smallest of equals.
 func decideByAgreement(h *clustering.KSelection, pairs int) {
-	best := h.Scores[0]
-	for _, s := range h.Scores {
-		if *s.Agreement > *best.Agreement {
-			best = s
-		}
-	}
+	best := slices.MaxFunc(h.Scores, func(a, b clustering.KScore) int { return cmp.Compare(*a.Agreement, *b.Agreement) })
 	top := *best.Agreement
 	m := float64(pairs)
 	deviation := math.Sqrt((1 - float64(top*top) + 1/m) / m) // 1/m keeps it above 0 if all are right
@@ -91,15 +87,12 @@ func decideByAgreement(h *clustering.KSelection, pairs int) {
 // stable number.
 func decideByStability(h *clustering.KSelection, part string) {
 	var candidates []clustering.KScore
-	top := h.Scores[0]
 	for _, s := range h.Scores {
 		if stabilityOf(s) >= stable {
 			candidates = append(candidates, s)
 		}
-		if stabilityOf(s) > stabilityOf(top) {
-			top = s
-		}
 	}
+	top := slices.MaxFunc(h.Scores, func(a, b clustering.KScore) int { return cmp.Compare(stabilityOf(a), stabilityOf(b)) })
 	if len(candidates) == 0 {
 		h.Proposed, h.Confidence = top.K, clustering.Unsure
 		for _, s := range h.Scores {
@@ -107,7 +100,7 @@ func decideByStability(h *clustering.KSelection, part string) {
 				h.Plausible = append(h.Plausible, s.K)
 			}
 		}
-		h.Reason = fmt.Sprintf("no number of clusters reappears in %s; the best is %d, whose least stable cluster keeps %.0f%% of its pairs together (%.0f%% or more is stable)", part, top.K, 100*stabilityOf(top), 100*stable)
+		h.Reason = fmt.Sprintf("no number of clusters is stable in %s; %d comes closest: its weakest cluster keeps %.0f%% of its pairs (stable means %.0f%%)", part, top.K, 100*stabilityOf(top), 100*stable)
 		if top.Stability == nil {
 			h.Reason = fmt.Sprintf("it is unknown how stable the clusters are, because %s could not be clustered", part)
 		}

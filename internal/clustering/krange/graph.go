@@ -12,17 +12,17 @@ import (
 )
 
 // Eigengaps are reported but decide nothing, so they must be cheap. They are computed for graphs of at most
-// mostGapEntries entries if the eigensolver holds at most mostGapNumbers numbers.
+// maxGapEntries entries if the eigensolver holds at most maxGapNumbers numbers.
 const (
-	mostGapEntries = 1 << 23
-	mostGapNumbers = 1 << 24 // 128 MiB
-	gapTolerance   = 1e-5    // of eigenvalues, which are at most 1
+	maxGapEntries = 1 << 23
+	maxGapNumbers = 1 << 24 // 128 MiB
+	gapTolerance  = 1e-5    // of eigenvalues, which are at most 1
 )
 
 // gapNumbers returns how many numbers the eigensolver holds for the eigengaps up to k, 0 if they are not computed.
 func gapNumbers(g *dataset.Graph, k int) int {
 	numbers := g.N * eigen.SearchColumns(min(k+1, g.N), false)
-	if g.N <= k || len(g.Weight) > mostGapEntries || numbers > mostGapNumbers {
+	if g.N <= k || len(g.Weight) > maxGapEntries || numbers > maxGapNumbers {
 		return 0
 	}
 	return numbers

@@ -22,7 +22,7 @@ type Solver interface {
 	Solve(ctx context.Context, spec clustering.Spec, o clustering.Observer) (*clustering.Result, error)
 	// Small runs a job on a part of the data in this process. Jobs on the same part, identified by its number, may
 	// share intermediate results; they run one after another. Jobs on different parts run concurrently.
-	Small(ctx context.Context, part int, data dataset.Dataset, spec clustering.Spec) (*clustering.Result, error)
+	Small(ctx context.Context, part int, data dataset.Dataset, spec clustering.Spec, threads int) (*clustering.Result, error)
 }
 
 // Job is a data set and the spec to cluster it by.
@@ -40,10 +40,10 @@ type run struct {
 	threads int
 	o       clustering.Observer
 	folds   *heldout.Supervision // nil if there are too few constraints
-	parts   []part               // of the data; nil if folds is set
+	parts   []part               // samples of the data; nil if folds is set
 	// firstPart is the number of parts[0] for the solver.
 	firstPart int
-	gaps      []float64 // of a graph, by k; nil if unknown
+	gaps      []float64 // the eigengaps of a graph by k; nil if unknown
 }
 
 // Run runs every k in the range of the spec and returns the result of the proposed k, with the scores and labels of all
@@ -93,7 +93,8 @@ func Run(ctx context.Context, job, origin Job, s Solver, threads int, o clusteri
 	return &best, nil
 }
 
-// each runs and scores every k. If the context ends, it returns those that are complete; it fails if none is.
+// each runs and scores every k. If the context ends, it returns those that are complete. If none is, it returns the
+// first without its scores, or fails if that has no labels.
 func (r *run) each(ctx context.Context) ([]*clustering.Result, *clustering.KSelection, error) {
 	var results []*clustering.Result
 	report := &clustering.KSelection{Min: r.spec.K, Max: r.spec.MaxK}
@@ -103,7 +104,7 @@ func (r *run) each(ctx context.Context) ([]*clustering.Result, *clustering.KSele
 		if len(results) > 0 && ctx.Err() != nil {
 			break
 		}
-		if err != nil {
+		if err != nil && (result == nil || ctx.Err() == nil) {
 			return nil, nil, err
 		}
 		results, report.Scores = append(results, result), append(report.Scores, score)
@@ -113,6 +114,12 @@ func (r *run) each(ctx context.Context) ([]*clustering.Result, *clustering.KSele
 
 // propose chooses a number of clusters by the scores.
 func (r *run) propose(ctx context.Context, report *clustering.KSelection) error {
+	first := report.Scores[0]
+	if ctx.Err() != nil && len(report.Scores) == 1 && first.Agreement == nil && first.Stability == nil {
+		report.Proposed, report.Plausible, report.Confidence = first.K, []int{first.K}, clustering.Unsure
+		report.Reason = "the run ended before any number of clusters was scored"
+		return nil
+	}
 	pairs := 0
 	if r.folds != nil {
 		pairs = len(r.folds.Pairs)
@@ -125,16 +132,19 @@ func (r *run) propose(ctx context.Context, report *clustering.KSelection) error 
 	return nil
 }
 
-// one runs and scores one k.
+// one runs and scores one k. If scoring fails, it returns the result and the error.
 func (r *run) one(ctx context.Context, k int) (*clustering.Result, clustering.KScore, error) {
 	spec, score := withK(r.spec, k), clustering.KScore{K: k}
 	result, err := r.solver.Solve(ctx, spec, withoutNotices{r.o})
-	if err != nil || ctx.Err() != nil {
-		return result, score, err
+	if err != nil {
+		return nil, score, err
 	}
 	score.Objective = result.Objective
 	if result.Choice != nil {
 		score.Space = result.Choice.Chosen.Space
+	}
+	if ctx.Err() != nil {
+		return result, score, nil
 	}
 	if r.folds != nil {
 		score.Agreement, err = r.agreement(ctx, spec, result)
@@ -142,7 +152,7 @@ func (r *run) one(ctx context.Context, k int) (*clustering.Result, clustering.KS
 		score.Stability, err = r.stability(ctx, withK(r.origin.Spec, k), result.Labels)
 	}
 	if err != nil {
-		return nil, score, err
+		return result, score, err
 	}
 	if graph, ok := r.data.(*dataset.Graph); ok {
 		modularity := Modularity(graph, result.Labels, k)

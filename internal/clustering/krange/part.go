@@ -15,25 +15,29 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
+	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
 const (
-	// mostParts is the number of parts of the data that are clustered for each k. There are someParts if parts have
+	// maxParts is the number of parts of the data that are clustered for each k. There are someParts if parts have
 	// more than fewRows rows, because then they differ less, and for graphs; and fewParts for graphs of more than
 	// manyEntries entries, whose parts take about as long as the whole.
-	mostParts   = 20
+	maxParts    = 20
 	someParts   = 8
 	fewParts    = 4
 	fewRows     = 250
 	manyEntries = 100_000
-	// mostRows limits the rows of a part, which is otherwise half of the data.
-	mostRows = 1500
+	// maxRows limits the rows of a part, which is otherwise half of the data.
+	maxRows = 1500
 	// keptEdges is the share of the edges of a graph in a part, which has all vertices.
 	keptEdges = 0.8
 	// partRestarts is the maximum number of restarts on a part.
 	partRestarts = 4
+	// searchBytes limits the memory of concurrent searches for eigenvectors of parts.
+	searchBytes = 1 << 28
 )
 
 // part is a sample of the data: some rows of points, or all vertices of a graph with some of its edges.
@@ -70,7 +74,7 @@ func countParts(data dataset.Dataset) int {
 	case ok || data.Rows() > 2*fewRows:
 		return someParts
 	}
-	return mostParts
+	return maxParts
 }
 
 // PartBytes returns the memory of the parts of a data set of the given size, with some columns of eigenvectors each,
@@ -88,15 +92,15 @@ func PartBytes(data dataset.Dataset, bytes int64, columns, k int) int64 {
 }
 
 // partRows returns the number of rows of a part.
-func partRows(n int) int { return min(mostRows, max(1, n/2)) }
+func partRows(n int) int { return min(maxRows, max(1, n/2)) }
 
 // partsOf describes the parts to the user.
 func partsOf(data dataset.Dataset) string {
 	if _, ok := data.(*dataset.Graph); ok {
 		return "four fifths of the edges"
 	}
-	if data.Rows() > 2*mostRows {
-		return fmt.Sprintf("%d of the rows", mostRows)
+	if data.Rows() > 2*maxRows {
+		return fmt.Sprintf("%d of the rows", maxRows)
 	}
 	return "half of the data"
 }
@@ -182,15 +186,40 @@ func meanStability(strengths []float64) *float64 {
 	return &mean
 }
 
+// partsAtOnce returns how many parts are clustered at the same time. Parts of rows are small. A part of a graph has all
+// of its vertices, and the plan of the job has the memory of one cut or one search for eigenvectors, so large ones are
+// clustered one after another.
+func (r *run) partsAtOnce(spec clustering.Spec) int {
+	atOnce := r.threads
+	if g, ok := r.origin.Data.(*dataset.Graph); ok && len(g.Column) > planning.SideBySideEntries {
+		atOnce = 1
+	} else if ok && searches(g, spec) {
+		atOnce = min(atOnce, max(1, searchBytes/(8*g.N*eigen.SearchColumns(spec.K, false))))
+	}
+	return min(atOnce, len(r.parts))
+}
+
+// searches reports whether an algorithm searches for eigenvectors of a graph.
+func searches(g *dataset.Graph, spec clustering.Spec) bool {
+	switch spec.Algorithm.(type) {
+	case *spectral.Options:
+		return true
+	case *auto.Options:
+		return len(spec.Constraints)+len(spec.Seeds) > 0 || slices.ContainsFunc(g.Weight, func(w float64) bool { return w < 0 })
+	}
+	return spec.Start == clustering.StartSpectral
+}
+
 // strengths returns the prediction strength of the labels in each part, -1 if it cannot be clustered.
 func (r *run) strengths(ctx context.Context, spec clustering.Spec, labels []int32) ([]float64, error) {
 	values := make([]float64, len(r.parts))
-	err := parallel.Run(ctx, r.threads, len(r.parts), func(at int) error {
+	atOnce := r.partsAtOnce(spec)
+	err := parallel.Run(ctx, atOnce, len(r.parts), func(at int) error {
 		p := r.parts[at]
 		if values[at] = -1; p.data.Rows() < spec.K {
 			return nil
 		}
-		found, err := r.solver.Small(ctx, r.firstPart+at, p.data, p.spec(spec, len(labels)))
+		found, err := r.solver.Small(ctx, r.firstPart+at, p.data, p.spec(spec, len(labels)), r.threads/atOnce)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

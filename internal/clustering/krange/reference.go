@@ -42,9 +42,9 @@ func (r *run) cloudStability(ctx context.Context, points *dataset.Points) ([]flo
 	spec := withK(r.origin.Spec, 2)
 	spec.Constraints, spec.Seeds = nil, nil
 	rng := spec.Random(clustering.StreamCloud)
-	data := cloud(points, min(points.N, 2*mostRows), rng)
+	data := cloud(points, min(points.N, 2*maxRows), rng)
 	cloud := &run{origin: Job{data, spec}, solver: r.solver, threads: r.threads, firstPart: len(r.parts) + 1}
-	whole, err := r.solver.Small(ctx, len(r.parts), data, spec)
+	whole, err := r.solver.Small(ctx, len(r.parts), data, spec, r.threads)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

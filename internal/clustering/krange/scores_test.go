@@ -210,7 +210,7 @@ type failingParts struct {
 	err error
 }
 
-func (f failingParts) Small(context.Context, int, dataset.Dataset, clustering.Spec) (*clustering.Result, error) {
+func (f failingParts) Small(context.Context, int, dataset.Dataset, clustering.Spec, int) (*clustering.Result, error) {
 	return nil, f.err
 }
 

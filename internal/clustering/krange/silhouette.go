@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	// mostSilhouettes is the maximum number of rows whose silhouettes are computed, from distances among them.
-	mostSilhouettes = 4096
+	// maxSilhouettes is the maximum number of rows whose silhouettes are computed, from distances among them.
+	maxSilhouettes = 4096
 	// There are fewer if rows are long, so that a k takes a fraction of a second.
-	leastSilhouettes     = 512
-	mostSilhouetteValues = 1 << 28
+	minSilhouettes      = 512
+	maxSilhouetteValues = 1 << 28
 )
 
 // silhouette returns the mean silhouette of the labels in the space that was clustered.
@@ -30,9 +30,12 @@ func (r *run) silhouette(ctx context.Context, result *clustering.Result, k int) 
 		return nil, err
 	}
 	n := len(result.Labels)
-	rows := choose.Even[int32](n, max(leastSilhouettes, min(mostSilhouettes, int(math.Sqrt(mostSilhouetteValues/float64(max(1, width)))))))
+	rows := choose.Even[int32](n, max(minSilhouettes, min(maxSilhouettes, int(math.Sqrt(maxSilhouetteValues/float64(max(1, width)))))))
 	mean, err := silhouetteOf(ctx, rows, result.Labels, k, distances, r.threads)
-	return &mean, err
+	if err != nil {
+		return nil, err
+	}
+	return &mean, nil
 }
 
 // silhouetteOf returns the mean of evaluate.Silhouette over some rows. Rows with labels below 0 are ignored. All

@@ -9,9 +9,9 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
-	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/clustering/landmark"
 	"github.com/cleave-project/cleave/internal/clustering/local"
+	"github.com/cleave-project/cleave/internal/clustering/predict"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/evaluate"
@@ -156,15 +156,15 @@ func TestThreadsAndPrediction(t *testing.T) {
 		if one.StopReason != clustering.StopConverged {
 			t.Fatalf("it ends by %v", one.StopReason)
 		}
-		got, err := kmeans.Predict(t.Context(), one.Model, points, 2)
+		got, err := predict.ByModel(t.Context(), one.Model, points, 2)
 		if err != nil || !slices.Equal(got.Labels, one.Labels) || !slices.EqualFunc(got.Rows.Distance, one.Rows.Distance, alike) {
 			t.Errorf("%v: other labels for the same points, %v", scale, err)
 		}
 		few := &dataset.Points{N: 7, D: points.D, Values: points.Values[:7*points.D]}
-		if got, err = kmeans.Predict(t.Context(), one.Model, few, 1); err != nil || !slices.Equal(got.Labels, one.Labels[:7]) {
+		if got, err = predict.ByModel(t.Context(), one.Model, few, 1); err != nil || !slices.Equal(got.Labels, one.Labels[:7]) {
 			t.Errorf("%v: %v for the first points, %v; want %v", scale, got, err, one.Labels[:7])
 		}
-		if _, err := kmeans.Predict(t.Context(), one.Model, &dataset.Points{N: 1, D: 2, Values: []float64{1, 2}}, 1); err == nil {
+		if _, err := predict.ByModel(t.Context(), one.Model, &dataset.Points{N: 1, D: 2, Values: []float64{1, 2}}, 1); err == nil {
 			t.Error("points of other columns were taken")
 		}
 	}

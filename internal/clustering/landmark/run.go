@@ -6,6 +6,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/evaluate"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
@@ -43,7 +44,7 @@ func Run(ctx context.Context, p *Problem, x kmeans.Executor, o clustering.Observ
 	if err := p.compare(snapshot.Within(ctx, "exact"), result.Labels, result.Landmarks); err != nil && ctx.Err() == nil {
 		return nil, err
 	}
-	result.Model.Landmarks = &clustering.Landmarks{
+	result.Model.Landmarks = &model.Landmarks{
 		Matrix: p.Matrix, Centered: p.Matrix.Mean != nil, Points: p.landmarks, Projection: p.Vectors.Features.Projection,
 	}
 	return result, nil

@@ -12,8 +12,8 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/auto"
 	"github.com/cleave-project/cleave/internal/clustering/heldout"
-	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/clustering/local"
+	"github.com/cleave-project/cleave/internal/clustering/predict"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/evaluate"
@@ -276,7 +276,7 @@ func TestAutoNumbersClustersBySeeds(t *testing.T) {
 		if (result.Model != nil) != (name == "gaussians") {
 			t.Errorf("%s: the way is %+v", name, result.Choice)
 		} else if result.Model != nil {
-			again, err := kmeans.Predict(t.Context(), result.Model, set.data, 1)
+			again, err := predict.ByModel(t.Context(), result.Model, set.data, 1)
 			if err != nil || !slices.Equal(again.Labels, result.Labels) {
 				t.Errorf("%s: by the model labels are others, %v", name, err)
 			}

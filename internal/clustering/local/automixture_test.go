@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/clustering/predict"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 )
@@ -92,7 +92,7 @@ func TestTheModelOfAMixtureRepeatsItsRun(t *testing.T) {
 // checkMixture compares a result with what its model says about the rows.
 func checkMixture(t *testing.T, points *dataset.Points, result *clustering.Result, supervised []bool) {
 	t.Helper()
-	again, err := kmeans.Predict(t.Context(), result.Model, points, 2)
+	again, err := predict.ByModel(t.Context(), result.Model, points, 2)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/clustering/spectral"
+	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/test/clusteringtest"
@@ -168,5 +169,28 @@ func TestConfidenceOfAuto(t *testing.T) {
 	spec.Constraints, spec.K = nil, 2
 	if r := solve(t, empty, spec); !math.IsNaN(r.Rows.Distance[0]) || !math.IsNaN(r.Rows.Margin[0]) {
 		t.Errorf("vertices without edges have %+v", r.Rows)
+	}
+}
+
+// The answer is one of the runs that the confidence compares, also where classes spread along a graph.
+func TestConfidenceOfSpreadClassesCountsTheAnswer(t *testing.T) {
+	const n, k = 120, 3 // a ring, whose classes are arcs that lie apart
+	var edges []dataset.Edge
+	spec := clustering.Spec{K: k, Algorithm: &auto.Options{}, MaxIterations: 100}
+	for i := range int32(n) {
+		for step := range int32(3) {
+			edges = append(edges, dataset.Edge{Source: i, Target: (i + 1 + step) % n, Weight: 1})
+		}
+		if i%2 == 0 {
+			spec.Seeds = append(spec.Seeds, constraint.Seed{Index: i, Label: i / 10 % k})
+		}
+	}
+	g, err := dataset.NewGraph(n, edges)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := solve(t, g, spec)
+	if r.Choice.Chosen.ConstraintUse != clustering.UseSpread || r.Rows.Runs != 4 {
+		t.Errorf("%+v has %d runs, want the answer and three folds", r.Choice.Chosen, r.Rows.Runs)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/clustering/local"
+	"github.com/cleave-project/cleave/internal/clustering/predict"
 	"github.com/cleave-project/cleave/internal/clustering/spectral"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
@@ -199,7 +200,7 @@ func TestPredictionInUnits(t *testing.T) {
 		if result.StopReason != clustering.StopConverged {
 			t.Errorf("%s: %v", name, result.StopReason)
 		}
-		got, err := kmeans.Predict(t.Context(), result.Model, points, 2)
+		got, err := predict.ByModel(t.Context(), result.Model, points, 2)
 		if err != nil || !slices.Equal(got.Labels, result.Labels) || !slices.Equal(got.Rows.Distance, result.Rows.Distance) || !slices.Equal(got.Rows.Margin, result.Rows.Margin) {
 			t.Errorf("%s: %v, %v; want %v and %v", name, got, err, result.Labels, result.Rows)
 		}

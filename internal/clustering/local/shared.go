@@ -45,7 +45,7 @@ type Parts struct {
 func NewParts(maxK int) *Parts { return &Parts{maxK: maxK, of: map[int]*Shared{}} }
 
 // Small implements krange.Solver. Jobs on the same part must not run concurrently.
-func (p *Parts) Small(ctx context.Context, part int, data dataset.Dataset, spec clustering.Spec) (*clustering.Result, error) {
+func (p *Parts) Small(ctx context.Context, part int, data dataset.Dataset, spec clustering.Spec, threads int) (*clustering.Result, error) {
 	p.mu.Lock()
 	shared := p.of[part]
 	if shared == nil {
@@ -54,7 +54,7 @@ func (p *Parts) Small(ctx context.Context, part int, data dataset.Dataset, spec 
 	}
 	p.mu.Unlock()
 	if spec.Neighbors > 0 {
-		return solveNeighbors(ctx, data, spec, 1, shared, clustering.NopObserver{})
+		return solveNeighbors(ctx, data, spec, threads, shared, clustering.NopObserver{})
 	}
-	return solveOne(ctx, data, spec, 1, shared, clustering.NopObserver{})
+	return solveOne(ctx, data, spec, threads, shared, clustering.NopObserver{})
 }

@@ -33,10 +33,10 @@ const (
 	apart = 8.0
 	// sweeps is the number of times that the mean fields of cannot-links are updated in an iteration.
 	sweeps = 5
-	// leastShare is the probability below which a row does not count as part of a cluster.
-	leastShare = 1e-12
-	// leastGain is the increase of the log-likelihood per row below which a fit has converged.
-	leastGain = 1e-6
+	// minShare is the probability below which a row does not count as part of a cluster.
+	minShare = 1e-12
+	// minGain is the increase of the log-likelihood per row below which a fit has converged.
+	minGain = 1e-6
 	// rowsAtOnce is the number of rows whose densities are computed as one piece of work.
 	rowsAtOnce = 256
 )
@@ -104,7 +104,7 @@ func Fit(ctx context.Context, p *Problem) (*Found, error) {
 		}
 		cost := f.expect()
 		found.Costs = append(found.Costs, cost)
-		found.Converged, last = math.Abs(last-cost) <= leastGain, cost
+		found.Converged, last = math.Abs(last-cost) <= minGain, cost
 		if found.Converged {
 			break
 		}
@@ -383,7 +383,7 @@ func toShares(logs []float64) float64 {
 		sum += logs[c]
 	}
 	for c := range logs {
-		if logs[c] /= sum; logs[c] < leastShare {
+		if logs[c] /= sum; logs[c] < minShare {
 			logs[c] = 0
 		}
 	}

@@ -91,7 +91,7 @@ func (c *chain) from(v int32) bool {
 		for _, w := range neighbors {
 			c.reach(w)
 		}
-		partners, _ := c.g.Penalties.of(u)
+		partners, _ := c.g.Penalties.row(u)
 		for _, w := range partners {
 			if at := c.place[w]; at > 0 {
 				c.reached[at-1].summed = false
@@ -99,7 +99,7 @@ func (c *chain) from(v int32) bool {
 		}
 	}
 	for at := len(c.moves) - 1; at >= kept; at-- {
-		c.links.of(c.labeling, c.moves[at].v)
+		c.links.sumUp(c.labeling, c.moves[at].v)
 		c.move(c.moves[at].v, c.moves[at].from, c.links)
 	}
 	for _, u := range c.reached {
@@ -117,7 +117,7 @@ func (c *chain) carryOut(place int) (moved int32) {
 	u, to, last := c.reached[place].v, c.reached[place].to, len(c.reached)-1
 	c.moves = append(c.moves, done{u, c.labels[u]})
 	c.changed = bit(c.labels[u]) | bit(to)
-	c.links.of(c.labeling, u)
+	c.links.sumUp(c.labeling, u)
 	c.move(u, to, c.links)
 	c.place[c.reached[last].v] = int32(place + 1)
 	c.place[u] = -1
@@ -192,7 +192,7 @@ func (c *chain) look(u *candidate) {
 
 // sumUp computes the links of a candidate.
 func (c *chain) sumUp(u *candidate) {
-	c.links.of(c.labeling, u.v)
+	c.links.sumUp(c.labeling, u.v)
 	u.links, u.clusters, u.summed = u.links[:0], bit(c.labels[u.v]), true
 	for _, d := range c.links.touched {
 		u.links = append(u.links, link{d, c.links.sum[d], c.links.avoided[d]})

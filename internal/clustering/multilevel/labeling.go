@@ -96,7 +96,7 @@ func (l *labeling) inside(v int32) bool {
 			return false
 		}
 	}
-	partners, _ := l.g.Penalties.of(v)
+	partners, _ := l.g.Penalties.row(v)
 	return len(partners) == 0
 }
 
@@ -112,8 +112,8 @@ func newLinks(k int) *links {
 	return &links{sum: make([]float64, k), avoided: make([]float64, k), met: make([]bool, k)}
 }
 
-// of computes the links of a vertex, without its diagonal entry.
-func (s *links) of(l *labeling, v int32) {
+// sumUp sets s to the links of a vertex, without its diagonal entry.
+func (s *links) sumUp(l *labeling, v int32) {
 	for _, c := range s.touched {
 		s.sum[c], s.avoided[c], s.met[c] = 0, 0, false
 	}
@@ -125,7 +125,7 @@ func (s *links) of(l *labeling, v int32) {
 		}
 		s.sum[s.meet(l.labels[u])] += weights[i]
 	}
-	partners, penalties := l.g.Penalties.of(v)
+	partners, penalties := l.g.Penalties.row(v)
 	for i, u := range partners {
 		s.avoided[s.meet(l.labels[u])] += penalties[i]
 	}
@@ -204,14 +204,14 @@ func (l *labeling) occupy(ctx context.Context, s *links) error {
 			if l.count[from] == 1 {
 				continue
 			}
-			s.of(l, v)
+			s.sumUp(l, v)
 			gain := l.leaving(v, s.sum[from]) + l.share(l.g.diagonal(v), l.g.Mass[v])
 			if best < 0 || gain > bestGain {
 				best, bestGain = v, gain
 			}
 		}
 		if best >= 0 {
-			s.of(l, best)
+			s.sumUp(l, best)
 			l.move(best, c, s)
 		}
 	}

@@ -12,7 +12,7 @@ type matching struct {
 	apart    map[int32][]int32 // per vertex: those that it is never merged with
 	heaviest float64           // maximum weight of a merged vertex
 	largest  int32             // maximum number of vertices in a merged one
-	of       []int32           // per vertex: the first vertex of its group; -1 if it has none yet
+	group    []int32           // per vertex: the first vertex of its group; -1 if it has none yet
 	next     []int32           // per vertex: the next one of its group, in a cycle
 	size     []int32           // size of a group, stored at its first vertex
 	mass     []float64         // weight of a group, stored at its first vertex
@@ -32,14 +32,14 @@ func match(g *Graph, labels []int32, largest int32, heaviest float64, rng *rand.
 	n := g.Rows()
 	m := &matching{
 		g: g, labels: labels, apart: g.Apart.lists(), heaviest: heaviest, largest: largest,
-		of: make([]int32, n), next: make([]int32, n), size: make([]int32, n), mass: slices.Clone(g.Mass),
+		group: make([]int32, n), next: make([]int32, n), size: make([]int32, n), mass: slices.Clone(g.Mass),
 	}
 	for v := range int32(n) {
-		m.of[v], m.next[v], m.size[v] = -1, v, 1
+		m.group[v], m.next[v], m.size[v] = -1, v, 1
 	}
 	order := rng.Perm(n)
 	for _, v := range order {
-		if m.of[v] < 0 {
+		if m.group[v] < 0 {
 			m.joinNeighbor(int32(v))
 		}
 	}
@@ -69,7 +69,7 @@ func (m *matching) joinAcross(order []int) {
 	waiting := map[int32]int32{} // per hub: a vertex that waits for another
 	for _, v := range order {
 		v := int32(v)
-		if m.of[v] >= 0 {
+		if m.group[v] >= 0 {
 			continue
 		}
 		hub, hubWeight := int32(-1), 0.0
@@ -94,14 +94,14 @@ func (m *matching) joinAcross(order []int) {
 // mayJoin reports whether v, which is alone, may join the group of u.
 func (m *matching) mayJoin(v, u int32) bool {
 	first := u
-	if m.of[u] >= 0 {
-		first = m.of[u]
+	if m.group[u] >= 0 {
+		first = m.group[u]
 	}
 	if m.labels != nil && m.labels[v] != m.labels[u] || m.size[first] >= m.largest || m.mass[first]+m.mass[v] > m.heaviest {
 		return false
 	}
 	for _, other := range m.apart[v] {
-		if other == u || m.of[other] >= 0 && m.of[other] == first {
+		if other == u || m.group[other] >= 0 && m.group[other] == first {
 			return false
 		}
 	}
@@ -110,11 +110,11 @@ func (m *matching) mayJoin(v, u int32) bool {
 
 // join adds v, which has no group, to that of u. Members of a group form a ring in next.
 func (m *matching) join(v, u int32) {
-	if m.of[u] < 0 {
-		m.of[u] = u
+	if m.group[u] < 0 {
+		m.group[u] = u
 	}
-	first := m.of[u]
-	m.of[v] = first
+	first := m.group[u]
+	m.group[v] = first
 	m.size[first]++
 	m.mass[first] += m.g.Mass[v]
 	m.next[v], m.next[first] = m.next[first], v
@@ -122,7 +122,7 @@ func (m *matching) join(v, u int32) {
 
 // numbers returns the group of each vertex, numbered by their first vertices, and the number of groups.
 func (m *matching) numbers() (into []int32, count int) {
-	into = slices.Repeat([]int32{-1}, len(m.of))
+	into = slices.Repeat([]int32{-1}, len(m.group))
 	for v := range int32(len(into)) {
 		if into[v] >= 0 {
 			continue

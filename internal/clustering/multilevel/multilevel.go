@@ -16,12 +16,12 @@ const (
 	// CoarseVertices is the approximate number of vertices of the coarsest graph per cluster: enough to choose from,
 	// but few enough for many starts.
 	CoarseVertices = 15
-	// LeastVertices is the minimum number of vertices of the coarsest graph.
-	LeastVertices = 30
+	// MinVertices is the minimum number of vertices of the coarsest graph.
+	MinVertices = 30
 	// heaviestShare bounds the weight of a merged vertex, relative to the mean weight of the coarsest graph's vertices.
 	heaviestShare = 1.5
-	// leastShrinking is the share of vertices that a level may keep. If it keeps more, coarsening ends.
-	leastShrinking = 0.95
+	// maxKeptShare is the share of vertices that a level may keep. If it keeps more, coarsening ends.
+	maxKeptShare = 0.95
 	// maxDescents is the number of descents, as long as they read no more than descentWork entries of the graph.
 	maxDescents = 4
 	descentWork = 1 << 18
@@ -166,7 +166,7 @@ func Value(g *Graph, k int, labels []int32) float64 { return newLabeling(g, k, l
 // coarsen returns graphs of fewer and fewer vertices, starting with g itself, the map from each to the next, and, if
 // labels are given, those of the last graph.
 func (r *refiner) coarsen(ctx context.Context, g *Graph, o Options, rng *rand.Rand) (levels []*Graph, maps [][]int32, labels []int32, err error) {
-	least := max(LeastVertices, CoarseVertices*o.K)
+	least := max(MinVertices, CoarseVertices*o.K)
 	heaviest := heaviestShare * g.mass() / float64(least)
 	levels, labels = []*Graph{g}, slices.Clone(o.Labels)
 	merge := func(into []int32, count int) error {
@@ -193,7 +193,7 @@ func (r *refiner) coarsen(ctx context.Context, g *Graph, o Options, rng *rand.Ra
 			largest = manyMerged
 		}
 		into, count := match(last, labels, largest, heaviest, rng)
-		if count < o.K || float64(count) > leastShrinking*float64(last.Rows()) {
+		if count < o.K || float64(count) > maxKeptShare*float64(last.Rows()) {
 			return levels, maps, labels, nil
 		}
 		if err := merge(into, count); err != nil {

@@ -129,7 +129,7 @@ func TestGainsOfMovesAreDifferencesOfTheValue(t *testing.T) {
 		s := newLinks(k)
 		for range 100 {
 			v := int32(rng.IntN(g.Rows()))
-			s.of(l, v)
+			s.sumUp(l, v)
 			to, gain := l.best(v, s)
 			if to < 0 {
 				continue

@@ -43,8 +43,8 @@ func newPenalties(n int, all []Penalty) Penalties {
 	return p
 }
 
-// of returns the partners of a vertex and the weights of their penalties.
-func (p Penalties) of(v int32) ([]int32, []float64) {
+// row returns the partners of a vertex and the weights of their penalties.
+func (p Penalties) row(v int32) ([]int32, []float64) {
 	if p.start == nil {
 		return nil, nil
 	}

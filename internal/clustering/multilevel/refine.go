@@ -13,9 +13,9 @@ const (
 	refinePiece = 1 << 11
 	// maxRounds is the maximum number of rounds over the vertices that may move.
 	maxRounds = 30
-	// On a large graph, a round that raises the value by a smaller share than leastGain is the last; in the final
+	// On a large graph, a round that raises the value by a smaller share than minGain is the last; in the final
 	// refinement, by a smaller share than finalGain.
-	leastGain  = 3e-3
+	minGain    = 3e-3
 	finalGain  = 1e-3
 	largeGraph = 1 << 20 // entries
 )
@@ -39,7 +39,7 @@ func newRefiner(k, threads int) *refiner {
 // depend on the number of threads. After the first round only neighbors of moved vertices are considered; when none of
 // them moves, all vertices are again, because the sums of the clusters have changed for everyone.
 func (r *refiner) refine(ctx context.Context, l *labeling) error {
-	least := leastGain
+	least := minGain
 	if l.balance == 0 {
 		least = finalGain
 	}
@@ -81,7 +81,7 @@ func (r *refiner) round(ctx context.Context, l *labeling, active []int32, marked
 			if !wants[i] {
 				continue
 			}
-			r.links.of(l, v)
+			r.links.sumUp(l, v)
 			to, gain := l.best(v, r.links)
 			if to < 0 || gain <= tolerance {
 				continue
@@ -113,7 +113,7 @@ func (r *refiner) propose(ctx context.Context, l *labeling, block []int32, wants
 			if wants[place] = false; l.inside(v) {
 				continue
 			}
-			s.of(l, v)
+			s.sumUp(l, v)
 			to, gain := l.best(v, s)
 			wants[place] = to >= 0 && gain > tolerance
 		}

@@ -57,22 +57,20 @@ func (p *Problem) allBeliefs() (beliefs, error) {
 
 // beliefsOf returns the Q of pairs: plus or minus their weights.
 func beliefsOf(n int, pairs []constraint.Pair) beliefs {
-	q := newSymmetric(n)
-	for _, pair := range pairs {
-		sign := 1.0
+	all := make([]constraint.Belief, len(pairs))
+	for at, pair := range pairs {
+		all[at] = constraint.Belief{I: pair.I, J: pair.J, Value: pair.Weight}
 		if pair.Kind == constraint.CannotLink {
-			sign = -1
+			all[at].Value = -pair.Weight
 		}
-		q.add(pair.I, pair.J, sign*pair.Weight)
 	}
-	q.finish()
-	return pairBeliefs{q}
+	return pairBeliefs{newSymmetric(n, all)}
 }
 
 // givenBeliefs returns the Q given by the spec.
 func (p *Problem) givenBeliefs() (beliefs, error) {
 	const field = "spec.constrained_spectral.beliefs"
-	q := newSymmetric(p.n)
+	seen := make(map[[2]int32]bool, len(p.options.Beliefs))
 	for at, b := range p.options.Beliefs {
 		if b.I < 0 || b.J < 0 || int(max(b.I, b.J)) >= p.n {
 			return nil, fault.Invalid("INDEX_OUT_OF_RANGE", "belief %d is about %d and %d; rows are 0..%d", at, b.I, b.J, p.n-1).OnField(field)
@@ -80,12 +78,13 @@ func (p *Problem) givenBeliefs() (beliefs, error) {
 		if math.IsNaN(b.Value) || math.IsInf(b.Value, 0) {
 			return nil, fault.Invalid("BAD_BELIEF", "belief %d about %d and %d is %v; beliefs are finite numbers", at, b.I, b.J, b.Value).OnField(field)
 		}
-		q.add(b.I, b.J, b.Value)
+		key := [2]int32{min(b.I, b.J), max(b.I, b.J)}
+		if seen[key] {
+			return nil, fault.Invalid("REPEATED_BELIEF", "the pair %d, %d has two beliefs; give each unordered pair once", b.I, b.J).OnField(field)
+		}
+		seen[key] = true
 	}
-	if i, j, twice := q.finish(); twice {
-		return nil, fault.Invalid("REPEATED_BELIEF", "the pair %d, %d has two beliefs; give each unordered pair once", i, j).OnField(field)
-	}
-	return pairBeliefs{q}, nil
+	return pairBeliefs{newSymmetric(p.n, p.options.Beliefs)}, nil
 }
 
 // pairBeliefs is a Q whose entries are stored.

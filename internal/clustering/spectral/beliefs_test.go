@@ -30,9 +30,7 @@ func TestBeliefsOfLabelsAreAMatrix(t *testing.T) {
 				}
 			}
 		}
-		pairs := newSymmetric(n)
-		pairs.add(0, int32(n-1), -0.5)
-		pairs.finish()
+		pairs := newSymmetric(n, []constraint.Belief{{I: 0, J: int32(n - 1), Value: -0.5}})
 		parts := sumOfBeliefs{newLabelBeliefs(constraint.GatherSeeds(seeds), k), pairBeliefs{pairs}}
 		for _, q := range append(parts, parts) {
 			checkBeliefs(t, q, n, rng)

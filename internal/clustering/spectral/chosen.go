@@ -121,7 +121,7 @@ func (m *method) lowest(ctx context.Context, count int) (eigen.Eigenpairs, error
 		return all, nil
 	}
 	found, err := m.shareEigenpairs(nil, count-1, func() (eigen.Eigenpairs, error) {
-		k, options := m.mostClusters(), m.solverOptions()
+		k, options := m.maxClusters(), m.solverOptions()
 		most := max(count, span.Size(m.rows(), k, len(m.keptPairs())))
 		options.Rough, options.Scale = max(0, most-k), 1 // the eigenvalue of D^1/2 1
 		return eigen.Largest(ctx, embedding.Without{Operator: m.affinity(), Vector: trivial}, most-1, m.Random(clustering.StreamEigen), options)

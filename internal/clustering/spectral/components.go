@@ -33,7 +33,7 @@ func (m *method) components() (component []int32, count int) {
 	}
 	number := map[int32]int32{}
 	for i := range component {
-		c := pieces.Of[m.kept.Row(i)]
+		c := pieces.Piece[m.kept.Row(i)]
 		if _, seen := number[c]; !seen {
 			number[c] = int32(len(number))
 		}
@@ -79,9 +79,9 @@ func (m *method) leaveOut() {
 		together = nil
 	}
 	if pieces, isGraph := m.pieces(together); isGraph && m.options.Components == ComponentsAuto {
-		keep := pieces.Keep(m.spec.K)
+		keep := pieces.Included(m.spec.K)
 		vertices, small := 0, map[int32]bool{}
-		for i, c := range pieces.Of {
+		for i, c := range pieces.Piece {
 			if !keep[c] && !left[i] {
 				left[i], small[c] = true, true
 				vertices++
@@ -119,7 +119,7 @@ func (m *method) join(ctx context.Context) error {
 	}
 	var bridges []dataset.Edge
 	last := int32(-1) // the first vertex of the piece before
-	for i, c := range pieces.Of {
+	for i, c := range pieces.Piece {
 		if int(c) == len(bridges)+1 || c == 0 && last < 0 { // the first vertex of its piece
 			if last >= 0 {
 				bridges = append(bridges, dataset.Edge{Source: last, Target: int32(i), Weight: least})

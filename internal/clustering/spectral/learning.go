@@ -96,12 +96,11 @@ func (m *method) corrections(ctx context.Context, largest float64) (*symmetric, 
 	if err != nil {
 		return nil, err
 	}
-	s := newSymmetric(m.n)
+	missing := make([]constraint.Belief, len(order))
 	for i, key := range order {
-		s.add(key[0], key[1], wanted[key]-affinities[i]/largest)
+		missing[i] = constraint.Belief{I: key[0], J: key[1], Value: wanted[key] - affinities[i]/largest}
 	}
-	s.finish()
-	return s, nil
+	return newSymmetric(m.n, missing), nil
 }
 
 // columnsAtOnce is the number of columns of the matrix that are requested at a time.

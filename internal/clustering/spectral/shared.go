@@ -47,8 +47,8 @@ func (p *Problem) Share(s *Shared) {
 	}
 }
 
-// mostClusters returns the k that eigenvectors are computed for.
-func (p *Problem) mostClusters() int {
+// maxClusters returns the k that eigenvectors are computed for.
+func (p *Problem) maxClusters() int {
 	if p.shared == nil {
 		return p.spec.K
 	}

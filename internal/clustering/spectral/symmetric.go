@@ -1,62 +1,43 @@
 package spectral
 
 import (
+	"cmp"
 	"runtime"
 	"slices"
 
+	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
-// symmetric is a sparse symmetric matrix. Call finish after the last add.
+// symmetric is a sparse symmetric matrix in compressed rows.
 type symmetric struct {
-	n       int
-	entries []entry
-	rows    []int32 // rows that have entries
-	start   []int
-	column  []int32
-	value   []float64
+	n      int
+	rows   []int32 // rows that have entries
+	start  []int
+	column []int32
+	value  []float64
 }
 
-// entry is a value at row i and column j. Entries at the same place add up.
-type entry struct {
-	i, j  int32
-	value float64
-}
-
-func newSymmetric(n int) *symmetric { return &symmetric{n: n} }
-
-// add adds an entry at (i, j) and (j, i).
-func (s *symmetric) add(i, j int32, value float64) {
-	s.entries = append(s.entries, entry{i, j, value})
-	if i != j {
-		s.entries = append(s.entries, entry{j, i, value})
-	}
-}
-
-// finish sorts the entries into rows. It reports a position with two entries, if there is one.
-func (s *symmetric) finish() (i, j int32, twice bool) {
-	slices.SortStableFunc(s.entries, func(a, b entry) int {
-		if a.i != b.i {
-			return int(a.i) - int(b.i)
+// newSymmetric returns the matrix that has each value at (i, j) and (j, i). Values at the same place add up.
+func newSymmetric(n int, values []constraint.Belief) *symmetric {
+	entries := slices.Clone(values)
+	for _, v := range values {
+		if v.I != v.J {
+			entries = append(entries, constraint.Belief{I: v.J, J: v.I, Value: v.Value})
 		}
-		return int(a.j) - int(b.j)
-	})
-	s.start = make([]int, s.n+1)
-	for at, e := range s.entries {
-		if at > 0 && s.entries[at-1].i == e.i && s.entries[at-1].j == e.j {
-			i, j, twice = e.i, e.j, true
-		}
-		s.start[e.i+1]++
-		s.column, s.value = append(s.column, e.j), append(s.value, e.value)
 	}
-	for r := range s.n {
-		if s.start[r+1] > 0 {
-			s.rows = append(s.rows, int32(r))
+	slices.SortStableFunc(entries, func(a, b constraint.Belief) int { return cmp.Or(cmp.Compare(a.I, b.I), cmp.Compare(a.J, b.J)) })
+	s := &symmetric{n: n, start: make([]int, n+1)}
+	for _, e := range entries {
+		if s.start[e.I+1]++; s.start[e.I+1] == 1 {
+			s.rows = append(s.rows, e.I)
 		}
-		s.start[r+1] += s.start[r]
+		s.column, s.value = append(s.column, e.J), append(s.value, e.Value)
 	}
-	s.entries = nil
-	return i, j, twice
+	for i := range n {
+		s.start[i+1] += s.start[i]
+	}
+	return s
 }
 
 // row returns the columns and values of a row.

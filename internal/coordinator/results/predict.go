@@ -11,10 +11,10 @@ import (
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/auto"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
-	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/clustering/knn"
+	"github.com/cleave-project/cleave/internal/clustering/model"
+	"github.com/cleave-project/cleave/internal/clustering/predict"
 	"github.com/cleave-project/cleave/internal/clustering/spectral"
 	"github.com/cleave-project/cleave/internal/coordinator/downloads"
 	"github.com/cleave-project/cleave/internal/coordinator/problem"
@@ -107,7 +107,7 @@ func (s *Service) predictPoints(ctx context.Context, record *statev1.JobRecord, 
 		if err != nil {
 			return nil, err
 		}
-		return kmeans.Predict(ctx, model, fresh, runtime.GOMAXPROCS(0))
+		return predict.ByModel(ctx, model, fresh, runtime.GOMAXPROCS(0))
 	}
 	p, err := s.Parts.Spec(ctx, record.GetJob().GetJobId())
 	if err != nil {
@@ -150,14 +150,12 @@ func (s *Service) predictByNeighbors(
 		return nil, err
 	}
 	scale := wire.ScaleOf(outcome.GetResult())
-	if g := outcome.GetResult().GetNeighborGraph(); g != nil {
-		return knn.Predict(ctx, scale, int(g.GetNeighbors()), trained, labels, fresh, runtime.GOMAXPROCS(0))
-	}
-	return auto.Predict(ctx, scale, trained, labels, fresh, runtime.GOMAXPROCS(0))
+	voters := outcome.GetResult().GetNeighborGraph().GetNeighbors() // 0, the default, for other spaces
+	return knn.Predict(ctx, scale, int(voters), trained, labels, fresh, runtime.GOMAXPROCS(0))
 }
 
 // readModel reads the model of a job that has one.
-func (s *Service) readModel(ctx context.Context, record *statev1.JobRecord) (*clustering.Model, error) {
+func (s *Service) readModel(ctx context.Context, record *statev1.JobRecord) (*model.Model, error) {
 	values, err := s.Parts.Open(ctx, record.GetJob().GetJobId(), record.GetModelBlob(), records.PartModel, 0)
 	if err != nil {
 		return nil, err

@@ -1,7 +1,6 @@
-package auto
+package knn
 
 import (
-	"context"
 	"slices"
 	"testing"
 
@@ -80,7 +79,7 @@ func TestPredictIsTheVoteOfTheNearest(t *testing.T) {
 		}
 		want := naivePredict(old, labels, later)
 		for _, threads := range []int{1, 3} {
-			got, err := Predict(context.Background(), scale, trained, labels, fresh, threads)
+			got, err := Predict(t.Context(), scale, 0, trained, labels, fresh, threads)
 			if err != nil || !slices.Equal(got, want) {
 				t.Errorf("%v: %v, %v; want %v", scale, got, err, want)
 			}
@@ -91,7 +90,7 @@ func TestPredictIsTheVoteOfTheNearest(t *testing.T) {
 // Of labels with equally many votes, that of the nearest point wins; a point that is near none goes to the largest
 // cluster.
 func TestPredictTies(t *testing.T) {
-	got, err := Predict(context.Background(), clustering.ScaleNone, points(t, 1, 0, 1, 10, 11), []int32{1, 1, 0, 0}, points(t, 1, 3, 8), 1)
+	got, err := Predict(t.Context(), clustering.ScaleNone, 0, points(t, 1, 0, 1, 10, 11), []int32{1, 1, 0, 0}, points(t, 1, 3, 8), 1)
 	if err != nil || !slices.Equal(got, []int32{1, 0}) {
 		t.Errorf("got %v, %v", got, err)
 	}
@@ -103,7 +102,7 @@ func TestPredictTies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err = Predict(context.Background(), clustering.ScaleNone, trained, []int32{0, 1, 1}, fresh, 1); err != nil || !slices.Equal(got, []int32{0, 1}) {
+	if got, err = Predict(t.Context(), clustering.ScaleNone, 0, trained, []int32{0, 1, 1}, fresh, 1); err != nil || !slices.Equal(got, []int32{0, 1}) {
 		t.Errorf("sparse: got %v, %v", got, err)
 	}
 }
@@ -119,7 +118,7 @@ func TestPredictRefuses(t *testing.T) {
 		"new graph":     {line, graph, "OTHER_DATA"},
 		"other columns": {line, plane, "SIZE_MISMATCH"},
 	} {
-		if _, err := Predict(context.Background(), clustering.ScaleNone, c.trained, make([]int32, c.trained.Rows()), c.fresh, 1); !fault.Is(err, c.reason) {
+		if _, err := Predict(t.Context(), clustering.ScaleNone, 0, c.trained, make([]int32, c.trained.Rows()), c.fresh, 1); !fault.Is(err, c.reason) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
