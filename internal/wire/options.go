@@ -41,7 +41,7 @@ func ChooseAlgorithm(p *cleavev1.JobSpec, kind dataset.Kind) error {
 			"the job has options that this version does not know, and no algorithm that it knows").OnField("spec.algorithm")
 	}
 	request := Request(p, kind)
-	ExpectLabels(request, labelUse(p))
+	ExpectLabels(request, LabelUseOf(p))
 	a, _, refusal := request.ChooseAlgorithm()
 	if refusal != nil {
 		return faultOf(refusal)
@@ -63,7 +63,7 @@ func Validate(p *cleavev1.JobSpec, kind dataset.Kind) error {
 		return err
 	}
 	a, request := Algorithm(p), Request(p, kind)
-	ExpectLabels(request, labelUse(p))
+	ExpectLabels(request, LabelUseOf(p))
 	for _, o := range catalog.Options {
 		own, _ := catalog.FindOption(o.Name, a)
 		if _, given := read(p.ProtoReflect(), o.Field); given && own.Field != o.Field {
