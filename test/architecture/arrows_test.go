@@ -134,7 +134,7 @@ var packages = []packageRule{
 	{"fleet/distribution", api, "fault fleet/outbox fleet/swarm wire"},
 	{"fleet/pace", io, "partition"},
 	{"fleet/check", pure, "data/labeling kernel numeric/neighbor numeric/vector partition"},
-	{"fleet", api, "clustering clustering/kernelkmeans clustering/kmeans data/dataset data/labeling dial/pipe fault fleet/check fleet/distribution fleet/outbox fleet/pace fleet/swarm kernel numeric/vector objects/ranged observe partition planning signal text wire"},
+	{"fleet", api, "clustering clustering/kernelkmeans clustering/kmeans data/dataset data/labeling dial/pipe fault fleet/check fleet/distribution fleet/outbox fleet/pace fleet/swarm kernel numeric/vector objects/ranged observe partition planning security/identity signal text wire"},
 	{"coordinator/retention", api, "coordinator/backup coordinator/content coordinator/records fault signal store text wire"},
 	{"coordinator/imports", api, "coordinator/content coordinator/records data/table fault fleet format objects objects/buckets security/identity signal store text wire wire/reading"},
 	{"coordinator/runner", api, "clustering clustering/auto clustering/embedding clustering/kernelkmeans clustering/kmeans clustering/knn clustering/krange clustering/landmark clustering/local clustering/spectral data/dataset fleet kernel numeric/metric numeric/neighbor planning"},
