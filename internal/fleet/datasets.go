@@ -122,7 +122,9 @@ func (f *Fleet) checkJoin(ctx context.Context, join *workerv1.Join) (w distribut
 	for _, other := range f.sessions {
 		peers = peers || other.servesLocked()
 	}
-	w = distribution.Worker{ID: s.id, Name: s.name, PeerAddress: s.peerAddress, PeerKey: s.peerKey, Serves: s.servesLocked(), Done: s.done}
+	w = distribution.Worker{
+		ID: s.id, PeerID: wire.PeerID(s.id, s.minor), Name: s.name, PeerAddress: s.peerAddress, PeerKey: s.peerKey, Serves: s.servesLocked(), Done: s.done,
+	}
 	return w, bytes, peers, nil
 }
 

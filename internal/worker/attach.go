@@ -239,7 +239,7 @@ func (w *worker) welcome(client workerv1.WorkerServiceClient, m *workerv1.Welcom
 	}
 	w.log.Info("attached", "session", m.GetSessionId(), "coordinator", w.leader.Current, "term", m.GetTerm(),
 		"protocol minor", m.GetProtocolMinor())
-	w.session = newSession(w, client, m.GetSessionId(), m.GetTerm())
+	w.session = newSession(w, client, m)
 }
 
 // endSession drops all jobs. Their computations stop soon after; Run waits for them before it returns.

@@ -7,6 +7,7 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 
 	"github.com/cleave-project/cleave/internal/signal"
+	"github.com/cleave-project/cleave/internal/wire"
 )
 
 // session is the state that the coordinator knows about: the jobs, and the answers that are not sent yet. It outlives
@@ -16,6 +17,7 @@ type session struct {
 	client workerv1.WorkerServiceClient // client of the coordinator
 	id     string
 	term   int64           // the coordinator's term as the leader
+	minor  uint32          // minor version of the protocol that both sides know
 	ctx    context.Context // ends with the session
 	cancel context.CancelFunc
 	wake   chan struct{} // signals that there are answers to send
@@ -26,10 +28,10 @@ type session struct {
 	outbox []*workerv1.Answer
 }
 
-func newSession(w *worker, client workerv1.WorkerServiceClient, id string, term int64) *session {
+func newSession(w *worker, client workerv1.WorkerServiceClient, m *workerv1.Welcome) *session {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &session{
-		worker: w, client: client, id: id, term: term, ctx: ctx, cancel: cancel,
+		worker: w, client: client, id: m.GetSessionId(), term: m.GetTerm(), minor: min(m.GetProtocolMinor(), wire.WorkerProtocolMinor), ctx: ctx, cancel: cancel,
 		wake: make(chan struct{}, 1), jobs: map[string]*job{},
 	}
 }

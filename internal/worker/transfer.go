@@ -187,7 +187,7 @@ func (j *job) join(id string, size int64) {
 
 // coordinator describes the coordinator of a session to the exchange.
 func (s *session) coordinator() exchange.Coordinator {
-	return exchange.Coordinator{Client: s.client, SessionID: s.id}
+	return exchange.Coordinator{Client: s.client, SessionID: s.id, PeerID: wire.PeerID(s.id, s.minor)}
 }
 
 // joinByRows takes part in the distribution of some rows of the data set, unless it does so already.

@@ -146,6 +146,7 @@ func (e *Exchange) reuse(buffer []byte) {
 type Coordinator struct {
 	Client    workerv1.WorkerServiceClient
 	SessionID string
+	PeerID    string // what the worker calls itself toward other workers
 }
 
 // Join starts to fetch a data set and to serve it to others. It stops when every Share that was returned for it is closed,

@@ -63,7 +63,7 @@ func (s *Share) fetch(ctx context.Context, m *workerv1.DistributeResponse, buffe
 		return s.fromCoordinator(ctx, offset, buffer)
 	case *workerv1.DistributeResponse_Peer:
 		request := &workerv1.FetchPieceRequest{
-			DatasetId: s.id, Piece: m.GetPiece(), SessionId: s.coordinator.SessionID, Ticket: source.Peer.GetTicket(),
+			DatasetId: s.id, Piece: m.GetPiece(), SessionId: s.coordinator.PeerID, Ticket: source.Peer.GetTicket(),
 		}
 		return s.watched(ctx, FromPeer, func(ctx context.Context, arrived func(int)) error {
 			return s.exchange.peers.fetch(ctx, source.Peer.GetAddress(), request, buffer, arrived)
