@@ -273,7 +273,7 @@ func KernelOf(p *cleavev1.JobSpec) *cleavev1.Kernel {
 	return options.Get(field).Message().Interface().(*cleavev1.Kernel)
 }
 
-// ComparesDirections reports whether a job compares directions, so that it cannot use rows of zeros.
+// ComparesDirections reports whether a job compares directions, and therefore rejects all-zero rows.
 func ComparesDirections(p *cleavev1.JobSpec) bool {
 	values := Request(p, 0).Values
 	kernel, _ := catalog.FindKernel(values["kernel"])
