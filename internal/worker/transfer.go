@@ -18,7 +18,6 @@ import (
 	"github.com/cleave-project/cleave/internal/dial/backoff"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/wire"
-	"github.com/cleave-project/cleave/internal/worker/exchange"
 )
 
 // retryTransfer repeats a transfer for as long as the connection is down. It stops with the job's context, which ends
@@ -168,12 +167,7 @@ func (j *job) fetchDataset(ctx context.Context, id string, size int64) (dataset.
 // join takes part in the distribution of a data set.
 func (j *job) join(id string, size int64) {
 	j.leave()
-	j.share = j.worker.exchange.Join(j.session.ctx, j.session.coordinator(), id, size)
-}
-
-// coordinator describes the coordinator of a session to the exchange.
-func (s *session) coordinator() exchange.Coordinator {
-	return exchange.Coordinator{Client: s.client, SessionID: s.id, PeerID: wire.PeerID(s.id, s.minor)}
+	j.share = j.worker.exchange.Join(j.session.ctx, j.session.source, id, size)
 }
 
 // joinByRows takes part in the distribution of some rows of the data set, unless it does so already.
@@ -183,7 +177,7 @@ func (j *job) joinByRows() {
 	}
 	j.leave()
 	j.worker.log.Info("fetching rows of a data set", "job", j.publicID(), "dataset", j.datasetID, "bytes of all rows", j.need.DatasetBytes)
-	j.share = j.worker.exchange.JoinPartly(j.session.ctx, j.session.coordinator(), j.datasetID, j.need.DatasetBytes)
+	j.share = j.worker.exchange.JoinPartly(j.session.ctx, j.session.source, j.datasetID, j.need.DatasetBytes)
 }
 
 // leave ends the job's part in the distribution of its data set.
@@ -215,7 +209,7 @@ func (j *job) fetchRows(ctx context.Context, id string, columns, from, to int) (
 	offset, length := dataset.RowRange(columns, from, to)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r := j.worker.exchange.Range(ctx, j.session.coordinator(), id, offset, length)
+	r := j.worker.exchange.Range(ctx, j.session.source, id, offset, length)
 	values, err := dataset.DecodeRows(r, columns*(to-from))
 	return values, cmp.Or(r.Err, err) // the decoder reports a stream that broke as a short file
 }

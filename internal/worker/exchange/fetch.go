@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/dial/backoff"
@@ -130,16 +128,10 @@ func (e *Exchange) Range(ctx context.Context, coordinator Coordinator, datasetID
 				e.cfg.Arrived(FromCoordinator, len(m.GetData()))
 				return m.GetData(), nil
 			}
-			if status.Code(err) != codes.Unavailable {
+			if err := e.await(ctx, pause, err); err != nil {
 				return nil, err
 			}
 			stream = nil
-			if wire.Reason(err) != "" {
-				e.cfg.Arrived("", 0) // the coordinator waits for its stores
-			}
-			if err := pause.Wait(ctx); err != nil {
-				return nil, err
-			}
 		}
 	}}
 }

@@ -1,7 +1,6 @@
 package exchange
 
 import (
-	"context"
 	"crypto/hmac"
 	"net"
 	"sync/atomic"
@@ -44,19 +43,12 @@ func (s *server) allows(r *workerv1.FetchPieceRequest) bool {
 	return key != nil && len(*key) > 0 && hmac.Equal(r.GetTicket(), wire.PieceTicket(*key, r.GetDatasetId(), r.GetSessionId()))
 }
 
-// addressOf returns the address of the worker that calls, for logs.
-func addressOf(ctx context.Context) string {
-	if p, is := peer.FromContext(ctx); is {
-		return p.Addr.String()
-	}
-	return ""
-}
-
 // FetchPiece implements PeerService. A goroutine sends, so that a worker that accepts nothing cannot hold a slot
 // forever.
 func (s *server) FetchPiece(r *workerv1.FetchPieceRequest, stream workerv1.PeerService_FetchPieceServer) error {
 	if !s.allows(r) {
-		s.exchange.cfg.Logger.Warn("refused a worker that asked for a piece without a ticket of the coordinator", "worker", addressOf(stream.Context()))
+		from, _ := peer.FromContext(stream.Context())
+		s.exchange.cfg.Logger.Warn("refused a worker that asked for a piece without a ticket from the coordinator", "from", from.Addr)
 		return status.Error(codes.PermissionDenied, "the ticket is not one of the coordinator for this worker")
 	}
 	timer := time.NewTimer(pieceTimeout)

@@ -111,16 +111,22 @@ func (s *Share) attendAlways(ctx context.Context) error {
 			continue
 		case status.Code(err) == codes.Unimplemented:
 			return errDirect
-		case status.Code(err) != codes.Unavailable:
-			return err
 		}
-		if wire.Reason(err) != "" {
-			s.exchange.cfg.Arrived("", 0) // the coordinator waits for its stores; count progress so that it does not think that this worker hangs
-		}
-		if err := pause.Wait(ctx); err != nil {
+		if err := s.exchange.await(ctx, pause, err); err != nil {
 			return err
 		}
 	}
+}
+
+// await pauses before a call that failed is repeated. It returns the error if that would not help.
+func (e *Exchange) await(ctx context.Context, pause *backoff.Backoff, err error) error {
+	if status.Code(err) != codes.Unavailable {
+		return err
+	}
+	if wire.Reason(err) != "" {
+		e.cfg.Arrived("", 0) // the coordinator waits for its stores; count progress so that it does not think that this worker hangs
+	}
+	return pause.Wait(ctx)
 }
 
 // attend joins the distribution and fetches what the coordinator assigns, until the stream breaks.
