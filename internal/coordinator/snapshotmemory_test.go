@@ -84,7 +84,7 @@ func TestJobsReserveMemoryForTheirStates(t *testing.T) {
 	}
 	needed, planned := ready.CoordinatorBytes(), planning.SnapshotBytes(ready.Parts())
 	for _, test := range []struct{ memory, reserved, limit int64 }{
-		{0, planned, planning.MostSnapshotBytes},
+		{0, planned, planning.MaxSnapshotBytes},
 		{needed + 2*planned, planned, planned},
 		{needed + planned, planned / 2, planned},
 		{needed, 0, planned},

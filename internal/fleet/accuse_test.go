@@ -12,7 +12,7 @@ import (
 // attachServing attaches a worker that passes data on. before is the session that it had before, or empty.
 func attachServing(t *testing.T, f *Fleet, name, before string) *session {
 	t.Helper()
-	s, _, err := f.admit(&workerv1.Hello{ProtocolVersion: wire.WorkerProtocol, NumericClass: kernel.NumericClass, Name: name, PeerAddress: name, SessionId: before}, false)
+	s, _, err := f.admit(t.Context(), &workerv1.Hello{ProtocolVersion: wire.WorkerProtocol, NumericClass: kernel.NumericClass, Name: name, PeerAddress: name, SessionId: before}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

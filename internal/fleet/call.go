@@ -178,15 +178,21 @@ func (s *session) postLocked(c *workerv1.Command) {
 type payloads struct {
 	mu    sync.Mutex
 	next  uint64
-	large map[string][]byte // by reference
+	large map[string]largePayload // by reference
 }
 
-// find returns the bytes of a payload that was sent by reference and has not been freed.
-func (p *payloads) find(reference string) (data []byte, found bool) {
+// largePayload is a payload that workers of one job fetch.
+type largePayload struct {
+	data []byte
+	of   *execution
+}
+
+// find returns a payload that was sent by reference and has not been freed.
+func (p *payloads) find(reference string) (large largePayload, found bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	data, found = p.large[reference]
-	return data, found
+	large, found = p.large[reference]
+	return large, found
 }
 
 // keep returns a payload of values that is freed with the job, or nil if values is nil.
@@ -194,7 +200,7 @@ func keep[T any](e *execution, pack func([]T) []byte, values []T) *payload {
 	if values == nil {
 		return nil
 	}
-	p := e.fleet.newPayload(func() []byte { return pack(values) })
+	p := e.newPayload(func() []byte { return pack(values) })
 	e.payloads = append(e.payloads, p)
 	return p
 }
@@ -203,6 +209,7 @@ func keep[T any](e *execution, pack func([]T) []byte, values []T) *payload {
 // payload stays in payloads, where workers fetch it, until it is freed. A nil payload is valid and empty.
 type payload struct {
 	in   *payloads
+	of   *execution
 	pack func() []byte
 
 	once      sync.Once
@@ -211,7 +218,9 @@ type payload struct {
 	freed     bool   // guarded by payloads.mu
 }
 
-func (f *Fleet) newPayload(pack func() []byte) *payload { return &payload{in: &f.payloads, pack: pack} }
+func (e *execution) newPayload(pack func() []byte) *payload {
+	return &payload{in: &e.fleet.payloads, of: e, pack: pack}
+}
 
 // message returns the payload as part of a command, or nil if p is nil.
 func (p *payload) message() *workerv1.Payload {
@@ -229,7 +238,7 @@ func (p *payload) message() *workerv1.Payload {
 		p.in.next++
 		p.reference = fmt.Sprintf("payload-%d", p.in.next)
 		if !p.freed { // otherwise nobody waits for the command that needs it
-			p.in.large[p.reference] = data
+			p.in.large[p.reference] = largePayload{data, p.of}
 		}
 		p.packed = &workerv1.Payload{Where: &workerv1.Payload_Reference{Reference: p.reference}}
 	})

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,8 +18,8 @@ import (
 
 // checkFetchLocked rejects sending a data set to a session that has ended or has no job on that data set: a worker gets
 // only the data that it needs. It returns the session, and the size of the data set.
-func (f *Fleet) checkFetchLocked(sessionID, datasetID string) (s *session, bytes int64, err error) {
-	if s, err = f.liveSessionLocked(sessionID); err != nil {
+func (f *Fleet) checkFetchLocked(ctx context.Context, sessionID, datasetID string) (s *session, bytes int64, err error) {
+	if s, err = f.liveSessionLocked(ctx, sessionID); err != nil {
 		return nil, 0, err
 	}
 	for e := range f.executions {
@@ -33,7 +34,7 @@ func (f *Fleet) checkFetchLocked(sessionID, datasetID string) (s *session, bytes
 // FetchDataset implements WorkerService.
 func (svc *service) FetchDataset(r *workerv1.FetchDatasetRequest, stream workerv1.WorkerService_FetchDatasetServer) error {
 	svc.fleet.mu.Lock()
-	_, bytes, err := svc.fleet.checkFetchLocked(r.GetSessionId(), r.GetDatasetId())
+	_, bytes, err := svc.fleet.checkFetchLocked(stream.Context(), r.GetSessionId(), r.GetDatasetId())
 	svc.fleet.mu.Unlock()
 	if err != nil {
 		return err
@@ -97,7 +98,7 @@ func (svc *service) Distribute(stream workerv1.WorkerService_DistributeServer) e
 	if join == nil {
 		return wire.Status(fault.Invalid("NO_JOIN", "the first message of a distribution must be a join"))
 	}
-	w, bytes, peers, err := svc.fleet.checkJoin(join)
+	w, bytes, peers, err := svc.fleet.checkJoin(stream.Context(), join)
 	if err != nil {
 		return wire.Status(err)
 	}
@@ -106,10 +107,10 @@ func (svc *service) Distribute(stream workerv1.WorkerService_DistributeServer) e
 
 // checkJoin checks that a worker may have the data set that it asks for. It returns the worker, the size of the data
 // set, and whether some worker passes pieces on.
-func (f *Fleet) checkJoin(join *workerv1.Join) (w distribution.Worker, bytes int64, peers bool, err error) {
+func (f *Fleet) checkJoin(ctx context.Context, join *workerv1.Join) (w distribution.Worker, bytes int64, peers bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s, bytes, err := f.checkFetchLocked(join.GetSessionId(), join.GetDatasetId())
+	s, bytes, err := f.checkFetchLocked(ctx, join.GetSessionId(), join.GetDatasetId())
 	switch {
 	case err != nil:
 		return w, 0, false, err
@@ -121,7 +122,9 @@ func (f *Fleet) checkJoin(join *workerv1.Join) (w distribution.Worker, bytes int
 	for _, other := range f.sessions {
 		peers = peers || other.servesLocked()
 	}
-	w = distribution.Worker{ID: s.id, Name: s.name, PeerAddress: s.peerAddress, PeerKey: s.peerKey, Serves: s.servesLocked(), Done: s.done}
+	w = distribution.Worker{
+		ID: s.id, PeerID: wire.PeerID(s.id, s.minor), Name: s.name, PeerAddress: s.peerAddress, PeerKey: s.peerKey, Serves: s.servesLocked(), Done: s.done,
+	}
 	return w, bytes, peers, nil
 }
 

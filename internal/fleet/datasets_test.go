@@ -208,10 +208,16 @@ type badPeer struct {
 	workerv1.UnimplementedPeerServiceServer
 	serve func(*workerv1.FetchPieceRequest, workerv1.PeerService_FetchPieceServer) error
 	asked atomic.Int64
+	in    *cluster
 }
 
 func (p *badPeer) FetchPiece(r *workerv1.FetchPieceRequest, stream workerv1.PeerService_FetchPieceServer) error {
 	p.asked.Add(1)
+	for _, w := range p.in.fleet.Workers() {
+		if w.ID == r.GetSessionId() {
+			p.in.Errorf("worker %s shows another one its session", w.Name)
+		}
+	}
 	return p.serve(r, stream)
 }
 
@@ -222,6 +228,7 @@ func (c *cluster) startBadPeer(peer *badPeer, joined chan<- struct{}) {
 	if err != nil {
 		c.Fatal(err)
 	}
+	peer.in = c
 	server := grpc.NewServer()
 	workerv1.RegisterPeerServiceServer(server, peer)
 	go func() { _ = server.Serve(listener) }()

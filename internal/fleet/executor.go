@@ -122,10 +122,10 @@ func (e *Executor) SetOperands(ctx context.Context, a kernel.Operands) error {
 	}
 	packed := &packedOperands{
 		id: id, k: a.K, lanes: max(1, a.Lanes),
-		weights: e.fleet.newPayload(func() []byte { return wire.PackFloat64s(a.Weights) }),
-		starts:  e.fleet.newPayload(func() []byte { return wire.PackInt64s(sparse.RowStart) }),
-		columns: e.fleet.newPayload(func() []byte { return wire.PackInt32s(sparse.Column) }),
-		values:  e.fleet.newPayload(func() []byte { return wire.PackFloat64s(sparse.Value) }),
+		weights: e.newPayload(func() []byte { return wire.PackFloat64s(a.Weights) }),
+		starts:  e.newPayload(func() []byte { return wire.PackInt64s(sparse.RowStart) }),
+		columns: e.newPayload(func() []byte { return wire.PackInt32s(sparse.Column) }),
+		values:  e.newPayload(func() []byte { return wire.PackFloat64s(sparse.Value) }),
 	}
 	e.fleet.mu.Lock()
 	e.operands = packed
@@ -152,9 +152,9 @@ func (e *Executor) ColumnSums(ctx context.Context, lists [][]int32) ([][]float64
 		end += len(list)
 		ends[i] = int32(end)
 	}
-	columns := e.fleet.newPayload(func() []byte { return wire.PackInt32s(slices.Concat(lists...)) })
+	columns := e.newPayload(func() []byte { return wire.PackInt32s(slices.Concat(lists...)) })
 	defer columns.free()
-	packedEnds := e.fleet.newPayload(func() []byte { return wire.PackInt32s(ends) })
+	packedEnds := e.newPayload(func() []byte { return wire.PackInt32s(ends) })
 	defer packedEnds.free()
 	ask := always(&workerv1.Command{Operation: &workerv1.Command_ColumnSums{
 		ColumnSums: &workerv1.ColumnSums{Columns: columns.message(), Ends: packedEnds.message()},
@@ -181,7 +181,7 @@ func (e *Executor) Multiply(ctx context.Context, x [][]float64) ([][]float64, er
 }
 
 func (e *Executor) multiply(ctx context.Context, x [][]float64) ([][]float64, error) {
-	packed := e.fleet.newPayload(func() []byte { return wire.PackFloat64Lists(x) })
+	packed := e.newPayload(func() []byte { return wire.PackFloat64Lists(x) })
 	defer packed.free()
 	ask := always(&workerv1.Command{Operation: &workerv1.Command_Multiply{
 		Multiply: &workerv1.Multiply{X: packed.message(), Count: uint32(len(x))},

@@ -130,7 +130,7 @@ func New(cfg Config) *Fleet {
 	f := &Fleet{
 		cfg:        cfg,
 		log:        cfg.Logger,
-		payloads:   payloads{large: map[string][]byte{}},
+		payloads:   payloads{large: map[string]largePayload{}},
 		sessions:   map[string]*session{},
 		conducts:   map[string]*conduct{},
 		executions: map[*execution]struct{}{},

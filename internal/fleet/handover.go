@@ -234,7 +234,7 @@ func (e *execution) followLabels() {
 			continue
 		}
 		labels := slices.Clone(e.labels)
-		packed := e.fleet.newPayload(func() []byte { return wire.PackInt32s(labels) })
+		packed := e.newPayload(func() []byte { return wire.PackInt32s(labels) })
 		h.loaded, h.queue = true, []labelChange{{step: e.step, labels: packed}}
 		e.continueHandoverLocked(h)
 	}
@@ -253,7 +253,7 @@ func (e *execution) followMoves(step uint64, moves []labeling.Move) {
 		if k := e.k; h.to.compact() {
 			pack = func(moves []labeling.Move) []byte { return wire.PackMoves(moves, k) }
 		}
-		h.queue = append(h.queue, labelChange{step: step, moves: e.fleet.newPayload(func() []byte { return pack(moves) })})
+		h.queue = append(h.queue, labelChange{step: step, moves: e.newPayload(func() []byte { return pack(moves) })})
 		e.continueHandoverLocked(h)
 	}
 }

@@ -32,7 +32,7 @@ func (e *execution) load(ctx context.Context, labels []int32, merge mergeFunc) e
 		return fmt.Errorf("fleet: %w", err)
 	}
 	kept := slices.Clone(labels)
-	packed := e.fleet.newPayload(func() []byte { return wire.PackInt32s(kept) })
+	packed := e.newPayload(func() []byte { return wire.PackInt32s(kept) })
 	defer packed.free()
 	err := e.advance(ctx, &operation{
 		name:        "load",
@@ -58,7 +58,7 @@ func (e *execution) update(ctx context.Context, moves []labeling.Move, decode de
 	if err := e.shape().Apply(e.labels, moves); err != nil {
 		return fmt.Errorf("fleet: %w", err)
 	}
-	packed := e.fleet.newPayload(func() []byte { return wire.PackInt32s(e.labels) })
+	packed := e.newPayload(func() []byte { return wire.PackInt32s(e.labels) })
 	defer packed.free()
 	sent := e.newMovesToSend(moves)
 	defer sent.free()
@@ -105,7 +105,7 @@ func (e *execution) atStep(ctx context.Context, op *operation) error {
 	if e.labels == nil {
 		return fmt.Errorf("fleet: %s before load", op.name)
 	}
-	labels := e.fleet.newPayload(func() []byte { return wire.PackInt32s(e.labels) })
+	labels := e.newPayload(func() []byte { return wire.PackInt32s(e.labels) })
 	defer labels.free()
 	op.reload = &reload{labels: labels, step: e.step, unless: e.step}
 	e.followLabels()
@@ -189,8 +189,8 @@ type movesToSend struct {
 func (e *execution) newMovesToSend(moves []labeling.Move) *movesToSend {
 	return &movesToSend{
 		execution: e, moves: moves,
-		triples: e.fleet.newPayload(func() []byte { return wire.PackMoveTriples(moves) }),
-		packed:  e.fleet.newPayload(func() []byte { return wire.PackMoves(moves, e.k) }),
+		triples: e.newPayload(func() []byte { return wire.PackMoveTriples(moves) }),
+		packed:  e.newPayload(func() []byte { return wire.PackMoves(moves, e.k) }),
 	}
 }
 
@@ -208,7 +208,7 @@ func (m *movesToSend) update(to *session, tiles []int) *workerv1.Update {
 
 // part returns the moves of some tiles.
 func (m *movesToSend) part(tiles []int) *payload {
-	p := m.fleet.newPayload(func() []byte { return wire.PackMoves(m.movesOf(tiles, m.moves), m.k) })
+	p := m.newPayload(func() []byte { return wire.PackMoves(m.movesOf(tiles, m.moves), m.k) })
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.parts = append(m.parts, p)

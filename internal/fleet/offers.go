@@ -229,11 +229,11 @@ func (e *execution) computeIdentity() ([]byte, error) {
 
 // inlineHashes replaces the references in a message, which differ between coordinators, by hashes of what they refer
 // to.
-func inlineHashes(m protoreflect.Message, find func(reference string) ([]byte, bool)) {
+func inlineHashes(m protoreflect.Message, find func(reference string) (largePayload, bool)) {
 	if p, is := m.Interface().(*workerv1.Payload); is {
 		if p.GetReference() != "" {
-			data, _ := find(p.GetReference())
-			hash := sha256.Sum256(data)
+			large, _ := find(p.GetReference())
+			hash := sha256.Sum256(large.data)
 			p.Where = &workerv1.Payload_Inline{Inline: hash[:]}
 		}
 		return

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"context"
 	"io"
 	"slices"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet/outbox"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/security/identity"
 	"github.com/cleave-project/cleave/internal/signal"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -38,7 +40,7 @@ func (svc *service) Attach(stream workerv1.WorkerService_AttachServer) error {
 		svc.fleet.log.Warn("refused a worker", "worker", hello.GetName(), "error", err)
 		return wire.Status(err)
 	}
-	s, a, err := svc.fleet.admit(hello, svc.referee != nil)
+	s, a, err := svc.fleet.admit(stream.Context(), hello, svc.referee != nil)
 	if err != nil {
 		return err
 	}
@@ -81,26 +83,39 @@ func checkCompatible(hello *workerv1.Hello) error {
 // errOver is the answer to transfers of sessions that have ended.
 var errOver = status.Error(codes.Aborted, "the session is over")
 
-// liveSessionLocked returns a session that has not ended, which was just heard of.
-func (f *Fleet) liveSessionLocked(id string) (*session, error) {
+// liveSessionLocked returns a session that has not ended, which was just heard of. For everybody but the caller that
+// attached it, a session is over: who has learned its ID cannot use it.
+func (f *Fleet) liveSessionLocked(ctx context.Context, id string) (*session, error) {
 	s := f.sessions[id]
-	if s == nil {
+	if s == nil || s.caller != identity.FromContext(ctx).Name {
 		return nil, errOver
 	}
-	if s.stream != nil { // without one it must attach again in time, whatever else it does
+	if s.stream != nil { // as for hear
 		f.seenLocked(s)
 	}
 	return s, nil
 }
 
+// payloadFor returns a payload for a session. A worker gets only those of its own jobs, whichever references it tries.
+func (f *Fleet) payloadFor(ctx context.Context, sessionID, reference string) ([]byte, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s, err := f.liveSessionLocked(ctx, sessionID)
+	if err != nil {
+		return nil, err
+	}
+	large, found := f.payloads.find(reference)
+	if !found || !large.of.servesLocked(s) && !s.referee {
+		return nil, status.Errorf(codes.NotFound, "payload %q is no longer needed", reference)
+	}
+	return large.data, nil
+}
+
 // FetchPayload implements WorkerService.
 func (svc *service) FetchPayload(r *workerv1.FetchPayloadRequest, stream workerv1.WorkerService_FetchPayloadServer) error {
-	if !svc.fleet.hear(r.GetSessionId()) {
-		return errOver
-	}
-	data, found := svc.fleet.payloads.find(r.GetReference())
-	if !found {
-		return status.Errorf(codes.NotFound, "payload %q is no longer needed", r.GetReference())
+	data, err := svc.fleet.payloadFor(stream.Context(), r.GetSessionId(), r.GetReference())
+	if err != nil {
+		return err
 	}
 	for len(data) > 0 {
 		chunk := data[:min(len(data), wire.ChunkBytes)]
@@ -128,7 +143,7 @@ func (svc *service) SendResult(stream workerv1.WorkerService_SendResultServer) e
 		}
 		if limit < 0 {
 			sessionID, reference = m.GetSessionId(), m.GetReference()
-			if err := svc.fleet.onPending(sessionID, reference, func(c *call) { limit = c.maxBytes }); err != nil {
+			if err := svc.fleet.onPending(stream.Context(), sessionID, reference, func(c *call) { limit = c.maxBytes }); err != nil {
 				return err
 			}
 		}
@@ -143,17 +158,17 @@ func (svc *service) SendResult(stream workerv1.WorkerService_SendResultServer) e
 		svc.fleet.hear(sessionID)
 	}
 	// The result is kept until the answer that refers to it arrives.
-	if err := svc.fleet.onPending(sessionID, reference, func(c *call) { c.result = data }); err != nil {
+	if err := svc.fleet.onPending(stream.Context(), sessionID, reference, func(c *call) { c.result = data }); err != nil {
 		return err
 	}
 	return stream.SendAndClose(&workerv1.SendResultResponse{})
 }
 
 // onPending calls do with the pending call that a result belongs to.
-func (f *Fleet) onPending(sessionID, reference string, do func(*call)) error {
+func (f *Fleet) onPending(ctx context.Context, sessionID, reference string, do func(*call)) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s, err := f.liveSessionLocked(sessionID)
+	s, err := f.liveSessionLocked(ctx, sessionID)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet/outbox"
 	"github.com/cleave-project/cleave/internal/planning"
+	"github.com/cleave-project/cleave/internal/security/identity"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -41,6 +43,7 @@ const peerKeyBytes = 32
 // Fleet.mu guards the others.
 type session struct {
 	id           string
+	caller       string // who attached it; empty if callers are not authenticated
 	before       string // id of the worker's session before; empty if it had none
 	name         string
 	version      string
@@ -120,8 +123,9 @@ func (f *Fleet) allCompact() bool {
 // attachment is a stream of a worker. It belongs to the session for as long as session.stream points to it.
 type attachment = outbox.Outbox[workerv1.AttachResponse]
 
-// admit opens a session for a worker, or resumes its previous one, with a new stream that replaces any other.
-func (f *Fleet) admit(hello *workerv1.Hello, referee bool) (*session, *attachment, error) {
+// admit opens a session for a worker, or resumes its previous one, with a new stream that replaces any other. Only the
+// caller that attached a session can resume it.
+func (f *Fleet) admit(ctx context.Context, hello *workerv1.Hello, referee bool) (*session, *attachment, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
@@ -130,10 +134,11 @@ func (f *Fleet) admit(hello *workerv1.Hello, referee bool) (*session, *attachmen
 	if hello.GetTerm() > f.term {
 		return nil, nil, wire.Unavailable(wire.NotLeader, "the worker has seen a later leader")
 	}
-	s, resumed := f.sessions[hello.GetSessionId()]
+	s, caller := f.sessions[hello.GetSessionId()], identity.FromContext(ctx).Name
+	resumed := s != nil && s.caller == caller
 	if !resumed {
 		s = f.newSessionLocked(hello)
-		s.referee = referee
+		s.caller, s.referee = caller, referee
 	}
 	if s.stream != nil {
 		s.stream.End(status.Error(codes.Aborted, "the worker attached again"))
@@ -236,13 +241,13 @@ func (f *Fleet) checkAlive(s *session) {
 }
 
 // hear records a sign of life of a worker other than a heartbeat: a message of a transfer, or data that it took or
-// passed on. While a transfer keeps its link or its processors busy, a heartbeat may be late. It returns false
-// if the session has ended.
-func (f *Fleet) hear(sessionID string) bool {
+// passed on. While a transfer keeps its link or its processors busy, a heartbeat may be late.
+func (f *Fleet) hear(sessionID string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	_, err := f.liveSessionLocked(sessionID)
-	return err == nil
+	if s := f.sessions[sessionID]; s != nil && s.stream != nil { // without a stream it must attach again in time, whatever else it does
+		f.seenLocked(s)
+	}
 }
 
 // seenLocked records that something has arrived from a worker, which is no longer silent.

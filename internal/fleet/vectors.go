@@ -169,8 +169,8 @@ func (e *KMeansExecutor) pack(queries []vector.Query) *packedQueries {
 	return &packedQueries{
 		queries:  queries,
 		valuesID: e.numberOf(values),
-		values:   e.fleet.newPayload(func() []byte { return values }),
-		integers: e.fleet.newPayload(func() []byte { return wire.PackInt32s(wire.QueryIntegers(queries)) }),
+		values:   e.newPayload(func() []byte { return values }),
+		integers: e.newPayload(func() []byte { return wire.PackInt32s(wire.QueryIntegers(queries)) }),
 	}
 }
 

@@ -62,7 +62,7 @@ func newWorkerMetrics(r *registry) *workerMetrics {
 			"Bytes of stored tiles that commands read: all of a tile, or the columns of points that moved.", "command"),
 		fetched: r.counters("cleave_worker_fetched_bytes_total", "Bytes that came from the coordinator: data sets and operands.", "what"),
 		pieces: r.counters("cleave_worker_piece_bytes_total",
-			"Bytes of data sets that arrived in pieces, by source: coordinator, peer, store, cache.", "source"),
+			"Bytes of data sets that arrived, by source: coordinator, peer, store, cache.", "source"),
 		served:      r.counter("cleave_worker_served_bytes_total", "Bytes of data sets that the worker passed on to other workers."),
 		heartbeats:  r.counter("cleave_worker_heartbeats_total", "Heartbeats that the worker sent."),
 		attachments: r.counter("cleave_worker_attachments_total", "How often the worker attached to a coordinator."),
@@ -144,7 +144,7 @@ func (w *Worker) Fetched(what string, bytes int) {
 	w.count(func(m *workerMetrics) { m.fetched.WithLabelValues(what).Add(float64(bytes)) })
 }
 
-// Piece records bytes of a data set that came from a source of pieces.
+// Piece records bytes of a data set that came from a source.
 func (w *Worker) Piece(source string, bytes int) {
 	w.count(func(m *workerMetrics) { m.pieces.WithLabelValues(source).Add(float64(bytes)) })
 }

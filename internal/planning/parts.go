@@ -53,16 +53,17 @@ func CoordinatorBytes(parts []Workload) int64 {
 
 func larger(a, b int64) int64 { return max(a, b) }
 
-// addShares adds what another part takes, up to the memory of each worker. both returns what two parts take together.
-func (p *Plan) addShares(shares []Share, both func(a, b int64) int64) {
+// addShares adds what another part of the job takes on the same workers, up to the memory of each. combine returns what
+// two parts take together.
+func (p *Plan) addShares(shares []Share, combine func(a, b int64) int64) {
 	for _, more := range shares {
-		at := slices.IndexFunc(p.Shares, func(s Share) bool { return s.Worker == more.Worker })
+		at := slices.IndexFunc(p.Shares, func(s Share) bool { return s.at == more.at })
 		if at < 0 {
 			at = len(p.Shares)
-			p.Shares = append(p.Shares, Share{Worker: more.Worker})
+			p.Shares = append(p.Shares, Share{Worker: more.Worker, at: more.at})
 		}
 		before := p.Shares[at].Bytes
-		p.Shares[at].Bytes = max(before, min(both(before, more.Bytes), more.Free))
+		p.Shares[at].Bytes = max(before, min(combine(before, more.Bytes), more.Free))
 		p.Bytes += p.Shares[at].Bytes - before
 	}
 }

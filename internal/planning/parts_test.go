@@ -67,6 +67,29 @@ func TestPlansOfSeveralParts(t *testing.T) {
 	}
 }
 
+// Workers of the same name, such as two on one host, each take their own part of a plan.
+func TestPlansTellNamesakesApart(t *testing.T) {
+	const n, d = 20_000, 100
+	parts := []Workload{{Vectors: &Vectors{Rows: n, Columns: d, Width: d}, DatasetBytes: 8 * n * d, K: 3, Lanes: 2}, NeighborWorkload(pointShape(n, d), 8*n*d, 10)}
+	var plans [2]*Plan
+	for at, names := range [][]string{{"a", "b"}, {"host", "host"}} {
+		var workers []Worker
+		for _, name := range names {
+			workers = append(workers, Worker{Name: name, Threads: 2, Free: Unlimited})
+		}
+		plan, err := MakeAll(parts, workers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plans[at] = plan
+	}
+	for at, share := range plans[0].Shares {
+		if got := plans[1].Shares[at].Bytes; got != share.Bytes || plans[1].Bytes != plans[0].Bytes {
+			t.Errorf("worker %d takes %d bytes of %d; with names of their own, %d of %d", at, got, plans[1].Bytes, share.Bytes, plans[0].Bytes)
+		}
+	}
+}
+
 // Sums of memory without a limit stay the largest number instead of becoming negative.
 func TestTheCoordinatorsMemoryDoesNotOverflow(t *testing.T) {
 	part := dense(100, 2, 3)

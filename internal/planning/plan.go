@@ -40,6 +40,7 @@ type Plan struct {
 // Share is one worker's part of a plan.
 type Share struct {
 	Worker
+	at               int   // which of the workers it is: their names need not differ
 	Stored, Computed int   // number of tiles
 	Bytes            int64 // at its peak
 }
@@ -73,7 +74,7 @@ func Make(p Workload, workers []Worker) (*Plan, error) {
 		if share.Stored+share.Computed == 0 {
 			continue
 		}
-		share.Worker = workers[h]
+		share.Worker, share.at = workers[h], h
 		there := p.on(share.Worker)
 		share.Bytes = max(there.MinFreeBytes(share.Threads), there.FixedBytes(share.Threads)+share.Bytes)
 		plan.Shares = append(plan.Shares, share)

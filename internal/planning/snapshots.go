@@ -2,11 +2,11 @@ package planning
 
 import "github.com/cleave-project/cleave/internal/numeric/eigen"
 
-// Bounds of the memory for the states of one job.
-const (
-	leastSnapshotBytes = 1 << 20
-	MostSnapshotBytes  = 1 << 30
-)
+// minSnapshotBytes is the least memory for the states of one job.
+const minSnapshotBytes = 1 << 20
+
+// MaxSnapshotBytes is the most memory that the coordinator reserves for the states of one job.
+const MaxSnapshotBytes = 1 << 30
 
 // restartSnapshotBytes is what a restart takes in a snapshot in addition to its labels and model: the reports of its
 // iterations.
@@ -20,7 +20,7 @@ func SnapshotBytes(parts []Workload) int64 {
 	for _, part := range parts {
 		bytes += part.stateBytes()
 	}
-	return int64(min(max(2*bytes, leastSnapshotBytes), MostSnapshotBytes))
+	return int64(min(max(2*bytes, minSnapshotBytes), MaxSnapshotBytes))
 }
 
 // stateBytes returns the size of the states of a part once all of it is done or in progress.

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -41,7 +42,7 @@ func ChooseAlgorithm(p *cleavev1.JobSpec, kind dataset.Kind) error {
 			"the job has options that this version does not know, and no algorithm that it knows").OnField("spec.algorithm")
 	}
 	request := Request(p, kind)
-	ExpectLabels(request, labelUse(p))
+	ExpectLabels(request, LabelUseOf(p))
 	a, _, refusal := request.ChooseAlgorithm()
 	if refusal != nil {
 		return faultOf(refusal)
@@ -63,7 +64,7 @@ func Validate(p *cleavev1.JobSpec, kind dataset.Kind) error {
 		return err
 	}
 	a, request := Algorithm(p), Request(p, kind)
-	ExpectLabels(request, labelUse(p))
+	ExpectLabels(request, LabelUseOf(p))
 	for _, o := range catalog.Options {
 		own, _ := catalog.FindOption(o.Name, a)
 		if _, given := read(p.ProtoReflect(), o.Field); given && own.Field != o.Field {
@@ -273,7 +274,7 @@ func KernelOf(p *cleavev1.JobSpec) *cleavev1.Kernel {
 	return options.Get(field).Message().Interface().(*cleavev1.Kernel)
 }
 
-// ComparesDirections reports whether a job compares directions, so that it cannot use rows of zeros.
+// ComparesDirections reports whether a job compares directions, and therefore rejects all-zero rows.
 func ComparesDirections(p *cleavev1.JobSpec) bool {
 	values := Request(p, 0).Values
 	kernel, _ := catalog.FindKernel(values["kernel"])
@@ -324,4 +325,54 @@ func LabelsProto(list []int32) []uint32 {
 		converted[at] = uint32(label)
 	}
 	return converted
+}
+
+// LabelUse is what the known classes of the rows of a table are used for.
+type LabelUse string
+
+// The uses.
+const (
+	LabelsAuto        LabelUse = "auto"        // see package labeluse
+	LabelsSeeds       LabelUse = "seeds"       // to start from and to keep
+	LabelsConstraints LabelUse = "constraints" // pairs to respect
+	LabelsTruth       LabelUse = "truth"       // not part of the job
+)
+
+// LabelUses returns the words of all uses.
+func LabelUses() []string {
+	return []string{string(LabelsAuto), string(LabelsSeeds), string(LabelsConstraints), string(LabelsTruth)}
+}
+
+// UseLabelsAs sets what the classes in the table of a job are used for.
+func UseLabelsAs(p *cleavev1.JobSpec, use LabelUse) {
+	if p.Supervision == nil {
+		p.Supervision = &cleavev1.Supervision{}
+	}
+	p.Supervision.LabelAs = enumValue[cleavev1.LabelUse](string(use))
+}
+
+// LabelUseOf returns what a spec wants classes to be used for.
+func LabelUseOf(p *cleavev1.JobSpec) LabelUse {
+	s := p.GetSupervision()
+	use := LabelUse(EnumWord(s.GetLabelAs()))
+	switch {
+	case p.GetTable().GetLabelColumn() == "":
+		return LabelsTruth
+	case use != "":
+		return use
+	case s.GetSeeds() != nil || s.GetConstraints() != nil: // the classes may be in them
+		return LabelsTruth
+	}
+	return LabelsAuto
+}
+
+// ExpectLabels adds what classes will become to r.Values, as far as that is known before they are read.
+func ExpectLabels(r catalog.Request, use LabelUse) {
+	a, known := catalog.FindAlgorithm(r.Algorithm)
+	switch {
+	case use == LabelsConstraints, use == LabelsSeeds && known && !a.Takes("seeds") && a.Takes("constraints"):
+		r.Values["constraints"] = "given"
+	case use == LabelsSeeds, use == LabelsAuto && slices.Contains(a.Needs, "seeds"):
+		r.Values["seeds"] = "given"
+	}
 }

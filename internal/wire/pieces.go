@@ -3,6 +3,7 @@ package wire
 import (
 	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/hex"
 	"io"
 
 	"github.com/cleave-project/cleave/internal/planning"
@@ -19,10 +20,21 @@ func PieceSize(datasetBytes int64, piece int) int64 {
 	return min(PieceBytes, datasetBytes-int64(piece)*PieceBytes)
 }
 
-// PieceTicket returns what shows a worker that another worker, given by its session, may have the pieces of a data
-// set. The key is known to the coordinator and to the worker that serves.
-func PieceTicket(key []byte, datasetID, sessionID string) []byte {
+// PeerID returns what a worker calls itself toward other workers: a hash of its session, because who knows a session can
+// pass for its worker. minor is the minor version that the worker and the coordinator have in common; before 3, workers
+// show the session itself.
+func PeerID(sessionID string, minor uint32) string {
+	if minor < 3 {
+		return sessionID
+	}
+	hash := sha256.Sum256([]byte(sessionID))
+	return hex.EncodeToString(hash[:])
+}
+
+// PieceTicket returns what shows a worker that another worker, given by its PeerID, may have the pieces of a data set.
+// The key is known to the coordinator and to the worker that serves.
+func PieceTicket(key []byte, datasetID, peerID string) []byte {
 	mac := hmac.New(sha256.New, key)
-	_, _ = io.WriteString(mac, datasetID+"\x00"+sessionID)
+	_, _ = io.WriteString(mac, datasetID+"\x00"+peerID)
 	return mac.Sum(nil)
 }

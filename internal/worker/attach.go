@@ -25,7 +25,7 @@ const (
 
 var (
 	errSilent  = errors.New("the coordinator is silent")
-	errDeposed = errors.New("the coordinator does not lead any more: the worker has seen a later one")
+	errDeposed = errors.New("the coordinator is no longer the leader: this worker has seen a newer one")
 )
 
 // received is one message, or the error that ended the stream.
@@ -49,7 +49,7 @@ func (w *worker) attach(ctx context.Context) (welcomed bool, err error) {
 		a.silenceLimit = triesTimeout
 	}
 	first := w.hello(ctx) // before the coordinator's time begins, because a name server may be slow
-	// After the welcome, it detects that the coordinator is silent.
+	// Limits the time to the welcome and, with several coordinators, every silence after it.
 	a.silence = newSilence(a.silenceLimit, &w.heard, func() { cancel(errSilent) })
 	defer a.silence.stop()
 	if a.stream, err = client.Attach(streamCtx); err != nil {
@@ -239,7 +239,7 @@ func (w *worker) welcome(client workerv1.WorkerServiceClient, m *workerv1.Welcom
 	}
 	w.log.Info("attached", "session", m.GetSessionId(), "coordinator", w.leader.Current, "term", m.GetTerm(),
 		"protocol minor", m.GetProtocolMinor())
-	w.session = newSession(w, client, m.GetSessionId(), m.GetTerm())
+	w.session = newSession(w, client, m)
 }
 
 // endSession drops all jobs. Their computations stop soon after; Run waits for them before it returns.

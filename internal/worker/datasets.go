@@ -28,7 +28,7 @@ type datasets struct {
 	// mu guards the fields below.
 	mu      sync.Mutex
 	entries map[string]*cachedDataset
-	unused  []*cachedDataset // longest unused first
+	unused  []*cachedDataset // least recently used first
 }
 
 // cachedDataset is a data set that is present or being fetched.
@@ -156,7 +156,7 @@ func (d *datasets) evict(bytes int64) {
 	d.trim(0, bytes)
 }
 
-// trim removes the longest unused data sets until keep of them are left or, if enough > 0, until that many bytes are
+// trim removes the least recently used data sets until keep of them are left or, if enough > 0, until that many bytes are
 // freed. The caller holds d.mu.
 func (d *datasets) trim(keep int, enough int64) {
 	freed := int64(0)

@@ -93,7 +93,7 @@ func runFuzzed(t *testing.T, coordinator workerv1.WorkerServiceClient, shared fu
 	w.datasets, w.exchange = newDatasets(w.memory, w.log), exchange.New(w.exchangeConfig())
 	defer w.exchange.Close()
 	w.memory.reclaim = []func(int64){w.datasets.evict}
-	s := newSession(w, coordinator, "s", 1)
+	s := newSession(w, coordinator, &workerv1.Welcome{SessionId: "s", Term: 1})
 	w.session = s
 	defer w.running.Wait()
 	defer w.endSession()

@@ -90,6 +90,7 @@ func (j *job) bind(s *session, id string) {
 // run runs the queued commands until the job is over or its session is.
 func (j *job) run(b binding) {
 	j.binding, j.epochs, j.lists, j.models = b, map[uint32]uint64{}, nil, numberedValues{}
+	j.leave() // the share is that of the session before, and may look alive while it still stores a piece
 	defer func() {
 		if !b.kept.Load() {
 			j.close()

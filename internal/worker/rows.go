@@ -156,7 +156,7 @@ func (j *job) loadPieces(pieces []int) error {
 		if _, here := held.held[p]; here {
 			continue
 		}
-		data, release, err := j.fetchPiece(p)
+		data, release, err := j.share.Piece(j.ctx, p)
 		if err != nil {
 			return err
 		}

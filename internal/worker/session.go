@@ -7,6 +7,8 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 
 	"github.com/cleave-project/cleave/internal/signal"
+	"github.com/cleave-project/cleave/internal/wire"
+	"github.com/cleave-project/cleave/internal/worker/exchange"
 )
 
 // session is the state that the coordinator knows about: the jobs, and the answers that are not sent yet. It outlives
@@ -15,8 +17,9 @@ type session struct {
 	worker *worker
 	client workerv1.WorkerServiceClient // client of the coordinator
 	id     string
-	term   int64           // the coordinator's term as the leader
-	ctx    context.Context // ends with the session
+	term   int64                // the coordinator's term as the leader
+	source exchange.Coordinator // the coordinator as a source of data sets
+	ctx    context.Context      // ends with the session
 	cancel context.CancelFunc
 	wake   chan struct{} // signals that there are answers to send
 
@@ -26,11 +29,12 @@ type session struct {
 	outbox []*workerv1.Answer
 }
 
-func newSession(w *worker, client workerv1.WorkerServiceClient, id string, term int64) *session {
+func newSession(w *worker, client workerv1.WorkerServiceClient, m *workerv1.Welcome) *session {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &session{
-		worker: w, client: client, id: id, term: term, ctx: ctx, cancel: cancel,
-		wake: make(chan struct{}, 1), jobs: map[string]*job{},
+		worker: w, client: client, id: m.GetSessionId(), term: m.GetTerm(), ctx: ctx, cancel: cancel,
+		source: exchange.Coordinator{Client: client, SessionID: m.GetSessionId(), PeerID: wire.PeerID(m.GetSessionId(), min(m.GetProtocolMinor(), wire.WorkerProtocolMinor))},
+		wake:   make(chan struct{}, 1), jobs: map[string]*job{},
 	}
 }
 

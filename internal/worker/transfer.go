@@ -18,7 +18,6 @@ import (
 	"github.com/cleave-project/cleave/internal/dial/backoff"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/wire"
-	"github.com/cleave-project/cleave/internal/worker/exchange"
 )
 
 // retryTransfer repeats a transfer for as long as the connection is down. It stops with the job's context, which ends
@@ -144,27 +143,13 @@ func (j *job) streamResult(reference string, chunks iter.Seq[[]byte]) error {
 	return err
 }
 
-// fetchDataset fetches a whole data set and verifies its hash. It returns a data set in the memory of this process as
-// it is.
+// fetchDataset fetches a whole data set and verifies its hash, and passes it on for as long as the job lasts if the
+// worker serves others. It returns a data set in the memory of this process as it is.
 func (j *job) fetchDataset(ctx context.Context, id string, size int64) (dataset.Dataset, error) {
 	if data := j.worker.cfg.SharedDataset(id); data != nil {
 		return data, nil
 	}
 	j.worker.log.Info("fetching data set", "job", j.publicID(), "dataset", id, "bytes", size)
-	data, err := j.fetchPieces(ctx, id, size)
-	if !errors.Is(err, exchange.ErrDirect) {
-		return data, err
-	}
-	err = j.readDataset(ctx, id, 0, 0, func(r io.Reader) (err error) {
-		data, err = decodeVerified(id, size, r)
-		return err
-	})
-	return data, err
-}
-
-// fetchPieces fetches a data set in pieces, and passes them on for as long as the job lasts if the worker serves
-// others. It returns exchange.ErrDirect if the coordinator does not distribute the data set in pieces.
-func (j *job) fetchPieces(ctx context.Context, id string, size int64) (dataset.Dataset, error) {
 	j.join(id, size)
 	defer func() {
 		if !j.worker.exchange.Serves() {
@@ -182,12 +167,7 @@ func (j *job) fetchPieces(ctx context.Context, id string, size int64) (dataset.D
 // join takes part in the distribution of a data set.
 func (j *job) join(id string, size int64) {
 	j.leave()
-	j.share = j.worker.exchange.Join(j.session.ctx, j.session.coordinator(), id, size)
-}
-
-// coordinator describes the coordinator of a session to the exchange.
-func (s *session) coordinator() exchange.Coordinator {
-	return exchange.Coordinator{Client: s.client, SessionID: s.id}
+	j.share = j.worker.exchange.Join(j.session.ctx, j.session.source, id, size)
 }
 
 // joinByRows takes part in the distribution of some rows of the data set, unless it does so already.
@@ -197,23 +177,7 @@ func (j *job) joinByRows() {
 	}
 	j.leave()
 	j.worker.log.Info("fetching rows of a data set", "job", j.publicID(), "dataset", j.datasetID, "bytes of all rows", j.need.DatasetBytes)
-	j.share = j.worker.exchange.JoinPartly(j.session.ctx, j.session.coordinator(), j.datasetID, j.need.DatasetBytes)
-}
-
-// fetchPiece fetches a piece of the data set that was asked for. If the coordinator does not distribute it in pieces,
-// the piece is a range of the data set that the coordinator sends.
-func (j *job) fetchPiece(piece int) (data []byte, release func(), err error) {
-	data, release, err = j.share.Piece(j.ctx, piece)
-	if !errors.Is(err, exchange.ErrDirect) {
-		return data, release, err
-	}
-	offset, length := int64(piece)*wire.PieceBytes, wire.PieceSize(j.need.DatasetBytes, piece)
-	err = j.readDataset(j.ctx, j.datasetID, offset, length, func(r io.Reader) error {
-		data = make([]byte, length)
-		_, err := io.ReadFull(r, data)
-		return err
-	})
-	return data, func() {}, err
+	j.share = j.worker.exchange.JoinPartly(j.session.ctx, j.session.source, j.datasetID, j.need.DatasetBytes)
 }
 
 // leave ends the job's part in the distribution of its data set.
@@ -243,39 +207,9 @@ func (j *job) fetchRows(ctx context.Context, id string, columns, from, to int) (
 		return kernel.GivenRows(given)(ctx, from, to)
 	}
 	offset, length := dataset.RowRange(columns, from, to)
-	var values []float64
-	err := j.readDataset(ctx, id, offset, length, func(r io.Reader) (err error) {
-		values, err = dataset.DecodeRows(r, columns*(to-from))
-		return err
-	})
-	return values, err
-}
-
-// readDataset calls use with a reader of a range of a data set, and again with a new one if the connection breaks.
-func (j *job) readDataset(ctx context.Context, id string, offset, length int64, use func(io.Reader) error) error {
-	return retryTransfer(ctx, func() error {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		stream, err := j.session.client.FetchDataset(ctx, &workerv1.FetchDatasetRequest{
-			SessionId: j.session.id, DatasetId: id, Offset: uint64(offset), Length: uint64(length),
-		})
-		if err != nil {
-			return err
-		}
-		reader := &wire.PartReader{Next: func() ([]byte, error) {
-			m, err := stream.Recv()
-			if err == nil {
-				j.worker.cfg.Observe.Fetched("dataset", len(m.GetData()))
-				j.worker.received.Add(1)
-				j.worker.heard.Add(1)
-			}
-			return m.GetData(), err
-		}}
-		err = use(reader)
-		if wire.Reason(reader.Err) != "" {
-			// The coordinator waits for its stores; count progress so that it does not think the worker hangs.
-			j.worker.received.Add(1)
-		}
-		return cmp.Or(reader.Err, err) // decoders report a broken connection as a short file
-	})
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r := j.worker.exchange.Range(ctx, j.session.source, id, offset, length)
+	values, err := dataset.DecodeRows(r, columns*(to-from))
+	return values, cmp.Or(r.Err, err) // the decoder reports a stream that broke as a short file
 }

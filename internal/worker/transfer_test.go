@@ -14,6 +14,7 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/wire"
+	"github.com/cleave-project/cleave/internal/worker/exchange"
 )
 
 // sender is a coordinator that sends payloads in chunks. The first connections break after the first chunk.
@@ -51,6 +52,22 @@ func fetchingJob(t *testing.T, client workerv1.WorkerServiceClient) *job {
 	j := newTestJob(t)
 	j.session.client = client
 	return j
+}
+
+// A job that another coordinator adopts does not go on with its share of the session before, which has not ended as long
+// as it stores a piece.
+func TestAShareEndsWithItsSession(t *testing.T) {
+	j := newTestJob(t)
+	j.share = j.worker.exchange.JoinPartly(t.Context(), exchange.Coordinator{Client: nothingToFetch{}, SessionID: "one"}, "data", 10)
+	next := newSession(j.worker, nothingToFetch{}, &workerv1.Welcome{SessionId: "two", Term: 2})
+	j.bind(next, "job")
+	j.keep()
+	<-j.ended
+	if j.share != nil {
+		t.Error("the job still fetches by the session before")
+		j.leave()
+	}
+	j.worker.exchange.Close()
 }
 
 // Values that arrive in chunks take their own memory and no more, also if the connection breaks.

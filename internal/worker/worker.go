@@ -58,7 +58,8 @@ type Config struct {
 	// Observe receives events for metrics and traces; nil disables them.
 	Observe *observe.Worker
 
-	// Warning is what is wrong with the configuration, for the log and lists of workers; empty if nothing is.
+	// Warning describes a problem with the configuration, shown in the log and in lists of workers; empty if there is
+	// none. It follows the words "this worker".
 	Warning string
 	// SharedDataset returns data sets that are in the memory of this process and need not be fetched, or nil. It may
 	// be nil.

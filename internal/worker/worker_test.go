@@ -161,7 +161,7 @@ func newTestJob(t *testing.T) *job {
 	w := &worker{cfg: Config{Threads: 1}, log: hclog.NewNullLogger(), memory: newMemory(0), kept: newKept()}
 	w.datasets, w.exchange = newDatasets(w.memory, w.log), exchange.New(w.exchangeConfig())
 	w.memory.reclaim = []func(int64){w.datasets.evict}
-	s := newSession(w, nil, "one", 1)
+	s := newSession(w, nil, &workerv1.Welcome{SessionId: "one", Term: 1})
 	t.Cleanup(s.cancel)
 	j := newJob(w)
 	j.binding = j.newBinding(s, "job")

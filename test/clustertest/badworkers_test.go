@@ -36,7 +36,7 @@ func TestKillsDoNotWait(t *testing.T) {
 	longPoints().finish(t, "with all workers killed in turn", w)
 }
 
-// TestALinkIsCut: the worker is there again at once, with its session and its tiles.
+// TestALinkIsCut cuts a worker's link. The worker reattaches at once, with its session and its tiles.
 func TestALinkIsCut(t *testing.T) {
 	t.Parallel()
 	c := startPatient(t, "--reconnect-within", "1h") // this machine may be busy
@@ -58,7 +58,7 @@ func TestALinkIsCut(t *testing.T) {
 	}
 }
 
-// TestALinkIsSilent: nothing closes the connection, so the worker is lost by its silence.
+// TestALinkIsSilent silences a worker's link. Nothing closes the connection, so the worker is lost by its silence.
 func TestALinkIsSilent(t *testing.T) {
 	t.Parallel()
 	c := StartCoordinator(t, Options{Args: []string{"--heartbeat", "100ms", "--lost-after", "1s", "--reconnect-within", "1h"}})
@@ -99,7 +99,7 @@ func TestBadWorkers(t *testing.T) {
 	}
 }
 
-// TestAWorkerThatHangsIsDrained: its tiles go to the others, and it is told to leave.
+// TestAWorkerThatHangsIsDrained drains a worker that hangs. Its tiles go to the others, and it is told to leave.
 func TestAWorkerThatHangsIsDrained(t *testing.T) {
 	t.Parallel()
 	c := startPatient(t, "--stalled-after", "1h")

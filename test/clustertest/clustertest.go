@@ -38,8 +38,8 @@ func Build(t testing.TB) Programs {
 	return must(t, p, err)
 }
 
-// Main runs the tests of a package with the keys of the S3 server, and removes what they share. In a process that StartEtcd started it is a member of an
-// etcd cluster instead.
+// Main runs a package's tests with the credentials of the S3 server for tests, and afterward removes the directory that
+// they share. In a child process of StartEtcd it runs an etcd member instead.
 func Main(m *testing.M) int {
 	if member := os.Getenv(etcdVariable); member != "" {
 		return runEtcd(member)

@@ -64,7 +64,7 @@ func (p *pipe) breakOff() {
 	p.end(syscall.ECONNRESET)
 }
 
-// next returns what a reader may read now, or when it should look again; zero: at the next change.
+// next returns what a reader may read now, or when it should look again; a zero time means at the next change.
 func (c *conn) next() (head *parcel, again time.Time, err error) {
 	now, p := time.Now(), c.in
 	if c.closed {

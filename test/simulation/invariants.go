@@ -14,12 +14,12 @@ import (
 	"github.com/cleave-project/cleave/test/clustertest"
 )
 
-// acknowledged is a job that a user was told is there.
+// acknowledged is a job whose creation was acknowledged to a user.
 type acknowledged struct {
 	load         *workload
 	job, request string
 	canceled     bool
-	seen         *collector // by who submitted it; nil when that one left
+	seen         *collector // the events its submitter saw; nil if the submitter disconnected
 	ended        *cleavev1.JobEnded
 }
 

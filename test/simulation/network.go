@@ -35,8 +35,7 @@ type node struct {
 
 func newNetwork(p *plan) *network { return &network{plan: p} }
 
-// add adds a process. A fault that kills it calls killed, with the network's mutex held; one
-// without is never killed.
+// add adds a process. A fault that kills it calls killed with n.mu held; if killed is nil, faults never kill it.
 func (n *network) add(name string, killed func()) *node {
 	d := &node{net: n, name: name, killed: killed, conns: map[*conn]struct{}{}, backlog: make(chan *conn, 1000), closed: make(chan struct{})}
 	d.close = sync.OnceFunc(func() { close(d.closed) })

@@ -70,8 +70,8 @@ const (
 	pauseNode      // a process is stopped for a while
 	killNode       // a process ends, and is started again
 
-	refuse     // the store answers with an error that passes
-	loseAnswer // the store does it, but answers with such an error
+	refuse     // the store answers with a transient error
+	loseAnswer // the store does it, but answers with a transient error
 	diskFull   // the store refuses what takes space, for a while
 	depose     // the term of the leader ends, as when its lease expires
 	kinds
@@ -135,7 +135,7 @@ func (p *plan) onStep(where string) disturbance {
 	return p.draw(where, p.count(where), p.rate*stepsPerMessage, slow, killNode, refuse, loseAnswer, diskFull, depose)
 }
 
-// ids returns the generator from which processes draw their identifiers from: which worker gets a tile depends on them.
+// ids returns the generator of the identifiers of processes, on which the placement of tiles depends.
 func (p *plan) ids() io.Reader {
 	return &lockedReader{from: rand.NewChaCha8([32]byte([]byte(fmt.Sprintf("%032d", p.seed))))}
 }
@@ -163,8 +163,8 @@ func (p *plan) end() {
 	p.left = 0
 }
 
-// told describes what happened, for people.
-func (p *plan) told() string {
+// describe says what happened, for people.
+func (p *plan) describe() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return strings.Join(p.history, "\n")

@@ -36,8 +36,8 @@ func newDisk(p *plan) (*disk, error) {
 	return &disk{plan: p, openState: store.SharedMemory(), blobs: blobs, ended: map[string][]byte{}}, err
 }
 
-// errAway returns the error of a store that does not answer for a moment.
-func errAway(where string) error {
+// errUnavailable returns the error of a store that does not answer for a moment.
+func errUnavailable(where string) error {
 	if where == commitStep {
 		return errors.New("the state does not answer") // as of etcd, which has its own errors for it
 	}
@@ -80,7 +80,7 @@ func (d *disk) step(ctx context.Context, p *process, where string, writes bool, 
 		d.fullUntil = time.Now().Add(f.pause)
 		d.mu.Unlock()
 	case f.what == refuse:
-		return errAway(where)
+		return errUnavailable(where)
 	case f.what == depose:
 		p.depose()
 	case f.what == killNode && f.loses:
@@ -93,7 +93,7 @@ func (d *disk) step(ctx context.Context, p *process, where string, writes bool, 
 	err := do()
 	switch f.what {
 	case loseAnswer:
-		return errAway(where)
+		return errUnavailable(where)
 	case killNode:
 		p.node.crash(f.power)
 		return store.ErrClosed

@@ -23,6 +23,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/labeluse"
 	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -284,7 +285,7 @@ func (f *Flags) applyK(spec *cleavev1.JobSpec) error {
 // beginRange raises the beginning of a range of k to the number of classes, if that is in it: each class needs a
 // cluster.
 func (j *Job) beginRange(classes int) {
-	j.Notices = append(j.Notices, wire.BeginRange(j.Spec, classes)...)
+	j.Notices = append(j.Notices, labeluse.BeginRange(j.Spec, classes)...)
 }
 
 // checkClasses refuses more classes than clusters, after beginRange.

@@ -15,6 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/labeluse"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -86,7 +87,7 @@ func (f *Flags) useColumn(j *Job) error {
 	if use == wire.LabelsAuto {
 		use = wire.LabelsTruth
 		if !f.Given("sample-constraints") {
-			use = wire.UseOfLabels(j.Spec, labels.labeled == len(labels.byRow))
+			use = labeluse.UseOfLabels(j.Spec, labels.labeled == len(labels.byRow))
 		}
 	}
 	classes := &j.classes
@@ -94,8 +95,8 @@ func (f *Flags) useColumn(j *Job) error {
 		classes = &table.Classes{}
 	}
 	classes.Add(labels.names)
-	j.Table.Notices = append(j.Table.Notices, wire.LabelNotices(labels.column, labels.labeled, len(labels.byRow), classes, use)...)
-	j.Table.Notices = append(j.Table.Notices, wire.SetClusters(j.Spec, labels.column, len(classes.Names))...)
+	j.Table.Notices = append(j.Table.Notices, labeluse.LabelNotices(labels.column, labels.labeled, len(labels.byRow), classes, use)...)
+	j.Table.Notices = append(j.Table.Notices, labeluse.SetClusters(j.Spec, labels.column, len(classes.Names))...)
 	if j.Spec.GetClusters() == nil {
 		return shell.Usage("the number of clusters is missing, and column %q has only one class; give --k N, or a range such as --k 2..10", labels.column)
 	}

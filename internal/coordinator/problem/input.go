@@ -12,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/labeluse"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -129,7 +130,7 @@ func (in *Input) makePoints(ctx context.Context, limit int64) error {
 			notices = append(notices, "left out: "+text.Plural(dropped, "row")+" of zeros, without a direction")
 		}
 	}
-	labeled, more, err := wire.WithLabels(p, fitted.Label, made.Labels)
+	labeled, more, err := labeluse.WithLabels(p, fitted.Label, made.Labels)
 	if err != nil {
 		return err
 	}

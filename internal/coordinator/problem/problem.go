@@ -165,7 +165,7 @@ func (m *Maker) SnapshotBytes(p *Problem) (reserved, limit int64) {
 	}
 	planned := planning.SnapshotBytes(p.Parts())
 	if m.MemoryBytes == 0 {
-		return planned, planning.MostSnapshotBytes
+		return planned, planning.MaxSnapshotBytes
 	}
 	reserved = min(planned, max(0, m.MemoryBytes-p.CoordinatorBytes())/2)
 	return reserved, max(reserved, min(planned, fewSnapshotBytes))

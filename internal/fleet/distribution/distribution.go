@@ -23,6 +23,7 @@ import (
 // Worker is what a distribution knows about a worker.
 type Worker struct {
 	ID          string // of its session
+	PeerID      string // what it calls itself toward other workers
 	Name        string
 	PeerAddress string          // where other workers fetch pieces from it
 	PeerKey     []byte          // of the tickets for that
@@ -264,7 +265,7 @@ func (s *set) scheduleLocked() {
 		case swarm.Peer:
 			peer := s.parties[a.From.Peer].worker
 			m.Source = &workerv1.DistributeResponse_Peer{Peer: &workerv1.PeerSource{
-				Address: peer.PeerAddress, Name: peer.Name, Ticket: wire.PieceTicket(peer.PeerKey, s.id, a.Member),
+				Address: peer.PeerAddress, Name: peer.Name, Ticket: wire.PieceTicket(peer.PeerKey, s.id, s.parties[a.Member].worker.PeerID),
 			}}
 		case swarm.Store:
 			m.Source = &workerv1.DistributeResponse_Store{Store: s.location}

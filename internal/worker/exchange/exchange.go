@@ -112,7 +112,8 @@ func (e *Exchange) Complete(datasetID string, bytes int64) bool {
 // SetKey sets the key of the tickets that are accepted from now on.
 func (e *Exchange) SetKey(key []byte) { e.server.key.Store(&key) }
 
-// Close ends everything.
+// Close stops serving, cancels all shares, waits for their goroutines, and releases the cache directory. No other method
+// may be called afterward.
 func (e *Exchange) Close() {
 	e.stop()
 	e.mu.Lock()
@@ -146,6 +147,7 @@ func (e *Exchange) reuse(buffer []byte) {
 type Coordinator struct {
 	Client    workerv1.WorkerServiceClient
 	SessionID string
+	PeerID    string // what the worker calls itself toward other workers
 }
 
 // Join starts to fetch a data set and to serve it to others. It stops when every Share that was returned for it is closed,
@@ -212,7 +214,7 @@ type Settings struct {
 	CacheDir   string        // empty means none
 	CacheBytes int64         // limit of the cache
 	Listen     string        // HOST:PORT for other workers; empty means that there is no such port
-	Advertise  string        // HOST:PORT at which they reach it; empty means the port above, at the address that reaches the coordinator
+	Advertise  string        // HOST:PORT at which they reach it; empty means the port of Listen at the address from which this machine reaches the coordinator
 	Stall      time.Duration // how long another worker or the object store may send nothing; 0 means 10 s
 }
 

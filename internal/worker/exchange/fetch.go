@@ -8,8 +8,7 @@ import (
 	"io"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
+	"google.golang.org/grpc"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/dial/backoff"
@@ -63,7 +62,7 @@ func (s *Share) fetch(ctx context.Context, m *workerv1.DistributeResponse, buffe
 		return s.fromCoordinator(ctx, offset, buffer)
 	case *workerv1.DistributeResponse_Peer:
 		request := &workerv1.FetchPieceRequest{
-			DatasetId: s.id, Piece: m.GetPiece(), SessionId: s.coordinator.SessionID, Ticket: source.Peer.GetTicket(),
+			DatasetId: s.id, Piece: m.GetPiece(), SessionId: s.coordinator.PeerID, Ticket: source.Peer.GetTicket(),
 		}
 		return s.watched(ctx, FromPeer, func(ctx context.Context, arrived func(int)) error {
 			return s.exchange.peers.fetch(ctx, source.Peer.GetAddress(), request, buffer, arrived)
@@ -93,33 +92,48 @@ func (s *Share) watched(ctx context.Context, source string, transfer func(ctx co
 	return err
 }
 
-// fromCoordinator reads a range of the data set from the coordinator, again from the beginning if the connection
-// breaks.
+// fromCoordinator reads a range of the data set from the coordinator into a buffer of its size.
 func (s *Share) fromCoordinator(ctx context.Context, offset int64, buffer []byte) error {
-	for pause := backoff.New(rejoinPolicy); ; {
-		err := s.receive(ctx, offset, buffer)
-		if status.Code(err) != codes.Unavailable {
-			return err
-		}
-		if wire.Reason(err) != "" {
-			s.exchange.cfg.Arrived("", 0)
-		}
-		if err := pause.Wait(ctx); err != nil {
-			return err
-		}
-	}
-}
-
-func (s *Share) receive(ctx context.Context, offset int64, buffer []byte) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := s.coordinator.Client.FetchDataset(ctx, &workerv1.FetchDatasetRequest{
-		SessionId: s.coordinator.SessionID, DatasetId: s.id, Offset: uint64(offset), Length: uint64(len(buffer)),
-	})
-	if err != nil {
-		return err
+	_, err := io.ReadFull(s.exchange.Range(ctx, s.coordinator, s.id, offset, int64(len(buffer))), buffer)
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return errWrongBytes
 	}
-	return fill(buffer, stream.Recv, func(bytes int) { s.exchange.cfg.Arrived(FromCoordinator, bytes) })
+	return err
+}
+
+// Range returns a reader of this many bytes of a data set from an offset on, which the coordinator sends; 0 means all up
+// to the end. If the connection breaks, it continues where it was. The caller ends ctx, unless it reads to the end.
+func (e *Exchange) Range(ctx context.Context, coordinator Coordinator, datasetID string, offset, length int64) *wire.PartReader {
+	var stream grpc.ServerStreamingClient[workerv1.FetchDatasetResponse]
+	end, pause := offset+length, backoff.New(rejoinPolicy)
+	return &wire.PartReader{Next: func() ([]byte, error) {
+		for {
+			if length > 0 && offset >= end {
+				return nil, io.EOF
+			}
+			var m *workerv1.FetchDatasetResponse
+			var err error
+			if stream == nil {
+				stream, err = coordinator.Client.FetchDataset(ctx, &workerv1.FetchDatasetRequest{
+					SessionId: coordinator.SessionID, DatasetId: datasetID, Offset: uint64(offset), Length: uint64(max(0, end-offset)),
+				})
+			}
+			if err == nil {
+				m, err = stream.Recv()
+			}
+			if err == nil {
+				offset += int64(len(m.GetData()))
+				e.cfg.Arrived(FromCoordinator, len(m.GetData()))
+				return m.GetData(), nil
+			}
+			if err := e.await(ctx, pause, err); err != nil {
+				return nil, err
+			}
+			stream = nil
+		}
+	}}
 }
 
 // fill reads messages into a buffer, which they must fill. arrived is called with the size of each.

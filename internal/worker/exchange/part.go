@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"context"
+	"errors"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -46,7 +47,12 @@ func (s *Share) kept(piece int) bool {
 // Piece waits for a piece that Want has asked for, and returns its bytes, in a buffer of its own. release must be
 // called once they are no longer used. Without a cache on disk they stay in memory then, while there is room.
 func (s *Share) Piece(ctx context.Context, piece int) (data []byte, release func(), err error) {
-	if data, err = s.take(ctx, piece, true); err != nil {
+	data, err = s.take(ctx, piece, true)
+	if errors.Is(err, errDirect) {
+		data = s.exchange.buffer()[:wire.PieceSize(s.bytes, piece)]
+		return data, func() { s.exchange.reuse(data) }, s.fromCoordinator(ctx, int64(piece)*wire.PieceBytes, data)
+	}
+	if err != nil {
 		return nil, nil, err
 	}
 	return data, func() {

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
@@ -46,7 +47,8 @@ func (s *server) allows(r *workerv1.FetchPieceRequest) bool {
 // forever.
 func (s *server) FetchPiece(r *workerv1.FetchPieceRequest, stream workerv1.PeerService_FetchPieceServer) error {
 	if !s.allows(r) {
-		s.exchange.cfg.Logger.Warn("refused a worker that asked for a piece without a ticket of the coordinator", "session", r.GetSessionId())
+		from, _ := peer.FromContext(stream.Context())
+		s.exchange.cfg.Logger.Warn("refused a worker that asked for a piece without a ticket from the coordinator", "from", from.Addr)
 		return status.Error(codes.PermissionDenied, "the ticket is not one of the coordinator for this worker")
 	}
 	timer := time.NewTimer(pieceTimeout)

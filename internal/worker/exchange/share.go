@@ -16,8 +16,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// ErrDirect is the error of a data set that the coordinator does not distribute in pieces: it must be fetched whole.
-var ErrDirect = errors.New("the coordinator does not distribute the data set in pieces")
+// errDirect is the error of a data set that the coordinator does not distribute in pieces: it is read by FetchDataset.
+var errDirect = errors.New("the coordinator does not distribute the data set in pieces")
 
 // errRejoin ends a stream because the worker has to tell the coordinator that it can no longer keep pieces.
 var errRejoin = errors.New("the pieces can no longer be kept")
@@ -58,7 +58,7 @@ func newShare(e *Exchange, coordinator Coordinator, id string, bytes int64, part
 		keeps: e.cfg.Cache != nil, memory: map[int][]byte{},
 	}
 	if bytes > maxPieces*wire.PieceBytes {
-		s.pieces, s.err = 1, ErrDirect
+		s.pieces, s.err = 1, errDirect
 	} else {
 		s.pieces = wire.PieceCount(bytes)
 	}
@@ -110,17 +110,23 @@ func (s *Share) attendAlways(ctx context.Context) error {
 		case errors.Is(err, errRejoin):
 			continue
 		case status.Code(err) == codes.Unimplemented:
-			return ErrDirect
-		case status.Code(err) != codes.Unavailable:
-			return err
+			return errDirect
 		}
-		if wire.Reason(err) != "" {
-			s.exchange.cfg.Arrived("", 0) // the coordinator waits for its stores; count progress so that it does not think that this worker hangs
-		}
-		if err := pause.Wait(ctx); err != nil {
+		if err := s.exchange.await(ctx, pause, err); err != nil {
 			return err
 		}
 	}
+}
+
+// await pauses before a call that failed is repeated. It returns the error if that would not help.
+func (e *Exchange) await(ctx context.Context, pause *backoff.Backoff, err error) error {
+	if status.Code(err) != codes.Unavailable {
+		return err
+	}
+	if wire.Reason(err) != "" {
+		e.cfg.Arrived("", 0) // the coordinator waits for its stores; count progress so that it does not think that this worker hangs
+	}
+	return pause.Wait(ctx)
 }
 
 // attend joins the distribution and fetches what the coordinator assigns, until the stream breaks.
@@ -258,29 +264,36 @@ func (s *Share) keep(piece int, hash [32]byte, data []byte) error {
 // at a time.
 func (s *Share) Reader(ctx context.Context) io.Reader {
 	piece, buffer := 0, []byte(nil) // the next piece, and the bytes of the one before
+	var rest *wire.PartReader       // what follows, if it does not come in pieces
 	return &wire.PartReader{Next: func() (data []byte, err error) {
 		if buffer != nil {
 			s.exchange.reuse(buffer)
 			buffer = nil
 		}
-		if piece == s.pieces {
+		switch {
+		case rest != nil:
+			return rest.Next()
+		case piece == s.pieces:
 			return nil, io.EOF
 		}
-		if buffer, err = s.take(ctx, piece, false); err == nil {
-			piece++
+		buffer, err = s.take(ctx, piece, false)
+		if errors.Is(err, errDirect) {
+			rest = s.exchange.Range(ctx, s.coordinator, s.id, int64(piece)*wire.PieceBytes, 0)
+			return rest.Next()
 		}
+		piece++
 		return buffer, err
 	}}
 }
 
 // take waits for a piece and returns it, in a buffer of its own. If check is set, what comes from the cache is
-// checked by its hash; what has just arrived was.
+// checked by its hash; what has just arrived was. It returns errDirect if the piece must be read by FetchDataset.
 func (s *Share) take(ctx context.Context, piece int, check bool) ([]byte, error) {
 	for {
 		s.mu.Lock()
 		data, inMemory := s.memory[piece]
 		delete(s.memory, piece)
-		has, err, changed := s.has[piece], s.err, s.changed.Wait()
+		has, err, changed := piece < s.pieces && s.has[piece], s.err, s.changed.Wait()
 		if !has {
 			s.want(piece, piece+1) // if keep gave it up
 		}

@@ -1335,7 +1335,7 @@ type Done struct {
 	SelfAffinity []byte `protobuf:"bytes,2,opt,name=self_affinity,json=selfAffinity,proto3" json:"self_affinity,omitempty"`
 	// For MatrixFarthest, one entry per element of stats; for VectorFarthest, one per query.
 	Farthest []*Candidate `protobuf:"bytes,3,rep,name=farthest,proto3" json:"farthest,omitempty"`
-	// For Build: memory reserved for these tiles, in bytes.
+	// For Build: memory reserved for these tiles, in bytes. The coordinator does not read it.
 	TileBytes     uint64 `protobuf:"varint,4,opt,name=tile_bytes,json=tileBytes,proto3" json:"tile_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

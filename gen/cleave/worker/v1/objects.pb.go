@@ -25,8 +25,8 @@ const (
 )
 
 // ReadObject reads the next rows of a table in an object, and returns a serialized ObjectRows. The job of the command is
-// the import; the worker keeps the object open between commands and closes it at Release. A worker that was not asked
-// for the rows before starts at the first row and skips them.
+// the import; the worker keeps the object open between commands and closes it at Release. A worker that did not return
+// the preceding rows starts at the first row and skips them.
 type ReadObject struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The object, for messages, such as s3://bucket/key.
@@ -39,7 +39,7 @@ type ReadObject struct {
 	Etag string `protobuf:"bytes,4,opt,name=etag,proto3" json:"etag,omitempty"`
 	// How to read it.
 	Reading *v1.TableReading `protobuf:"bytes,5,opt,name=reading,proto3" json:"reading,omitempty"`
-	// What reading a text before has shown; unset if nothing.
+	// What an earlier reading of this text showed; unset on the first.
 	Survey *TextSurvey `protobuf:"bytes,6,opt,name=survey,proto3" json:"survey,omitempty"`
 	// Whether to return only the columns, and no rows.
 	Describe bool `protobuf:"varint,7,opt,name=describe,proto3" json:"describe,omitempty"`

@@ -30,7 +30,7 @@ const (
 //
 // PeerService runs on workers that serve pieces of data sets to other workers.
 type PeerServiceClient interface {
-	// FetchPiece streams one piece. Returns PERMISSION_DENIED without a ticket of the coordinator, and NOT_FOUND if the
+	// FetchPiece streams one piece. Returns PERMISSION_DENIED without a ticket from the coordinator, and NOT_FOUND if the
 	// worker does not have the piece.
 	FetchPiece(ctx context.Context, in *FetchPieceRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FetchPieceResponse], error)
 }
@@ -68,7 +68,7 @@ type PeerService_FetchPieceClient = grpc.ServerStreamingClient[FetchPieceRespons
 //
 // PeerService runs on workers that serve pieces of data sets to other workers.
 type PeerServiceServer interface {
-	// FetchPiece streams one piece. Returns PERMISSION_DENIED without a ticket of the coordinator, and NOT_FOUND if the
+	// FetchPiece streams one piece. Returns PERMISSION_DENIED without a ticket from the coordinator, and NOT_FOUND if the
 	// worker does not have the piece.
 	FetchPiece(*FetchPieceRequest, grpc.ServerStreamingServer[FetchPieceResponse]) error
 	mustEmbedUnimplementedPeerServiceServer()

@@ -221,8 +221,8 @@ type VectorSpec struct {
 	FullMetric bool `protobuf:"varint,7,opt,name=full_metric,json=fullMetric,proto3" json:"full_metric,omitempty"`
 	// How rows are computed from the data set; unset if they are the rows of the data set.
 	KernelFeatures *KernelFeatures `protobuf:"bytes,8,opt,name=kernel_features,json=kernelFeatures,proto3" json:"kernel_features,omitempty"`
-	// The number of entries of each tile of sparse points: one int64 per tile, from which follows where its entries are in the
-	// data set. Set if Prepare.by_rows is; empty for dense points.
+	// Entry counts of sparse points, one int64 per tile. They determine where in the data set the entries of each tile are.
+	// Set if Prepare.by_rows is; empty for dense points.
 	TileEntries   *Payload `protobuf:"bytes,9,opt,name=tile_entries,json=tileEntries,proto3" json:"tile_entries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -627,8 +627,8 @@ type Heartbeat struct {
 	Sequence uint64 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// Progress of the commands that are running.
 	Running []*Progress `protobuf:"bytes,2,rep,name=running,proto3" json:"running,omitempty"`
-	// A human-readable description of what the worker finds wrong with itself, such as a certificate that expires soon. Empty if
-	// nothing is wrong.
+	// A human-readable description of a problem that the worker has found with itself, such as a certificate that expires
+	// soon. Empty if there is none.
 	StatusMessage string `protobuf:"bytes,3,opt,name=status_message,json=statusMessage,proto3" json:"status_message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

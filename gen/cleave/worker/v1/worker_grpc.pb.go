@@ -48,7 +48,8 @@ type WorkerServiceClient interface {
 	// that passes pieces on keeps the stream open for as long as a job of it uses the data set. Returns PERMISSION_DENIED
 	// if none does, and UNIMPLEMENTED if FetchDataset is the only source.
 	Distribute(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[DistributeRequest, DistributeResponse], error)
-	// FetchPayload streams a payload that a command refers to. Returns NOT_FOUND if it is no longer needed.
+	// FetchPayload streams a payload that a command refers to. Returns NOT_FOUND if it is no
+	// longer needed, or belongs to no job of the worker.
 	FetchPayload(ctx context.Context, in *FetchPayloadRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FetchPayloadResponse], error)
 	// SendResult uploads a result that is too large for the Attach stream. The worker sends it before the answer that
 	// refers to it. Returns NOT_FOUND if no command waits for it.
@@ -158,7 +159,8 @@ type WorkerServiceServer interface {
 	// that passes pieces on keeps the stream open for as long as a job of it uses the data set. Returns PERMISSION_DENIED
 	// if none does, and UNIMPLEMENTED if FetchDataset is the only source.
 	Distribute(grpc.BidiStreamingServer[DistributeRequest, DistributeResponse]) error
-	// FetchPayload streams a payload that a command refers to. Returns NOT_FOUND if it is no longer needed.
+	// FetchPayload streams a payload that a command refers to. Returns NOT_FOUND if it is no
+	// longer needed, or belongs to no job of the worker.
 	FetchPayload(*FetchPayloadRequest, grpc.ServerStreamingServer[FetchPayloadResponse]) error
 	// SendResult uploads a result that is too large for the Attach stream. The worker sends it before the answer that
 	// refers to it. Returns NOT_FOUND if no command waits for it.

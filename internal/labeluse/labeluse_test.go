@@ -1,4 +1,4 @@
-package wire
+package labeluse
 
 import (
 	"strings"
@@ -8,6 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/wire"
 )
 
 // What is made of the classes of a table, by the algorithm, by what is known, and by what the job has already.
@@ -15,7 +16,7 @@ func TestUsesOfLabels(t *testing.T) {
 	auto, pairs := &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}, &cleavev1.JobSpec_PcKmeans{PcKmeans: &cleavev1.PcKmeans{}}
 	kernel := &cleavev1.JobSpec_KernelKmeans{KernelKmeans: &cleavev1.KernelKmeans{}}
 	half, all := []string{"b", "", "a", "b", "", "10", "9"}, []string{"b", "a"}
-	given := InlineTable(seedTable([]int32{0}, []int32{0}))
+	given := wire.InlineTable(seedTable([]int32{0}, []int32{0}))
 	for name, c := range map[string]struct {
 		algorithm   any
 		cells       []string
@@ -68,7 +69,7 @@ func TestUsesOfLabels(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		seeds, err := ReadTable(got.GetSupervision().GetSeeds(), "seeds", &recipe.Rows{Count: 7}, NoTables, table.Seeds)
+		seeds, err := wire.ReadTable(got.GetSupervision().GetSeeds(), "seeds", &recipe.Rows{Count: 7}, wire.NoTables, table.Seeds)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,77 +1,39 @@
-package wire
+// Package labeluse decides what the known classes of the rows of a table become in a job: seeds, constraints, or the
+// truth that its answer is compared with.
+package labeluse
 
 import (
 	"fmt"
-	"slices"
 
 	"google.golang.org/protobuf/proto"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/text"
+	"github.com/cleave-project/cleave/internal/wire"
 )
-
-// LabelUse is what the known classes of the rows of a table are used for.
-type LabelUse string
-
-// The uses.
-const (
-	LabelsAuto        LabelUse = "auto"        // see UseOfLabels
-	LabelsSeeds       LabelUse = "seeds"       // to start from and to keep
-	LabelsConstraints LabelUse = "constraints" // pairs to respect
-	LabelsTruth       LabelUse = "truth"       // not part of the job
-)
-
-// LabelUses returns the words of all uses.
-func LabelUses() []string {
-	return []string{string(LabelsAuto), string(LabelsSeeds), string(LabelsConstraints), string(LabelsTruth)}
-}
-
-// UseLabelsAs sets what the classes in the table of a job are used for.
-func UseLabelsAs(p *cleavev1.JobSpec, use LabelUse) {
-	if p.Supervision == nil {
-		p.Supervision = &cleavev1.Supervision{}
-	}
-	p.Supervision.LabelAs = enumValue[cleavev1.LabelUse](string(use))
-}
-
-// labelUse returns what a spec wants classes to be used for.
-func labelUse(p *cleavev1.JobSpec) LabelUse {
-	s := p.GetSupervision()
-	use := LabelUse(EnumWord(s.GetLabelAs()))
-	switch {
-	case p.GetTable().GetLabelColumn() == "":
-		return LabelsTruth
-	case use != "":
-		return use
-	case s.GetSeeds() != nil || s.GetConstraints() != nil: // the classes may be in them
-		return LabelsTruth
-	}
-	return LabelsAuto
-}
 
 // UseOfLabels returns what classes are used for by default: as the truth if all are known, and otherwise as whatever
 // the algorithm accepts and does not have yet. Kernel k-means gets constraints rather than seeds, because seeds are
 // only its start while it respects constraints.
-func UseOfLabels(p *cleavev1.JobSpec, all bool) LabelUse {
-	a, s := Algorithm(p), p.GetSupervision()
+func UseOfLabels(p *cleavev1.JobSpec, all bool) wire.LabelUse {
+	a, s := wire.Algorithm(p), p.GetSupervision()
 	switch {
 	case all:
-		return LabelsTruth
+		return wire.LabelsTruth
 	case a.Takes("seeds") && s.GetSeeds() == nil && a.Name != "kernel-kmeans":
-		return LabelsSeeds
+		return wire.LabelsSeeds
 	case a.Takes("constraints") && s.GetConstraints() == nil:
-		return LabelsConstraints
+		return wire.LabelsConstraints
 	}
-	return LabelsTruth
+	return wire.LabelsTruth
 }
 
 // LabelNotices describes what the known classes of the rows of a table are used for, and which names are read as one
 // class.
-func LabelNotices(column string, known, rows int, classes *table.Classes, use LabelUse) []string {
+func LabelNotices(column string, known, rows int, classes *table.Classes, use wire.LabelUse) []string {
 	notices := []string{fmt.Sprintf("column %q has %s of %s for %s: used as %s", column, text.Plural(known, "label"),
 		text.Count(len(classes.Names), "class", "classes"), text.Plural(rows, "row"), use)}
 	if merged := classes.Merged(); merged != "" {
@@ -80,23 +42,12 @@ func LabelNotices(column string, known, rows int, classes *table.Classes, use La
 	return notices
 }
 
-// ExpectLabels adds what classes will become to r.Values, as far as that is known before they are read.
-func ExpectLabels(r catalog.Request, use LabelUse) {
-	a, known := catalog.FindAlgorithm(r.Algorithm)
-	switch {
-	case use == LabelsConstraints, use == LabelsSeeds && known && !a.Takes("seeds") && a.Takes("constraints"):
-		r.Values["constraints"] = "given"
-	case use == LabelsSeeds, use == LabelsAuto && slices.Contains(a.Needs, "seeds"):
-		r.Values["seeds"] = "given"
-	}
-}
-
 // WithLabels returns a spec whose seeds or constraints include what the column of classes says, used as the spec
 // wants, and notices about that. cells has one entry for every row of the table, "" if its class is unknown; nil
 // means that there is no such column. p is not modified.
 func WithLabels(p *cleavev1.JobSpec, column string, cells []string) (*cleavev1.JobSpec, []string, error) {
-	use := labelUse(p)
-	if cells == nil || use == LabelsTruth && p.GetClusters() != nil {
+	use := wire.LabelUseOf(p)
+	if cells == nil || use == wire.LabelsTruth && p.GetClusters() != nil {
 		return p, nil, nil
 	}
 	var classes table.Classes
@@ -108,37 +59,40 @@ func WithLabels(p *cleavev1.JobSpec, column string, cells []string) (*cleavev1.J
 		}
 	}
 	if len(rows) == 0 {
-		return nil, nil, fault.Invalid("NO_LABELS", "column %q has no class in any row", column).OnField(fieldTable + ".label_column")
+		return nil, nil, fault.Invalid("NO_LABELS", "column %q has no class in any row", column).OnField(fieldLabelColumn)
 	}
-	if use == LabelsAuto {
+	if use == wire.LabelsAuto {
 		use = UseOfLabels(p, len(rows) == len(cells))
 	}
 	notices := LabelNotices(column, len(rows), len(cells), &classes, use)
 	p = proto.CloneOf(p)
 	notices = append(notices, SetClusters(p, column, len(classes.Names))...)
-	if use == LabelsTruth {
+	if use == wire.LabelsTruth {
 		return p, notices, nil
 	}
-	UseLabelsAs(p, LabelsTruth) // from here on the tables contain what is used
+	wire.UseLabelsAs(p, wire.LabelsTruth) // from here on the tables contain what is used
 	notices = append(notices, BeginRange(p, len(classes.Names))...)
 	if err := classes.Check(int(max(p.GetK(), p.GetKRange().GetMax()))); err != nil {
-		return nil, nil, OnField(err, fieldTable+".label_column")
+		return nil, nil, wire.OnField(err, fieldLabelColumn)
 	}
-	a := Algorithm(p)
-	if use == LabelsSeeds && (a.Takes("seeds") || !a.Takes("constraints")) {
+	a := wire.Algorithm(p)
+	if use == wire.LabelsSeeds && (a.Takes("seeds") || !a.Takes("constraints")) {
 		if p.Supervision.Seeds != nil {
 			return nil, nil, labelsTwice("seeds")
 		}
-		p.Supervision.Seeds = InlineTable(seedTable(rows, labels))
+		p.Supervision.Seeds = wire.InlineTable(seedTable(rows, labels))
 		return p, notices, nil
 	}
 	if p.Supervision.Constraints != nil {
 		return nil, nil, labelsTwice("constraints")
 	}
 	pairs := constraint.OfClasses(rows, labels)
-	p.Supervision.Constraints = InlineTable(table.FromConstraints(pairs))
+	p.Supervision.Constraints = wire.InlineTable(table.FromConstraints(pairs))
 	return p, append(notices, fmt.Sprintf("%s become %s for %s", text.Plural(len(rows), "label"), text.Plural(len(pairs), "constraint"), a.Name)), nil
 }
+
+// fieldLabelColumn is the field that names the column of classes.
+const fieldLabelColumn = "spec.table.label_column"
 
 func labelsTwice(what string) error {
 	return fault.Invalid("LABELS_TWICE", "the classes of the table would become %s, but the job already has some; give only one of the two", what).
