@@ -116,6 +116,14 @@ func (l Limits) checkClusters(field, asks string, clusters int64) error {
 	return nil
 }
 
+// checkConstraints rejects too many constraints; asks says what asks for them.
+func (l Limits) checkConstraints(field, asks string, constraints int64) error {
+	if l.Constraints > 0 && constraints > l.Constraints {
+		return overLimit("TOO_MANY_CONSTRAINTS", field, asks, "constraints", l.Constraints)
+	}
+	return nil
+}
+
 // checkSize rejects a job with too many rows, clusters or constraints before anything is read for it. It applies to
 // new jobs only: an accepted job continues even if a coordinator with smaller limits takes over.
 func (c *Coordinator) checkSize(ctx context.Context, spec *cleavev1.JobSpec) error {
@@ -146,8 +154,8 @@ func (c *Coordinator) checkSize(ctx context.Context, spec *cleavev1.JobSpec) err
 			}
 			rows = int64(record.GetTable().GetRows())
 		}
-		if rows > l.Constraints {
-			return overLimit("TOO_MANY_CONSTRAINTS", used.Field, fmt.Sprintf("there are %d %s", rows, used.Name()), used.Name(), l.Constraints)
+		if err := l.checkConstraints(used.Field, fmt.Sprintf("there are %d %s", rows, used.Name()), rows); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -93,8 +93,9 @@ func ExpectLabels(r catalog.Request, use LabelUse) {
 
 // WithLabels returns a spec whose seeds or constraints include what the column of classes says, used as the spec
 // wants, and notices about that. cells has one entry for every row of the table, "" if its class is unknown; nil
-// means that there is no such column. p is not modified.
-func WithLabels(p *cleavev1.JobSpec, column string, cells []string) (*cleavev1.JobSpec, []string, error) {
+// means that there is no such column. Before classes become constraints, allow is called with their number, which may be
+// large for a small table. p is not modified.
+func WithLabels(p *cleavev1.JobSpec, column string, cells []string, allow func(constraints int64) error) (*cleavev1.JobSpec, []string, error) {
 	use := labelUse(p)
 	if cells == nil || use == LabelsTruth && p.GetClusters() != nil {
 		return p, nil, nil
@@ -135,7 +136,14 @@ func WithLabels(p *cleavev1.JobSpec, column string, cells []string) (*cleavev1.J
 	if p.Supervision.Constraints != nil {
 		return nil, nil, labelsTwice("constraints")
 	}
-	pairs := constraint.OfClasses(rows, labels)
+	err := allow(constraint.CountOfClasses(labels))
+	var pairs []constraint.Constraint
+	if err == nil {
+		pairs, err = constraint.OfClasses(rows, labels)
+	}
+	if err != nil {
+		return nil, nil, OnField(err, fieldTable+".label_column")
+	}
 	p.Supervision.Constraints = InlineTable(table.FromConstraints(pairs))
 	return p, append(notices, fmt.Sprintf("%s become %s for %s", text.Plural(len(rows), "label"), text.Plural(len(pairs), "constraint"), a.Name)), nil
 }

@@ -177,7 +177,10 @@ func (j *Job) useAsConstraints(seeds *table.Table, ids *table.IDs, algorithm str
 	for _, seed := range j.seeds {
 		rows, labels = append(rows, seed.Index), append(labels, seed.Label)
 	}
-	pairs := constraint.OfClasses(rows, labels)
+	pairs, err := constraint.OfClasses(rows, labels)
+	if err != nil {
+		return err
+	}
 	j.Notices = append(j.Notices, fmt.Sprintf("%s become %s for %s", text.Plural(len(j.seeds), "label"), text.Plural(len(pairs), "constraint"), algorithm))
 	supervision(j.Spec).Constraints = wire.InlineTable(table.FromConstraints(pairs).Named(ids))
 	return nil

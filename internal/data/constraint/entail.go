@@ -2,8 +2,8 @@ package constraint
 
 import "github.com/cleave-project/cleave/internal/fault"
 
-// MaxEntailed is the largest number of pairs that Entail makes: they grow with the square of the size
-// of the components.
+// MaxEntailed is the largest number of pairs that Entail and OfClasses make: they grow with the square of the size of
+// components, and with the number of classes.
 const MaxEntailed = 20_000_000
 
 // EntailSmall is Entail if there are fewer than limit entailed pairs and no conflicts; otherwise it returns s itself. A
