@@ -64,10 +64,11 @@ func unknownCommand(program *cobra.Command, args []string) string {
 // program returns the program with all its commands.
 func (a *app) program() *cobra.Command {
 	run, _ := a.runCommand()
+	result, _ := a.resultCommand()
 	root := groupCommand("cleave", "Cluster data with must-link and cannot-link constraints",
 		run, a.sweepCommand(), a.planCommand(), a.rerunCommand(), a.predictCommand(), a.evaluateCommand(),
 		a.explainCommand(), a.reportCommand(), a.overlayCommand(),
-		a.submitCommand(), a.watchCommand(), a.listCommand(), a.getCommand(), a.resultCommand(), a.cancelCommand(), a.deleteCommand(),
+		a.submitCommand(), a.watchCommand(), a.listCommand(), a.getCommand(), result, a.cancelCommand(), a.deleteCommand(),
 		a.upCommand(), a.serveCommand(), a.workersCommand(), a.drainCommand(), a.limitsCommand(), a.backupCommand(), a.datasetsCommand(), a.tablesCommand(),
 		a.loginCommand(), a.logoutCommand(), a.contextsCommand(), a.certsCommand(), a.tokenCommand(),
 		a.generateCommand(), a.versionCommand(), a.completionCommand(),

@@ -93,11 +93,11 @@ func constraintsOf(r *report.Report, path string) ([]constraint.Constraint, erro
 // recordedConstraints returns the constraints of the run in a folder: those of its file, if the file has not changed,
 // or those that the run made of classes. It returns nil if they cannot be found, and an error only if ctx has ended.
 func (a *app) recordedConstraints(ctx context.Context, folder string, r *report.Report) ([]constraint.Constraint, error) {
-	files, unchanged := recordedFiles(r.Run.GetOrigin(), "constraints")
+	files, changed := recordedFiles(r.Run.GetOrigin(), "constraints")
 	var list []constraint.Constraint
 	var err error
 	switch {
-	case !unchanged:
+	case len(changed) > 0:
 		return nil, nil
 	case len(files) > 0:
 		list, err = constraintsOf(r, files[0])

@@ -34,9 +34,10 @@ import (
 
 // predictFlags are the flags of predict. Either model or job is set.
 type predictFlags struct {
-	model, job         string // the folder of a run; the id of a job
-	trainedOn, weights string // files of the run, for a model that needs its points
-	recordedWeights    string // the weights that the run recorded, if trainedOn is what it recorded, too
+	model, job         string              // the folder of a run; the id of a job
+	trainedOn, weights string              // files of the run, for a model that needs its points
+	recordedWeights    string              // the weights that the run recorded, if trainedOn is what it recorded, too
+	trained            *jobflags.DataFlags // how the run read its points
 	server             *string
 	data               *jobflags.NewPointsFlags
 	out                string // a file; "" or onStdout for standard output
@@ -151,7 +152,7 @@ func (a *app) findPredictor(ctx context.Context, f *predictFlags) (p *predictor,
 		if err != nil {
 			return nil, nil, err
 		}
-		found := result.GetModel() == nil && f.trainedOn == "" && f.findTrained(run.GetOrigin())
+		found := result.GetModel() == nil && a.findTrained(f, run.GetOrigin())
 		labels, unread := report.ReadLabels(f.model, result, run) // a model may do without them
 		if p, err = a.openModel(f, result, labels, unread); err == nil {
 			if found {
@@ -178,15 +179,25 @@ func (a *app) findPredictor(ctx context.Context, f *predictFlags) (p *predictor,
 	return p, c.Close, err
 }
 
-// findTrained sets --trained-on, and the recorded weights if the run had some, to the files of the run, and reports
+// findTrained finds out how the run in a folder read its points, which is how they are read again from wherever they are
+// now. Without --trained-on, it looks for the files of the run, and for the weights if the run had some, and reports
 // whether they are still where they were and have not changed.
-func (f *predictFlags) findTrained(origin *cleavev1.Origin) bool {
-	data, same := recordedFiles(origin, "data")
-	weights, sameWeights := recordedFiles(origin, "weights")
-	if !same || !sameWeights || len(data) != 1 || len(weights) > 1 {
+func (a *app) findTrained(f *predictFlags, origin *cleavev1.Origin) bool {
+	then, err := a.recordedCommand(f.model, origin)
+	if err != nil { // of an earlier version
+		f.trained = jobflags.DataIn(f.trainedOn)
 		return false
 	}
-	f.trainedOn, f.recordedWeights = data[0], strings.Join(weights, "")
+	if f.trained = then.data; f.trainedOn != "" {
+		f.trained.ReadFrom(f.trainedOn)
+		return false
+	}
+	data, _ := recordedFiles(origin, "data")
+	weights, _ := recordedFiles(origin, "weights")
+	if len(data) == 0 || len(weights) > 1 || len(then.changedInputs(origin, "data", "weights")) > 0 {
+		return false
+	}
+	f.trainedOn, f.recordedWeights = text.Join(data, "and"), strings.Join(weights, "")
 	return true
 }
 
@@ -439,12 +450,8 @@ func isSymmetric(data dataset.Dataset) bool {
 }
 
 // trainedPoints reads the points of a run, without the rows that it dropped.
-func trainedPoints(f *predictFlags, result *cleavev1.Result, directional bool) (trained *jobflags.Loaded, err error) {
-	if steps := wire.Recipe(result.GetRecipe()); steps != nil && format.IsTable(f.trainedOn) {
-		trained, err = f.data.LoadRows(f.trainedOn, steps, directional)
-	} else {
-		trained, err = jobflags.LoadPoints(f.trainedOn, result.GetDroppedRows() > 0, directional)
-	}
+func trainedPoints(f *predictFlags, result *cleavev1.Result, directional bool) (*jobflags.Loaded, error) {
+	trained, err := f.trained.LoadPoints(wire.Recipe(result.GetRecipe()), result.GetDroppedRows() > 0, directional)
 	if err != nil {
 		return nil, err
 	}

@@ -72,10 +72,10 @@ func (a *app) reportFolder(ctx context.Context, folder string, f *reportFlags) e
 		return err
 	}
 	if scene.Data == nil && len(run.GetOrigin().GetCommand()) > 0 {
-		recorded, err := a.recordedScene(ctx, folder, r)
-		if err != nil {
+		switch recorded, err := a.recordedScene(ctx, folder, r); {
+		case err != nil:
 			a.warn("%v", err)
-		} else if recorded.Data != nil {
+		case recorded.Data != nil:
 			scene = recorded
 		}
 	}
@@ -127,24 +127,22 @@ func (a *app) addTables(f *reportFlags, s *report.Scene, r *report.Report) (err 
 	return err
 }
 
-// recordedScene returns the scene of the run in a folder from the files that it recorded, if they have not changed.
+// recordedScene returns the scene of the run in a folder from the files that it recorded, if they have not changed. The
+// scene has no data if the folder is that of cleave result.
 func (a *app) recordedScene(ctx context.Context, folder string, r *report.Report) (s report.Scene, err error) {
-	before, err := loadRecorded(folder)
-	if err != nil {
+	then, err := a.recordedCommand(folder, r.Run.GetOrigin())
+	if err != nil || then.run == nil {
 		return s, err
 	}
-	if before.run.GetOrigin().GetCommand()[0] != "run" {
-		return s, nil
-	}
-	_, _, run, err := a.recordedRun(before)
-	if err != nil {
+	if err := then.checkInputs(folder, r.Run.GetOrigin()); err != nil {
 		return s, err
 	}
+	run := then.run
 	j, err := run.job.Prepare(ctx, nil) // the run has printed the notices
 	if err != nil {
 		return s, err
 	}
-	if err := checkRows("the data", j.Data.Rows(), "the run in "+folder, int(before.result.GetRows())); err != nil {
+	if err := checkRows("the data", j.Data.Rows(), "the run in "+folder, int(r.Result.GetRows())); err != nil {
 		return s, err
 	}
 	truth, err := j.LoadTruth(run.truth.file, run.truth.scoreOn)

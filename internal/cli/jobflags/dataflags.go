@@ -133,13 +133,29 @@ func (f *DataFlags) LoadAgain(r *recipe.Recipe, dropped, directions bool) (*Load
 	switch {
 	case err != nil:
 		return nil, err
-	case f.IsTable() && r != nil:
-		return loadRows(&f.inputFlags, &f.readingFlags, r, directions, false)
-	case !f.IsTable() && flag == "data" && dropped:
-		return f.loadPoints(0, true, directions)
+	case f.IsTable() && r != nil, !f.IsTable() && flag == "data" && dropped:
+		return f.LoadPoints(r, dropped, directions)
 	}
 	return f.Load()
 }
+
+// LoadPoints is LoadAgain for points: without a recipe, a table has nothing but points.
+func (f *DataFlags) LoadPoints(r *recipe.Recipe, dropped, directions bool) (*Loaded, error) {
+	if r != nil && f.IsTable() {
+		return loadRows(&f.inputFlags, &f.readingFlags, r, directions, false)
+	}
+	return f.loadPoints(0, dropped, directions)
+}
+
+// DataIn returns flags that name one file of points.
+func DataIn(path string) *DataFlags {
+	f := AddDataFlags(&pflag.FlagSet{})
+	f.ReadFrom(path)
+	return f
+}
+
+// ReadFrom replaces the files of points by one that is read in the same way.
+func (f *DataFlags) ReadFrom(path string) { f.files, f.kind = []string{path}, nil }
 
 // Name returns the name of the data file without its folder, or "" if there is none.
 func (f *DataFlags) Name() string {

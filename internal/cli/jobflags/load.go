@@ -55,12 +55,6 @@ func (l *Loaded) IDs() *table.IDs {
 	return l.Table.IDs
 }
 
-// LoadPoints reads points from a file that is not a table. If dropped is set, it drops rows with missing values and,
-// if directions are compared, rows of zeros.
-func LoadPoints(path string, dropped, directions bool) (*Loaded, error) {
-	return (&inputFlags{files: []string{path}}).loadPoints(0, dropped, directions)
-}
-
 // loadPoints reads points that are not in a table. Sparse ones have the given number of columns, or as many as the
 // files need if it is 0. If drop is set, it drops rows with missing values and, if directions are compared, rows of
 // zeros.
@@ -347,10 +341,4 @@ func (f *NewPointsFlags) Load(stdin io.Reader, r *recipe.Recipe, columns int, di
 		l.Header = nil // the recipe found the columns by name
 	}
 	return l, err
-}
-
-// LoadRows reads the table that a job clustered, with the flags that tell how the new points are read, and applies the
-// job's recipe. If directions are compared, rows of zeros are dropped as in DataFlags.LoadAgain.
-func (f *NewPointsFlags) LoadRows(path string, r *recipe.Recipe, directions bool) (*Loaded, error) {
-	return loadRows(&inputFlags{files: []string{path}}, &f.readingFlags, r, directions, false)
 }
