@@ -121,9 +121,9 @@ func (a *app) workersCommand() *cobra.Command {
 	return a.remoteCommand("workers", "List the workers of a coordinator", "", func(ctx context.Context, c *client.Client, _ string, asJSON bool) error {
 		workers, err := c.ListWorkers(ctx)
 		return printList(a, asJSON, &cleavev1.ListWorkersResponse{Workers: workers}, workers, err,
-			"WORKER\tNAME\tSTATE\tTHREADS\tMEMORY\tTILES\tTILE BYTES\tJOBS\tVERSION\tSTATUS", func(w *cleavev1.Worker) []any {
+			"WORKER\tNAME\tSTATE\tTHREADS\tMEMORY\tTILES\tTILE BYTES\tJOBS\tVERSION\tCLASS\tSTATUS", func(w *cleavev1.Worker) []any {
 				return []any{w.GetWorkerId(), w.GetName(), report.ShortName(w.GetState()), w.GetThreads(), text.Bytes(w.GetMemoryBytes()),
-					w.GetTiles(), text.Bytes(w.GetTileBytes()), strings.Join(w.GetJobIds(), " "), w.GetVersion(), w.GetStatusMessage()}
+					w.GetTiles(), text.Bytes(w.GetTileBytes()), strings.Join(w.GetJobIds(), " "), w.GetVersion(), w.GetNumericClass(), w.GetStatusMessage()}
 			})
 	})
 }

@@ -280,7 +280,7 @@ func (a *app) submit(ctx context.Context, flags *submitFlags) error {
 		return err
 	}
 	defer c.Close()
-	flags.job.Stream, flags.job.Import = true, true
+	flags.job.Stream = true
 	prepared, err := a.prepare(ctx, flags.job, c, false)
 	if err != nil {
 		return err

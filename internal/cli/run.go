@@ -94,7 +94,7 @@ func (a *app) runJob(ctx context.Context, f *runFlags, summarized bool) (d *deli
 	} else if f.requestID != "" {
 		return nil, shell.Usage("--request-id identifies a job on a coordinator; give --server HOST:PORT")
 	}
-	f.job.Stream, f.job.Import = c != nil, true
+	f.job.Stream = c != nil
 	err = a.intoFolder(f.output.out, report.RunTables, f.job.NamedFiles(a.command.directory), func(out *report.OutputDir) error {
 		d, err = (&runner{app: a, flags: f, out: out, client: c, summarized: summarized}).run(ctx)
 		return err
@@ -340,7 +340,6 @@ func (a *app) plan(ctx context.Context, f *planFlags) error {
 	if c != nil {
 		defer c.Close()
 	}
-	f.job.Import = true
 	j, err := a.prepare(ctx, f.job, c, false)
 	if err != nil {
 		return err

@@ -29,8 +29,6 @@ type DataFlags struct {
 
 	// Stream allows a large table to be sent while it is read.
 	Stream bool
-	// Import allows --data to name objects in a store, which workers read.
-	Import bool
 }
 
 // newDataFlags returns flags that are not declared yet.

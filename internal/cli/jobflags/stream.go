@@ -91,7 +91,7 @@ func (j *Job) Stream() *Stream {
 
 // importsObjects reports whether workers read the data from an object store.
 func (f *Flags) importsObjects() bool {
-	return f.Import && slices.ContainsFunc(f.files, objects.IsURI)
+	return f.imports && slices.ContainsFunc(f.files, objects.IsURI)
 }
 
 // checkImport refuses flags that need rows of objects here.
