@@ -15,7 +15,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -324,7 +323,7 @@ func TestInterruptBeforeThereIsAJob(t *testing.T) {
 func TestWhatSIGTERMReplaces(t *testing.T) {
 	ctx, end := context.WithCancelCause(t.Context())
 	end(shell.Terminated)
-	f := &runFlags{requestID: "night", onTerm: jobflags.NewChoice(detachOnTerm, detachOnTerm, cancelOnTerm)}
+	f := &runFlags{requestID: "night", onTerm: shell.NewChoice(detachOnTerm, detachOnTerm, cancelOnTerm)}
 	full := errors.New("the disk is full")
 	for _, c := range []struct {
 		ended bool

@@ -130,8 +130,8 @@ func (a *app) printJob(ctx context.Context, c *client.Client, j *cleavev1.Job, s
 }
 
 func (a *app) listCommand() *cobra.Command {
-	state := jobflags.NewChoice("", "pending", "running", "succeeded", "failed", "cancelled")
-	limit := jobflags.NewWhole(0, 0, 1_000_000)
+	state := shell.NewChoice("", "pending", "running", "succeeded", "failed", "cancelled")
+	limit := shell.NewWhole(0, 0, 1_000_000)
 	request := &cleavev1.ListJobsRequest{}
 	var since shell.Duration
 	oldest := false

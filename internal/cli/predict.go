@@ -42,7 +42,7 @@ type predictFlags struct {
 	data               *jobflags.NewPointsFlags
 	out                string // a file; "" or onStdout for standard output
 	join               bool   // write the rows of the table, too
-	format             *jobflags.OptionFlag
+	format             *shell.Value
 }
 
 func (a *app) predictCommand() *cobra.Command {
@@ -62,7 +62,7 @@ func (a *app) predictCommand() *cobra.Command {
 	f.data = jobflags.AddNewPointsFlags(set)
 	set.StringVar(&f.out, "out", "", "write the labels to this `FILE` (index,label; class, distance, margin and confidence where the model has them) instead of standard output")
 	set.BoolVar(&f.join, "join", false, "write the rows of the table of --data with their labels")
-	f.format = jobflags.NewChoice("csv", format.TableFormats...).Declare(set, "labels-format", "the format of the labels")
+	f.format = shell.NewChoice("csv", format.TableFormats...).Declare(set, "labels-format", "the format of the labels")
 	return cmd
 }
 

@@ -24,9 +24,9 @@ import (
 type runFlags struct {
 	job       *jobflags.Flags
 	server    *string
-	workers   *jobflags.OptionFlag
+	workers   *shell.Value
 	requestID string
-	onTerm    *jobflags.OptionFlag
+	onTerm    *shell.Value
 	truth     truthFlags
 	output    outputFlags
 }
@@ -47,8 +47,8 @@ func addRequestIDFlag(set *pflag.FlagSet, id *string) {
 }
 
 // addWorkersFlag declares --workers, which asks for an embedded cluster even where a login names a coordinator.
-func addWorkersFlag(set *pflag.FlagSet) *jobflags.OptionFlag {
-	return jobflags.NewWhole(embeddedWorkers, 1, 1024).Declare(set, "workers", "number of workers on this machine")
+func addWorkersFlag(set *pflag.FlagSet) *shell.Value {
+	return shell.NewWhole(embeddedWorkers, 1, 1024).Declare(set, "workers", "number of workers on this machine")
 }
 
 // runCommand returns the command and its flags.
@@ -58,7 +58,7 @@ func (a *app) runCommand() (cmd *cobra.Command, f *runFlags) {
 		func(ctx context.Context) error { return a.run(ctx, f) })
 	f.workers = addWorkersFlag(cmd.Flags())
 	addRequestIDFlag(cmd.Flags(), &f.requestID)
-	f.onTerm = jobflags.NewChoice(detachOnTerm, detachOnTerm, cancelOnTerm).
+	f.onTerm = shell.NewChoice(detachOnTerm, detachOnTerm, cancelOnTerm).
 		Declare(cmd.Flags(), "on-term", "what SIGTERM does to a job with --request-id: detach leaves it running, cancel cancels it")
 	f.truth.add(cmd.Flags())
 	f.output.add(cmd.Flags(), "show no progress")
@@ -318,7 +318,7 @@ func (a *app) printDropped(filter *jobflags.RowFilter) {
 type planFlags struct {
 	job     *jobflags.Flags
 	server  *string
-	workers *jobflags.OptionFlag
+	workers *shell.Value
 	json    bool
 }
 

@@ -36,11 +36,11 @@ func (f *Flags) checkLabels() error {
 	switch {
 	case f.Given("label-as") && !f.Given("label-column"):
 		return shell.Usage("--label-as requires --label-column")
-	case f.labelAs.text == "seeds" && f.Given("seeds"):
+	case f.labelAs.Text == "seeds" && f.Given("seeds"):
 		return shell.Usage("--label-as seeds and --seeds were both given; the seeds of a job are one table")
-	case (f.labelAs.text == "constraints" || f.Given("sample-constraints")) && f.Given("constraints"):
+	case (f.labelAs.Text == "constraints" || f.Given("sample-constraints")) && f.Given("constraints"):
 		return shell.Usage("--constraints cannot be combined with constraints from classes; the constraints of a job are one table")
-	case f.labelAs.text == "constraints" && f.Given("sample-constraints"):
+	case f.labelAs.Text == "constraints" && f.Given("sample-constraints"):
 		return shell.Usage("--label-as constraints makes pairs of all known classes, --sample-constraints samples some; give one of them")
 	}
 	return nil
@@ -50,7 +50,7 @@ func (f *Flags) checkLabels() error {
 // algorithms that do not take seeds.
 func (f *Flags) supervise(r catalog.Request) {
 	if f.Given("label-column") {
-		wire.ExpectLabels(r, wire.LabelUse(f.labelAs.text))
+		wire.ExpectLabels(r, wire.LabelUse(f.labelAs.Text))
 	}
 	if f.Given("sample-constraints") {
 		r.Values["constraints"] = "given"
@@ -82,7 +82,7 @@ func (f *Flags) useColumn(j *Job) error {
 	if labels.labeled == 0 {
 		return fault.Invalid("NO_LABELS", "%s: column %q has no class in any row", f.name(), labels.column)
 	}
-	use := wire.LabelUse(f.labelAs.text)
+	use := wire.LabelUse(f.labelAs.Text)
 	if use == wire.LabelsAuto {
 		use = wire.LabelsTruth
 		if !f.Given("sample-constraints") {

@@ -227,7 +227,7 @@ func (f *RowFilter) usable(path string, data dataset.Dataset) (*RowFilter, datas
 }
 
 // DropsRows reports whether rows with missing values are dropped.
-func (f *Flags) DropsRows() bool { return f.missing.text == "drop" }
+func (f *Flags) DropsRows() bool { return f.missing.Text == "drop" }
 
 func allZero(data dataset.Dataset, row int) bool {
 	switch data := data.(type) {

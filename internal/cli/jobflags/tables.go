@@ -50,7 +50,7 @@ func (f *Flags) loadFiles(j *Job) error {
 		}
 	}
 	var err error
-	switch start := f.options["init"]; start.text {
+	switch start := f.options["init"]; start.Text {
 	case "labels":
 		spec.Initialization.Labels, err = LoadStartLabels(start.path, rows, spec.GetK(), j.Filter, j.naming())
 	case "centroids":
