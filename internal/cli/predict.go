@@ -88,14 +88,14 @@ type predictor struct {
 	header   []string       // the names of the columns; nil if unknown
 	recipe   *recipe.Recipe // turns rows of tables into points; nil if there is none
 	classes  []string       // the classes of the clusters; nil if they have none
-	// directions tells whether directions are compared. Rows of zeros have none.
+	// directions is set if the model compares rows by direction. An all-zero row has no direction and gets the label -1.
 	directions bool
 	// assign returns the labels of points, and their scores if the model has them.
 	assign func(ctx context.Context, points dataset.Dataset) (*clustering.Prediction, error)
 }
 
 // predict assigns new points to the clusters of a run and writes a label for each row of their file. Rows that the
-// model cannot use, such as rows of zeros where directions are compared, have the label -1.
+// model cannot use, such as all-zero rows if directions are compared, have the label -1.
 func (a *app) predict(ctx context.Context, flags *predictFlags) error {
 	if err := cmp.Or(flags.check(), jobflags.RefuseInput("--out", flags.out, "", flags.data.NamedFiles(""), flags.trainedOn, flags.weights)); err != nil {
 		return err

@@ -42,7 +42,7 @@ func (a *app) inputOf(ctx context.Context, c *client.Client, j *jobflags.Job, w 
 	if table == nil {
 		return j.Spec, j.Data, nil
 	}
-	id, err := c.UploadTable(ctx, j.Name, table, w)
+	id, err := c.SendTable(ctx, j.Name, table, w)
 	spec.GetTable().TableId = id
 	return spec, nil, err
 }

@@ -51,7 +51,7 @@ func AddDataFlags(set *pflag.FlagSet) *DataFlags {
 func (f *DataFlags) addGraphFlags(set *pflag.FlagSet) {
 	set.Var(f.vertices, "vertices", "number of vertices of the graph, if some of the last have no edge")
 	set.StringVar(&f.vertexList, "vertex-list", "", "names of all vertices in this `FILE`, one per line, including those without an edge")
-	set.BoolVar(&f.namedVertices, "named-vertices", false, "vertices are identified by names even if these are numbers, such as numbers from 1 or with gaps")
+	set.BoolVar(&f.namedVertices, "named-vertices", false, "treat vertex numbers as names: for numbers that start at 1 or have gaps")
 }
 
 // checkGraph refuses flags about vertices if the data is not a graph.
@@ -124,7 +124,7 @@ func (f *DataFlags) Load() (*Loaded, error) {
 }
 
 // LoadAgain reads the data of an earlier job as the job did: a table by the job's recipe r, which may be nil, and other
-// points without rows with missing values if the job dropped rows. If the job compared directions, rows of zeros are
+// points without rows with missing values if the job dropped rows. If the job compared directions, all-zero rows are
 // dropped whenever rows with missing values are.
 func (f *DataFlags) LoadAgain(r *recipe.Recipe, dropped, directions bool) (*Loaded, error) {
 	flag, err := f.source()
@@ -298,7 +298,7 @@ func (f *tableFlags) add(set *pflag.FlagSet) {
 	f.dates = shell.NewChoice(datesIgnored, datesIgnored, datesAsNumbers).Declare(set, "dates", "dates in a table: ignore them, or use them as numbers of days since 1970")
 	set.BoolVar(&f.keepLastRow, "keep-last-row", false, "use the last row of a table even if it looks like a row of totals")
 	f.missing = shell.NewChoice(string(recipe.Auto), recipe.MissingMethods()...).Declare(set, "missing", "missing values: auto (fill from similar rows; leave out mostly empty columns), mean, median (or the most frequent category), "+
-		"error (the default for .npy, .mtx and sparse files), or drop (rows get the label -1; rows of zeros too if directions are compared)")
+		"error (the default for .npy, .mtx and sparse files), or drop (these rows get the label -1, as do all-zero rows if rows are compared by direction)")
 }
 
 // reading returns the options of the table reader.

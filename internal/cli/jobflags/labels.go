@@ -154,7 +154,7 @@ func (j *Job) useSeeds(seeds *table.Table, ids *table.IDs) error {
 	a := wire.Algorithm(j.Spec)
 	if !a.Takes("seeds") && a.Takes("constraints") {
 		if j.Spec.GetSupervision().GetConstraints() != nil {
-			return shell.Usage("%s takes seeds only as constraints, but --constraints is given, too; give one of them", a.Name)
+			return shell.Usage("%s uses seeds as constraints, so they cannot be combined with --constraints", a.Name)
 		}
 		return j.useAsConstraints(seeds, ids, a.Name)
 	}

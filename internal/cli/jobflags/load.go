@@ -150,7 +150,7 @@ func (f *DataFlags) loadTable(directions bool) (*Loaded, error) {
 	return l, nil
 }
 
-// applyRecipe turns the rows of a table into points. If directions are compared, it drops rows of zeros whenever the
+// applyRecipe turns the rows of a table into points. If directions are compared, it drops all-zero rows whenever the
 // recipe drops rows with missing values. The filter is nil if no row is dropped.
 func applyRecipe(r *recipe.Recipe, t *table.Table, directions bool) (*recipe.Prepared, *RowFilter, error) {
 	p, err := r.Apply(t)
@@ -319,7 +319,7 @@ func (f *NewPointsFlags) Check() error {
 }
 
 // Load reads the new points. If the job has a recipe and the files are a table, it applies the recipe; otherwise
-// points must have the given number of columns, unless it is 0. If directions are compared, rows of zeros are dropped
+// points must have the given number of columns, unless it is 0. If directions are compared, all-zero rows are dropped
 // as in DataFlags.LoadAgain.
 func (f *NewPointsFlags) Load(stdin io.Reader, r *recipe.Recipe, columns int, directions bool) (*Loaded, error) {
 	f.Stdin = stdin

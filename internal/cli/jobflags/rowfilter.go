@@ -30,8 +30,8 @@ type RowFilter struct {
 // droppedRow is the position, and the label in labels.csv, of a dropped row.
 const droppedRow = -1
 
-// newRowFilter drops the incomplete rows of a file, which data does not contain, and, if directions are compared, rows
-// of zeros.
+// newRowFilter drops the incomplete rows of a file, which data does not contain, and, if directions are compared, those
+// that are all zero.
 func newRowFilter(data dataset.Dataset, incomplete []int32, directions bool) *RowFilter {
 	f := &RowFilter{position: make([]int32, data.Rows()+len(incomplete)), incomplete: len(incomplete)}
 	for _, row := range incomplete {
@@ -95,9 +95,9 @@ func (f *RowFilter) String() string {
 	}
 	because(f.incomplete, "with missing values")
 	because(f.blank, "without values")
-	because(f.total, "of totals")
-	because(f.zero, "of zeros, which have no direction")
-	because(f.either, "with missing values, of totals or without a direction")
+	because(f.total, "with totals")
+	because(f.zero, "all zero, without a direction")
+	because(f.either, "with missing values, with totals, or without a direction")
 	for _, entries := range []struct {
 		lost int
 		noun string
@@ -211,7 +211,7 @@ func restore[T any](f *RowFilter, kept []T, dropped T) []T {
 	return all
 }
 
-// usable removes the rows of zeros that are dropped from data. It returns a nil filter if no row is dropped, and an
+// usable removes the all-zero rows that are dropped from data. It returns a nil filter if no row is dropped, and an
 // error if no row is left.
 func (f *RowFilter) usable(path string, data dataset.Dataset) (*RowFilter, dataset.Dataset, error) {
 	switch {
@@ -239,7 +239,7 @@ func allZero(data dataset.Dataset, row int) bool {
 	return false
 }
 
-// withoutZeros returns the points without rows of zeros.
+// withoutZeros returns the points without all-zero rows.
 func withoutZeros(data dataset.Dataset) (dataset.Dataset, error) {
 	switch data := data.(type) {
 	case *dataset.Points:

@@ -139,7 +139,7 @@ func (in *Input) makePoints(ctx context.Context, a Admission) error {
 			return err
 		}
 		if dropped > 0 {
-			notices = append(notices, "left out: "+text.Plural(dropped, "row")+" of zeros, without a direction")
+			notices = append(notices, "left out: "+text.Count(dropped, "all-zero row, which has no direction", "all-zero rows, which have no direction"))
 		}
 	}
 	labeled, more, err := wire.WithLabels(p, fitted.Label, made.Labels, func(constraints int64) error {
