@@ -11,6 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -220,7 +221,8 @@ func (f *RowFilter) usable(path string, data dataset.Dataset) (*RowFilter, datas
 	case len(f.Kept) == 0:
 		return nil, nil, fault.Invalid("EMPTY_DATA", "%s: no row is left: %s", path, f)
 	case f.zero > 0:
-		data, err := withoutZeros(data)
+		rows := slices.DeleteFunc(choose.All[int32](data.Rows()), func(row int32) bool { return allZero(data, int(row)) })
+		data, err := dataset.Take(data, rows)
 		return f, data, err
 	}
 	return f, data, nil
@@ -237,31 +239,4 @@ func allZero(data dataset.Dataset, row int) bool {
 		return data.RowStart[row] == data.RowStart[row+1]
 	}
 	return false
-}
-
-// withoutZeros returns the points without all-zero rows.
-func withoutZeros(data dataset.Dataset) (dataset.Dataset, error) {
-	switch data := data.(type) {
-	case *dataset.Points:
-		var values []float64
-		for i := range data.N {
-			if !allZero(data, i) {
-				values = append(values, data.Row(i)...)
-			}
-		}
-		left, err := dataset.NewPoints(len(values)/data.D, data.D, values)
-		if err != nil {
-			return nil, err
-		}
-		left.Categorical = data.Categorical
-		return left, nil
-	case *dataset.SparsePoints:
-		starts := slices.Compact(slices.Clone(data.RowStart))
-		left, err := dataset.NewSparsePoints(len(starts)-1, data.D, starts, data.Column, data.Value)
-		if err != nil {
-			return nil, err
-		}
-		return left, nil
-	}
-	return data, nil
 }
