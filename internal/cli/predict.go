@@ -88,7 +88,8 @@ type predictor struct {
 	header   []string       // the names of the columns; nil if unknown
 	recipe   *recipe.Recipe // turns rows of tables into points; nil if there is none
 	classes  []string       // the classes of the clusters; nil if they have none
-	// directions is set if the model compares rows by direction. An all-zero row has no direction and gets the label -1.
+	// directions is set if the model compares rows by direction. An all-zero row has no direction and gets the label
+	// -1.
 	directions bool
 	// assign returns the labels of points, and their scores if the model has them.
 	assign func(ctx context.Context, points dataset.Dataset) (*clustering.Prediction, error)
@@ -179,8 +180,8 @@ func (a *app) findPredictor(ctx context.Context, f *predictFlags) (p *predictor,
 	return p, c.Close, err
 }
 
-// findTrained finds out how the run in a folder read its points, which is how they are read again from wherever they are
-// now. Without --trained-on, it looks for the files of the run, and for the weights if the run had some, and reports
+// findTrained finds out how the run in a folder read its points, which is how they are read again from wherever they
+// are now. Without --trained-on, it looks for the files of the run, and for the weights if the run had some, and reports
 // whether they are still where they were and have not changed.
 func (a *app) findTrained(f *predictFlags, origin *cleavev1.Origin) bool {
 	then, err := a.recordedCommand(f.model, origin)

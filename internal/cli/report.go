@@ -15,8 +15,6 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/wire"
-
-	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 // reportFlags are the flags of report. The page shows the files that they name; none is required.
@@ -92,7 +90,8 @@ func (a *app) reportFolder(ctx context.Context, folder string, f *reportFlags) e
 func (f *reportFlags) scene(folder string, r *report.Report) (s report.Scene, err error) {
 	result := r.Result
 	s.Title = cmp.Or(r.Run.GetOrigin().GetDisplayName(), filepath.Base(folder))
-	data, err := f.loadData(result, r.Run)
+	spec := r.Run.GetOrigin().GetSpec()
+	data, err := f.data.LoadAgain(wire.Recipe(result.GetRecipe()), result.GetDroppedRows() > 0, spec != nil && wire.ComparesDirections(spec))
 	if err != nil || data.Data == nil {
 		return s, err
 	}
@@ -105,13 +104,6 @@ func (f *reportFlags) scene(folder string, r *report.Report) (s report.Scene, er
 	}
 	r.Filter, r.RowIDs = data.Filter, data.IDs().All()
 	return s, nil
-}
-
-// loadData reads the data that flags name as the run did: a table by its recipe, without dropped rows.
-func (f *reportFlags) loadData(result *cleavev1.Result, run *cleavev1.RunRecord) (*jobflags.Loaded, error) {
-	steps, spec := wire.Recipe(result.GetRecipe()), run.GetOrigin().GetSpec()
-	directions := spec != nil && wire.ComparesDirections(spec)
-	return f.data.LoadAgain(steps, result.GetDroppedRows() > 0, directions)
 }
 
 // addTables reads the constraints and the truth that flags name.

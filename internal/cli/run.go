@@ -102,9 +102,9 @@ func (a *app) runJob(ctx context.Context, f *runFlags, summarized bool) (d *deli
 	return d, err
 }
 
-// runner is one run, from the flags to the files of the result. Its steps are prepare, complete, fetch and deliver. After
-// fetch, the result must reach the user: what fails is kept in late and does not stop the rest, except for writing the
-// folder.
+// runner is one run, from the flags to the files of the result. Its steps are prepare, complete, fetch and deliver.
+// After fetch, the result must reach the user: what fails is kept in late and does not stop the rest, except for
+// writing the folder.
 type runner struct {
 	app        *app
 	flags      *runFlags

@@ -105,7 +105,7 @@ func TestStreamedTablesTakeConstantMemory(t *testing.T) {
 		}
 		var notices strings.Builder
 		a := &app{stderr: &notices}
-		id, err := a.stream(t.Context(), c, j, j.Stream(), client.Silent{})
+		id, err := a.sendTable(t.Context(), c, j, client.Silent{})
 		if err != nil || id != "t" || j.Rows != rows {
 			t.Fatalf("%d rows arrived: %v", j.Rows, err)
 		}

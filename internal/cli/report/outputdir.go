@@ -61,8 +61,8 @@ var (
 )
 
 // Spare refuses an input file in the folder that one of the tables would overwrite, unless an earlier run wrote the
-// file. It lets Write keep the input files of an earlier run that this run does not overwrite. Relative paths start from
-// directory.
+// file. It lets Write keep the input files of an earlier run that this run does not overwrite. Relative paths start
+// from directory.
 func (d *OutputDir) Spare(inputs []jobflags.NamedFile, directory string, tables *regexp.Regexp) error {
 	before, err := d.readManifest()
 	for _, file := range inputs {
@@ -129,8 +129,8 @@ func newManifest(files []File) manifest {
 
 // Write replaces the files of an earlier run by those of this one. It writes all files to a subfolder first and then
 // moves them to their places in order, so that a reader who finds the last one finds all. It removes what the manifest
-// of the earlier run lists, except inputs, and nothing else. A run that is killed at any point leaves a manifest by which the next one
-// cleans up. Write writes nothing when ctx has ended.
+// of the earlier run lists, except inputs, and nothing else. A run that is killed at any point leaves a manifest by
+// which the next one cleans up. Write writes nothing when ctx has ended.
 func (d *OutputDir) Write(ctx context.Context, files []File) error {
 	if err := ctx.Err(); err != nil {
 		return err

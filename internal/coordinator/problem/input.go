@@ -39,15 +39,8 @@ type Table struct {
 	rows    *recipe.Rows
 }
 
-// Admission tells whether the limits of the coordinator apply to a job.
-type Admission bool
-
-const (
-	// NewJob is a job that the limits may reject.
-	NewJob Admission = false
-	// Accepted is a job that continues, or whose points are made again, whatever the limits are now.
-	Accepted Admission = true
-)
+// Accepted is a job that continues, or whose points are made again, whatever the limits are now.
+const Accepted = true
 
 // find finds what a spec clusters, reading only its record.
 func (m *Maker) find(ctx context.Context, p *cleavev1.JobSpec) (*Input, error) {
@@ -73,11 +66,11 @@ func (m *Maker) Open(ctx context.Context, p *cleavev1.JobSpec) (*Input, error) {
 
 // open makes the points of a table. It must be called before Spec and Load, because what a
 // spec says about rows of a table depends on their ids.
-func (in *Input) open(ctx context.Context, a Admission) error {
+func (in *Input) open(ctx context.Context, accepted bool) error {
 	if in.spec.GetTable() == nil {
 		return nil
 	}
-	return wire.OnTable(in.makePoints(ctx, a))
+	return wire.OnTable(in.makePoints(ctx, accepted))
 }
 
 // Spec returns the spec for the points of the input.
@@ -113,7 +106,7 @@ func (in *Input) Load(ctx context.Context) (dataset.Dataset, error) {
 const constraintBytes = 100
 
 // makePoints makes points from the rows of a table.
-func (in *Input) makePoints(ctx context.Context, a Admission) error {
+func (in *Input) makePoints(ctx context.Context, accepted bool) error {
 	m, p := in.maker, in.spec
 	t, err := m.Tables.Load(ctx, p.GetTable().GetTableId())
 	if err != nil {
@@ -126,7 +119,7 @@ func (in *Input) makePoints(ctx context.Context, a Admission) error {
 	size := TableBytes(t)
 	FreeAfter(size) // before making points, which are just as large
 	limit := m.MaxBytes
-	if a == Accepted {
+	if accepted {
 		limit = math.MaxInt64
 	}
 	made, err := m.apply(fitted, t, limit)
@@ -143,7 +136,7 @@ func (in *Input) makePoints(ctx context.Context, a Admission) error {
 		}
 	}
 	labeled, more, err := wire.WithLabels(p, fitted.Label, made.Labels, func(constraints int64) error {
-		if a == NewJob {
+		if !accepted {
 			asks := fmt.Sprintf("the classes in the label column become %d constraints", constraints)
 			if err := m.CheckConstraints("spec.table.label_column", asks, constraints); err != nil {
 				return err
@@ -154,7 +147,7 @@ func (in *Input) makePoints(ctx context.Context, a Admission) error {
 	if err != nil {
 		return err
 	}
-	if a == NewJob && p.GetClusters() == nil {
+	if !accepted && p.GetClusters() == nil {
 		asks := fmt.Sprintf("the label column has %d classes", labeled.GetK())
 		if err := m.CheckClusters("spec.table.label_column", asks, int64(labeled.GetK())); err != nil {
 			return err

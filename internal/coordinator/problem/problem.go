@@ -51,7 +51,7 @@ type Problem struct {
 // need the values of the data come first. It rejects jobs that do not fit into the coordinator's memory and, unless they
 // were accepted before, those whose table becomes more points, clusters or constraints than the limits allow. It sets
 // the algorithm in p.
-func (m *Maker) Make(ctx context.Context, p *cleavev1.JobSpec, a Admission) (*Problem, error) {
+func (m *Maker) Make(ctx context.Context, p *cleavev1.JobSpec, accepted bool) (*Problem, error) {
 	if err := wire.CheckInput(p); err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (m *Maker) Make(ctx context.Context, p *cleavev1.JobSpec, a Admission) (*Pr
 	if err := wire.Validate(p, in.kind); err != nil {
 		return nil, err
 	}
-	if err := in.open(ctx, a); err != nil {
+	if err := in.open(ctx, accepted); err != nil {
 		return nil, err
 	}
 	spec, err := in.Spec(ctx)

@@ -198,10 +198,10 @@ func (s *Set) Without(excluded []bool) *Set {
 
 // computeClosure finds the components of must-links, and which components cannot-links keep apart.
 func (s *Set) computeClosure() {
-	sets := newUnionFind(s.n)
+	sets := newSides(s.n)
 	for _, p := range s.pairs {
 		if p.Kind == MustLink {
-			sets.union(p.I, p.J)
+			sets.join(p.Constraint())
 		}
 	}
 	s.components = sets.components()
