@@ -85,9 +85,6 @@ func (a *app) generate(ctx context.Context, shape string, f *generateFlags) (err
 	if err := f.check(shape); err != nil {
 		return err
 	}
-	if f.out == "" {
-		return shell.Usage("the output folder is missing; give --out DIR")
-	}
 	data, truth, err := f.draw(shape)
 	if err != nil {
 		return err
@@ -194,9 +191,6 @@ func (a *app) pictureCommand() *cobra.Command {
 // generatePicture writes a picture of two noisy halves, the half of each pixel as the truth, and labeled rectangles
 // within the halves.
 func (a *app) generatePicture(ctx context.Context, f *pictureFlags) error {
-	if f.out == "" {
-		return shell.Usage("the output folder is missing; give --out DIR")
-	}
 	scene, err := segment.DrawHalves(f.width.Whole(), f.height.Whole(), f.noise.Number(), rand.New(rand.NewPCG(f.seed.Uint64(), 0)))
 	if err != nil {
 		return err
@@ -250,10 +244,7 @@ func (a *app) affinityCommand() *cobra.Command {
 // generateAffinity writes the graph of the pixels of a picture. Its edges are written as they are computed, because
 // there may be more than fit into memory.
 func (a *app) generateAffinity(ctx context.Context, path string, f *affinityFlags) error {
-	switch {
-	case f.out == "":
-		return shell.Usage("the output folder is missing; give --out DIR")
-	case f.boxes == "" && (f.allPairs || f.set.Changed("constraint-weight")):
+	if f.boxes == "" && (f.allPairs || f.set.Changed("constraint-weight")) {
 		return shell.Usage("--all-pairs and --constraint-weight require --constraint-boxes")
 	}
 	p, err := format.LoadPicture(path)

@@ -193,9 +193,9 @@ func (a *app) findTrained(f *predictFlags, origin *cleavev1.Origin) bool {
 		f.trained.ReadFrom(f.trainedOn)
 		return false
 	}
-	data, _ := recordedFiles(origin, "data")
-	weights, _ := recordedFiles(origin, "weights")
-	if len(data) == 0 || len(weights) > 1 || len(then.changedInputs(origin, "data", "weights")) > 0 {
+	data, changed := recordedFiles(origin, "data")
+	weights, changedWeights := recordedFiles(origin, "weights")
+	if len(data) == 0 || len(weights) > 1 || len(changed)+len(changedWeights) > 0 {
 		return false
 	}
 	f.trainedOn, f.recordedWeights = text.Join(data, "and"), strings.Join(weights, "")

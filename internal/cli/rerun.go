@@ -224,22 +224,15 @@ func recordedFiles(origin *cleavev1.Origin, flags ...string) (paths, changed []s
 	return paths, changed
 }
 
-// changedInputs says which files that a recorded command line would read by one of the flags, or by any if none is
-// named, are not those that it read.
-func (r *recordedCommand) changedInputs(origin *cleavev1.Origin, flags ...string) []string {
-	known, changed := recordedFiles(origin, flags...)
+// checkInputs refuses files that are not those of the run in a folder.
+func (r *recordedCommand) checkInputs(folder string, origin *cleavev1.Origin) error {
+	known, changed := recordedFiles(origin)
 	for _, file := range r.data.NamedFiles(origin.GetDirectory()) {
-		path := jobflags.ResolvePath(origin.GetDirectory(), file.Path)
-		if (len(flags) == 0 || slices.Contains(flags, file.Flag)) && !slices.Contains(known, path) {
+		if path := jobflags.ResolvePath(origin.GetDirectory(), file.Path); !slices.Contains(known, path) {
 			changed = append(changed, path+" is new")
 		}
 	}
-	return changed
-}
-
-// checkInputs refuses files that are not those of the run in a folder.
-func (r *recordedCommand) checkInputs(folder string, origin *cleavev1.Origin) error {
-	if changed := r.changedInputs(origin); len(changed) > 0 {
+	if len(changed) > 0 {
 		return fault.Invalid("OTHER_INPUTS", "%s cannot be repeated, because its files are not the same: %s", folder, strings.Join(changed, "; "))
 	}
 	return nil
@@ -272,10 +265,7 @@ type command struct {
 
 // thisCommand returns the command line of this process.
 func thisCommand(arguments []string) command {
-	directory, err := os.Getwd()
-	if err != nil {
-		directory = ""
-	}
+	directory, _ := os.Getwd()
 	return command{arguments, directory}
 }
 
@@ -286,26 +276,22 @@ type inputs struct {
 	hashed chan []*cleavev1.InputFile
 }
 
-// noteInputs notes the files that flags name. It is called before they are read.
+// noteInputs notes the files that flags name, and starts to hash them. It is called before they are read.
 func (a *app) noteInputs(f *jobflags.DataFlags) *inputs {
 	in := &inputs{files: f.NamedFiles(a.command.directory), hashed: make(chan []*cleavev1.InputFile, 1)}
 	for _, file := range in.files {
 		info, _ := os.Stat(jobflags.ResolvePath(a.command.directory, file.Path))
 		in.before = append(in.before, info)
 	}
-	return in
-}
-
-// hash starts to hash the files, concurrently with the run.
-func (in *inputs) hash(directory string) {
 	go func() {
 		all := make([]*cleavev1.InputFile, len(in.files))
 		for at, file := range in.files {
 			all[at] = &cleavev1.InputFile{Flag: file.Flag, Path: file.Path}
-			all[at].Sha256, all[at].Bytes, _ = hashFile(jobflags.ResolvePath(directory, file.Path)) // pipes have no hash
+			all[at].Sha256, all[at].Bytes, _ = hashFile(jobflags.ResolvePath(a.command.directory, file.Path)) // pipes have no hash
 		}
 		in.hashed <- all
 	}()
+	return in
 }
 
 // origin waits for the hashes of inputs and returns the origin for result.json. A file that has changed since it was

@@ -69,7 +69,6 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 			fmt.Fprintf(a.stderr, "warning: %s\n", warning.GetMessage())
 		}
 	}
-	in.hash(a.command.directory)
 	r.Run.Origin = a.origin(in, s.Title, s.Spec)
 	d := &delivered{report: r, notices: r.Result.GetWarnings()}
 	err = a.intoFolder(f.output.out, report.RunTables, f.data.NamedFiles(a.command.directory), func(out *report.OutputDir) error {

@@ -173,7 +173,6 @@ func (r *runner) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	a.printDropped(r.job.Filter)
-	r.inputs.hash(a.command.directory)
 	r.progress = report.NewProgress(a.stderr, flags.output.quiet).Localized(r.job.Localize, r.summarized)
 	return nil
 }

@@ -321,12 +321,7 @@ func missingWorkers(ctx context.Context, c *client.Client, machines []machine) (
 			lacking[w.GetName()]--
 		}
 	}
-	for _, m := range machines[1:] {
-		if lacking[m.name] > 0 {
-			missing = append(missing, m)
-		}
-	}
-	return missing, nil
+	return slices.DeleteFunc(slices.Clone(machines[1:]), func(m machine) bool { return lacking[m.name] <= 0 }), nil
 }
 
 // whyMissing returns an error with the end of the logs of machines.

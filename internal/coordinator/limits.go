@@ -92,9 +92,12 @@ func (l Limits) check() error {
 	return nil
 }
 
-// overLimit returns the error for a value that exceeds a limit: got says what there is, and what the limit counts.
-// Retrying does not help.
-func overLimit(reason, field, got, what string, limit int64) error {
+// checkCount rejects a count that exceeds a limit: got says what there is, and what the limit counts. Retrying does not
+// help.
+func checkCount(reason, field, got, what string, count, limit int64) error {
+	if limit == 0 || count <= limit {
+		return nil
+	}
 	return fault.New(fault.ResourceExhausted, reason, "%s, and this coordinator allows at most %d %s; "+
 		"run `cleave limits` to see all limits", got, limit, what).
 		OnField(field).With("limit", fmt.Sprint(limit))
@@ -102,26 +105,17 @@ func overLimit(reason, field, got, what string, limit int64) error {
 
 // checkRows rejects a data set that has, or claims to have, too many rows.
 func (l Limits) checkRows(rows uint32) error {
-	if l.Rows > 0 && int64(rows) > l.Rows {
-		return overLimit("TOO_MANY_ROWS", "header", fmt.Sprintf("there are %d rows", rows), "rows", l.Rows)
-	}
-	return nil
+	return checkCount("TOO_MANY_ROWS", "header", fmt.Sprintf("there are %d rows", rows), "rows", int64(rows), l.Rows)
 }
 
 // checkClusters rejects too many clusters; asks says what asks for them.
 func (l Limits) checkClusters(field, asks string, clusters int64) error {
-	if l.Clusters > 0 && clusters > l.Clusters {
-		return overLimit("TOO_MANY_CLUSTERS", field, asks, "clusters", l.Clusters)
-	}
-	return nil
+	return checkCount("TOO_MANY_CLUSTERS", field, asks, "clusters", clusters, l.Clusters)
 }
 
 // checkConstraints rejects too many constraints; asks says what asks for them.
 func (l Limits) checkConstraints(field, asks string, constraints int64) error {
-	if l.Constraints > 0 && constraints > l.Constraints {
-		return overLimit("TOO_MANY_CONSTRAINTS", field, asks, "constraints", l.Constraints)
-	}
-	return nil
+	return checkCount("TOO_MANY_CONSTRAINTS", field, asks, "constraints", constraints, l.Constraints)
 }
 
 // checkSize rejects a job with too many rows, clusters or constraints before anything is read for it. It applies to

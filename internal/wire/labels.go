@@ -136,11 +136,7 @@ func WithLabels(p *cleavev1.JobSpec, column string, cells []string, allow func(c
 	if p.Supervision.Constraints != nil {
 		return nil, nil, labelsTwice("constraints")
 	}
-	err := allow(constraint.CountOfClasses(labels))
-	var pairs []constraint.Constraint
-	if err == nil {
-		pairs, err = constraint.OfClasses(rows, labels)
-	}
+	pairs, err := constraint.OfClasses(rows, labels, allow)
 	if err != nil {
 		return nil, nil, OnField(err, fieldTable+".label_column")
 	}

@@ -225,16 +225,13 @@ func (c *Client) EachTableRows(ctx context.Context, tableID string, yield func(*
 			}
 			done = end
 			if refused = yield(t); refused != nil {
-				return errStopped
+				return errors.New("stopped")
 			}
 			return nil
 		})
 	})
 	return cmp.Or(refused, err)
 }
-
-// errStopped ends a stream whose receiver wants no more.
-var errStopped = errors.New("stopped")
 
 // SampleTable fetches evenly spaced rows of a table, see choose.Even.
 func (c *Client) SampleTable(ctx context.Context, tableID string, rows int) (*table.Table, error) {

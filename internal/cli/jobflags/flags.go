@@ -49,12 +49,12 @@ type Flags struct {
 // default applies. imports allows --data to name objects in a store, which workers read.
 func Add(set *pflag.FlagSet, imports bool) *Flags {
 	f := &Flags{DataFlags: newDataFlags(set), imports: imports, options: map[string]*OptionFlag{}}
-	from := "a folder, or - for standard input"
+	from := ""
 	if imports {
-		from = "a folder, objects in a store (s3://...), or - for standard input"
+		from = "objects in a store (s3://...), "
 	}
 	f.inputFlags.add(set, "the rows to cluster: a `FILE` with a table ("+suffixes(format.TableSuffixes())+"), an array (.npy, .npz, .mtx) or sparse rows ("+suffixes(format.SparseSuffixes())+
-		"), also .gz or .zst; or "+from+"; repeatable")
+		"), also .gz or .zst; or a folder, "+from+"or - for standard input; repeatable")
 	f.tableFlags.add(set)
 	f.labelAs = shell.NewChoice("auto", wire.LabelUses()...).Declare(set, "label-as", "how to use the classes of --label-column: as seeds, as constraints, or as the truth to score against (auto: the truth if all rows have a class, else seeds)")
 	f.sampleConstraints = shell.NewWhole(0, 1, math.MaxInt32).Declare(set, "sample-constraints", "sample this many constraints from --truth or --label-column, with --seed")

@@ -177,7 +177,7 @@ func (j *Job) useAsConstraints(seeds *table.Table, ids *table.IDs, algorithm str
 	for _, seed := range j.seeds {
 		rows, labels = append(rows, seed.Index), append(labels, seed.Label)
 	}
-	pairs, err := constraint.OfClasses(rows, labels)
+	pairs, err := constraint.OfClasses(rows, labels, func(int64) error { return nil }) // a coordinator has limits
 	if err != nil {
 		return err
 	}

@@ -254,6 +254,9 @@ func syncFolder(path string) error {
 
 // WriteFolder writes files into a folder, each atomically, and creates the folder if it does not exist.
 func WriteFolder(ctx context.Context, path string, files []File) error {
+	if path == "" {
+		return shell.Usage("the output folder is missing; give --out DIR")
+	}
 	made, err := openFolder(path)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package constraint
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -8,8 +9,8 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// CountOfClasses returns the number of constraints that OfClasses would make, without a limit.
-func CountOfClasses(classes []int32) int64 {
+// countOfClasses returns the number of constraints that OfClasses would make, without a limit.
+func countOfClasses(classes []int32) int64 {
 	members := map[int32]int64{}
 	for _, class := range classes {
 		members[class]++
@@ -24,9 +25,12 @@ func CountOfClasses(classes []int32) int64 {
 // OfClasses returns a small set of constraints that implies the classes of points: a must-link from each point of a
 // class to the next, and for every two classes one cannot-link for each point of the larger one. classes[i] is the
 // class of points[i]. It returns an error if there are more than MaxEntailed constraints, which grow with the number of
-// classes times that of points.
-func OfClasses(points, classes []int32) ([]Constraint, error) {
-	count := CountOfClasses(classes)
+// classes times that of points, or that of allow, which gets their number before they are made.
+func OfClasses(points, classes []int32, allow func(constraints int64) error) ([]Constraint, error) {
+	count := countOfClasses(classes)
+	if err := allow(count); err != nil {
+		return nil, err
+	}
 	if count > MaxEntailed {
 		return nil, fault.Invalid("TOO_MANY_CONSTRAINTS", "%s would become %d constraints, more than %d; use them as seeds, or give fewer of them",
 			text.Plural(len(points), "label"), count, MaxEntailed)
@@ -68,10 +72,7 @@ type SeededPoint struct {
 func GatherSeeds(given []Seed) []SeededPoint {
 	sorted := slices.Clone(given)
 	slices.SortStableFunc(sorted, func(a, b Seed) int {
-		if a.Index != b.Index {
-			return int(a.Index) - int(b.Index)
-		}
-		return int(a.Label) - int(b.Label)
+		return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Label, b.Label))
 	})
 	var seeds []SeededPoint
 	for _, s := range sorted {
