@@ -181,8 +181,8 @@ func (a *app) findPredictor(ctx context.Context, f *predictFlags) (p *predictor,
 }
 
 // findTrained finds out how the run in a folder read its points, which is how they are read again from wherever they
-// are now. Without --trained-on, it looks for the files of the run, and for the weights if the run had some, and reports
-// whether they are still where they were and have not changed.
+// are now. Without --trained-on, it looks for the files of the run, and for the weights if the run had some, and
+// reports whether they are still where they were and have not changed.
 func (a *app) findTrained(f *predictFlags, origin *cleavev1.Origin) bool {
 	then, err := a.recordedCommand(f.model, origin)
 	if err != nil { // of an earlier version
