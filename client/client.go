@@ -89,7 +89,8 @@ var optionTerms = credentials.Terms{
 	ServerName: "WithServerName", Insecure: "WithoutEncryption", Certs: "cleave certs init",
 }
 
-// Close closes the connections.
+// Close closes all connections. Calls in progress fail, and the client must not be used afterward. It returns no error,
+// because there is nothing to do about one.
 func (c *Client) Close() { c.leader.close() }
 
 // Address returns the addresses that Dial was given.

@@ -80,13 +80,15 @@ func (c *Client) JobError(ctx context.Context, jobID string, ended *cleavev1.Job
 	return ofFault(fault.New(fault.Internal, "JOB_FAILED", "job %s failed", jobID).With("job_id", jobID))
 }
 
-// Result returns the result of a job that has ended, without its labels.
+// Result returns the result of a job, without its labels. Before the job has ended, the error is an *Error with the
+// reason JOB_NOT_ENDED.
 func (c *Client) Result(ctx context.Context, jobID string) (*cleavev1.Result, error) {
 	response, err := c.Jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: jobID})
 	return response.GetResult(), err
 }
 
-// Labels returns the cluster of every clustered row of a job that has ended.
+// Labels returns the cluster of every clustered row of a job that has ended, in row order; rows that were dropped have
+// none. It holds all labels in memory; see EachLabels.
 func (c *Client) Labels(ctx context.Context, jobID string) (labels []uint32, _ error) {
 	err := c.EachLabels(ctx, &cleavev1.GetLabelsRequest{JobId: jobID}, func(part *cleavev1.GetLabelsResponse) error {
 		labels = append(labels, part.GetLabels()...)

@@ -178,17 +178,18 @@ func (c *Client) ImportTable(ctx context.Context, request *cleavev1.ImportTableR
 	return imported, err
 }
 
-// Integers returns a column of integers.
+// Integers returns a column of integers for UploadTable. It keeps cells. To leave cells empty, list their rows in
+// EmptyRows of the result.
 func Integers(name string, cells ...int64) *cleavev1.Column {
 	return &cleavev1.Column{Name: name, Cells: &cleavev1.Column_Integers{Integers: &cleavev1.IntegerCells{Values: cells}}}
 }
 
-// Numbers returns a column of numbers.
+// Numbers returns a column of numbers, as Integers does.
 func Numbers(name string, cells ...float64) *cleavev1.Column {
 	return &cleavev1.Column{Name: name, Cells: &cleavev1.Column_Numbers{Numbers: &cleavev1.NumberCells{Values: cells}}}
 }
 
-// Texts returns a column of texts.
+// Texts returns a column of texts, as Integers does.
 func Texts(name string, cells ...string) *cleavev1.Column {
 	return &cleavev1.Column{Name: name, Cells: &cleavev1.Column_Texts{Texts: &cleavev1.TextCells{Values: cells}}}
 }

@@ -1,4 +1,4 @@
-// Package cli has the commands of cmd/cleave. The flags that describe jobs are in jobflags, the calls of the
+// Package cli implements the commands of cmd/cleave. The flags that describe jobs are in jobflags, the calls of the
 // coordinator in client, and what is printed and written in report. Without a server, cleave run starts a coordinator
 // and workers in its own process; otherwise it does the same as with a remote one: upload the data, create the job,
 // watch it, and fetch the result.
@@ -19,8 +19,8 @@ import (
 	"github.com/cleave-project/cleave/internal/observe"
 )
 
-// app has the streams and the environment of a command. The method xCommand declares command x and its flags, and
-// method x runs it. Results go to stdout; notices, warnings and progress go to stderr.
+// app holds the I/O streams and the environment of one command. The method xCommand declares command x and its flags,
+// and method x runs it. Results go to stdout; notices, warnings and progress go to stderr.
 type app struct {
 	stdin          io.Reader // format.Peekable, because files are recognized by their first bytes
 	stdout, stderr io.Writer
@@ -64,10 +64,11 @@ func unknownCommand(program *cobra.Command, args []string) string {
 // program returns the program with all its commands.
 func (a *app) program() *cobra.Command {
 	run, _ := a.runCommand()
+	result, _ := a.resultCommand()
 	root := groupCommand("cleave", "Cluster data with must-link and cannot-link constraints",
 		run, a.sweepCommand(), a.planCommand(), a.rerunCommand(), a.predictCommand(), a.evaluateCommand(),
 		a.explainCommand(), a.reportCommand(), a.overlayCommand(),
-		a.submitCommand(), a.watchCommand(), a.listCommand(), a.getCommand(), a.resultCommand(), a.cancelCommand(), a.deleteCommand(),
+		a.submitCommand(), a.watchCommand(), a.listCommand(), a.getCommand(), result, a.cancelCommand(), a.deleteCommand(),
 		a.upCommand(), a.serveCommand(), a.workersCommand(), a.drainCommand(), a.limitsCommand(), a.backupCommand(), a.datasetsCommand(), a.tablesCommand(),
 		a.loginCommand(), a.logoutCommand(), a.contextsCommand(), a.certsCommand(), a.tokenCommand(),
 		a.generateCommand(), a.versionCommand(), a.completionCommand(),

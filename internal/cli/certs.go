@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/security/access"
 	"github.com/cleave-project/cleave/internal/security/certs"
@@ -20,20 +19,20 @@ import (
 
 // certsFlags are the flags of all commands that create certificates.
 type certsFlags struct {
-	dir   string               // of the authority, with a folder for each party
-	days  *jobflags.OptionFlag // how long certificates are valid
-	renew bool                 // replace a certificate that exists
-	hosts []string             // names and addresses of a server
-	name  string               // of the party, and of its folder
-	role  string               // of a client
+	dir   string       // of the authority, with a folder for each party
+	days  *shell.Value // how long certificates are valid
+	renew bool         // replace a certificate that exists
+	hosts []string     // names and addresses of a server
+	name  string       // of the party, and of its folder
+	role  string       // of a client
 }
 
 // maxDays is the longest time that a certificate or a token may be valid.
 const maxDays = 36500
 
 // certificateDays returns the flag for the time that certificates are valid.
-func certificateDays() *jobflags.OptionFlag {
-	return jobflags.NewWhole(uint64(certs.DefaultLife.Hours()/24), 1, maxDays)
+func certificateDays() *shell.Value {
+	return shell.NewWhole(uint64(certs.DefaultLife.Hours()/24), 1, maxDays)
 }
 
 func (f *certsFlags) folder() certs.Folder { return certs.Folder{Dir: f.dir, Now: time.Now} }
@@ -271,7 +270,7 @@ func (a *app) tokenCreateCommand() *cobra.Command {
 	set := cmd.Flags()
 	name := set.String("name", "", "`NAME` of the user, who owns the jobs and data that they create")
 	role := set.String("role", identity.Submitter.String(), "role of the user: reader, submitter or admin")
-	days := jobflags.NewWhole(0, 0, maxDays).Declare(set, "days", "number of days after which it expires (0: never)")
+	days := shell.NewWhole(0, 0, maxDays).Declare(set, "days", "number of days after which it expires (0: never)")
 	file := set.String("file", "", "append the line to this token `FILE`")
 	cmd.RunE = func(*cobra.Command, []string) error {
 		if *name == "" {

@@ -94,7 +94,7 @@ func (a *app) drainCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		workers, err := c.ListWorkers(ctx)
+		workers, err := c.AllWorkers(ctx)
 		if err != nil {
 			return err
 		}
@@ -119,11 +119,11 @@ func drainStatus(drained *cleavev1.Worker, workers []*cleavev1.Worker) string {
 
 func (a *app) workersCommand() *cobra.Command {
 	return a.remoteCommand("workers", "List the workers of a coordinator", "", func(ctx context.Context, c *client.Client, _ string, asJSON bool) error {
-		workers, err := c.ListWorkers(ctx)
+		workers, err := c.AllWorkers(ctx)
 		return printList(a, asJSON, &cleavev1.ListWorkersResponse{Workers: workers}, workers, err,
-			"WORKER\tNAME\tSTATE\tTHREADS\tMEMORY\tTILES\tTILE BYTES\tJOBS\tVERSION\tSTATUS", func(w *cleavev1.Worker) []any {
+			"WORKER\tNAME\tSTATE\tTHREADS\tMEMORY\tTILES\tTILE BYTES\tJOBS\tVERSION\tCLASS\tSTATUS", func(w *cleavev1.Worker) []any {
 				return []any{w.GetWorkerId(), w.GetName(), report.ShortName(w.GetState()), w.GetThreads(), text.Bytes(w.GetMemoryBytes()),
-					w.GetTiles(), text.Bytes(w.GetTileBytes()), strings.Join(w.GetJobIds(), " "), w.GetVersion(), w.GetStatusMessage()}
+					w.GetTiles(), text.Bytes(w.GetTileBytes()), strings.Join(w.GetJobIds(), " "), w.GetVersion(), w.GetNumericClass(), w.GetStatusMessage()}
 			})
 	})
 }
@@ -194,7 +194,7 @@ func (a *app) storedCommand(s stored) *cobra.Command {
 }
 
 func (a *app) listDatasets(ctx context.Context, c *client.Client, asJSON bool) error {
-	all, err := c.ListDatasets(ctx)
+	all, err := c.AllDatasets(ctx)
 	return printList(a, asJSON, &cleavev1.ListDatasetsResponse{Datasets: all}, all, err,
 		"DATASET\tNAME\tKIND\tROWS\tCOLUMNS\tNON-ZEROS\tSIZE\tCREATED", func(d *cleavev1.Dataset) []any {
 			return []any{d.GetDatasetId(), d.GetDisplayName(), report.ShortName(d.GetKind()), d.GetRows(),
@@ -203,7 +203,7 @@ func (a *app) listDatasets(ctx context.Context, c *client.Client, asJSON bool) e
 }
 
 func (a *app) listTables(ctx context.Context, c *client.Client, asJSON bool) error {
-	all, err := c.ListTables(ctx)
+	all, err := c.AllTables(ctx)
 	return printList(a, asJSON, &cleavev1.ListTablesResponse{Tables: all}, all, err,
 		"TABLE\tNAME\tCOLUMNS\tROWS\tSIZE\tCREATED", func(t *cleavev1.Table) []any {
 			var names []string

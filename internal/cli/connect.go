@@ -66,12 +66,15 @@ type target struct {
 // target returns the coordinator that --server, the environment or a login names.
 func (a *app) target(server string) (target, error) {
 	known, err := a.loadContexts()
-	if err != nil {
+	var login *loginContext
+	if err == nil {
+		login, err = known.choose(a.access.context, a.env(contextVariable))
+	}
+	if err != nil && (server == "" || a.access.context != "") {
 		return target{}, err
 	}
-	login, err := known.choose(a.access.context, a.env(contextVariable))
-	if err != nil {
-		return target{}, err
+	if err != nil { // --server does not need a login
+		a.warn("your logins are not used: %v", err)
 	}
 	t := target{server: withPorts(server), login: login}
 	if t.server == "" && a.access.context == "" {
@@ -181,7 +184,7 @@ func (a *app) jobCommand(name, short string, run func(context.Context) error) (c
 		Args:  noDataArgument,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return run(cmd.Context()) },
 	}
-	job = jobflags.Add(cmd.Flags())
+	job = jobflags.Add(cmd.Flags(), name != "sweep") // sweep reads the data here
 	job.Stdin = a.stdin
 	return cmd, job, addServerFlag(cmd.Flags())
 }

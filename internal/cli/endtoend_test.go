@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/test/clitest"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -291,7 +292,7 @@ func TestAServerGivesTheSameAsAnEmbeddedRun(t *testing.T) {
 	if out := succeed(t, "list --state running --server "+address); strings.Count(out, "\n") != 1 {
 		t.Errorf("list of running jobs: %s", out)
 	}
-	if out := succeed(t, "workers --server "+address); strings.Count(out, "READY") != 3 {
+	if out := succeed(t, "workers --server "+address); strings.Count(out, "READY") != 3 || strings.Count(out, kernel.NumericClass) != 3 {
 		t.Errorf("workers: %s", out)
 	}
 	tables := succeed(t, "tables --server "+address)

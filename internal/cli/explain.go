@@ -93,23 +93,21 @@ func constraintsOf(r *report.Report, path string) ([]constraint.Constraint, erro
 // recordedConstraints returns the constraints of the run in a folder: those of its file, if the file has not changed,
 // or those that the run made of classes. It returns nil if they cannot be found, and an error only if ctx has ended.
 func (a *app) recordedConstraints(ctx context.Context, folder string, r *report.Report) ([]constraint.Constraint, error) {
-	files, unchanged := recordedFiles(r.Run.GetOrigin(), "constraints")
-	var list []constraint.Constraint
+	files, changed := recordedFiles(r.Run.GetOrigin(), "constraints")
+	var scene report.Scene
 	var err error
 	switch {
-	case !unchanged:
+	case len(changed) > 0:
 		return nil, nil
 	case len(files) > 0:
-		list, err = constraintsOf(r, files[0])
+		scene.Constraints, err = constraintsOf(r, files[0])
 	default:
-		var scene report.Scene
 		scene, err = a.recordedScene(ctx, folder, r)
-		list = scene.Constraints
 	}
 	if err != nil {
 		return nil, ctx.Err()
 	}
-	return list, nil
+	return scene.Constraints, nil
 }
 
 // explainJob explains a job of a coordinator in any state.

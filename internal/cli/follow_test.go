@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/wire"
 	"github.com/cleave-project/cleave/test/clitest"
@@ -314,6 +315,28 @@ func TestInterruptBeforeThereIsAJob(t *testing.T) {
 		r := invokeIn(ctx, command+" --data p.csv --k 2 --server "+f.address, func(string) string { return "" })
 		if r.code != 130 || r.stderr != "cleave: canceled\n" || len(f.requests) != 0 {
 			t.Errorf("%s: exit code %d, %q, %d jobs", command, r.code, r.stderr, len(f.requests))
+		}
+	}
+}
+
+// SIGTERM replaces the error of a run only if the same command again can still get its result.
+func TestWhatSIGTERMReplaces(t *testing.T) {
+	ctx, end := context.WithCancelCause(t.Context())
+	end(shell.Terminated)
+	f := &runFlags{requestID: "night", onTerm: shell.NewChoice(detachOnTerm, detachOnTerm, cancelOnTerm)}
+	full := errors.New("the disk is full")
+	for _, c := range []struct {
+		ended bool
+		err   error
+		want  string
+	}{
+		{false, ctx.Err(), "terminated; job job-1 continues. Run the same command again to wait for it"},
+		{true, ctx.Err(), "terminated; job job-1 has ended. Run the same command again to get its result"},
+		{true, status.Error(codes.Canceled, "stopped"), "terminated; job job-1 has ended. Run the same command again to get its result"},
+		{true, full, "the disk is full"},
+	} {
+		if got := (&runner{flags: f, id: "job-1", ended: c.ended}).detached(ctx, c.err); got.Error() != c.want {
+			t.Errorf("ended %v, %v: got %q, want %q", c.ended, c.err, got, c.want)
 		}
 	}
 }

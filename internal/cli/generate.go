@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/data/constraint"
@@ -29,9 +28,9 @@ import (
 // generateFlags are the flags of generate. Which of them apply depends on the shape, see shapes.
 type generateFlags struct {
 	set                           *pflag.FlagSet
-	n, d, k                       *jobflags.OptionFlag
-	constraints, background, seed *jobflags.OptionFlag
-	noise, inside, outside        *jobflags.OptionFlag
+	n, d, k                       *shell.Value
+	constraints, background, seed *shell.Value
+	noise, inside, outside        *shell.Value
 	out                           string
 }
 
@@ -57,15 +56,15 @@ func (a *app) generateCommand() *cobra.Command {
 	}
 	cmd.AddCommand(a.pictureCommand(), a.affinityCommand())
 	f.set = cmd.Flags()
-	f.n = jobflags.NewWhole(200, 2, dataset.MaxRows).Declare(f.set, "n", "number of points or vertices")
-	f.d = jobflags.NewWhole(2, 1, 1<<20).Declare(f.set, "d", "number of features (gaussians)")
-	f.k = jobflags.NewWhole(2, 1, dataset.MaxRows).Declare(f.set, "k", "number of clusters (gaussians, blocks)")
-	f.constraints = jobflags.NewWhole(0, 0, math.MaxInt32).Declare(f.set, "constraints", "number of random constraints that the truth satisfies")
-	f.background = jobflags.NewWhole(0, 0, dataset.MaxRows).Declare(f.set, "background", "number of points scattered evenly around the shape, with their own class in truth.csv and without constraints (two-circles, two-moons, gaussians)")
-	f.seed = jobflags.NewWhole(0, 0, math.MaxUint64).Declare(f.set, "seed", "seed of all random choices")
-	f.noise = jobflags.NewNumber("0", 0).Declare(f.set, "noise", "standard deviation of the points (default: 0.1 circles, 0.05 moons, 1 gaussians)")
-	f.inside = jobflags.NewNumber("10", 0).Declare(f.set, "inside", "mean number of neighbors in the same block (blocks)")
-	f.outside = jobflags.NewNumber("2", 0).Declare(f.set, "outside", "mean number of neighbors in other blocks (blocks)")
+	f.n = shell.NewWhole(200, 2, dataset.MaxRows).Declare(f.set, "n", "number of points or vertices")
+	f.d = shell.NewWhole(2, 1, 1<<20).Declare(f.set, "d", "number of features (gaussians)")
+	f.k = shell.NewWhole(2, 1, dataset.MaxRows).Declare(f.set, "k", "number of clusters (gaussians, blocks)")
+	f.constraints = shell.NewWhole(0, 0, math.MaxInt32).Declare(f.set, "constraints", "number of random constraints that the truth satisfies")
+	f.background = shell.NewWhole(0, 0, dataset.MaxRows).Declare(f.set, "background", "number of points scattered evenly around the shape, with their own class in truth.csv and without constraints (two-circles, two-moons, gaussians)")
+	f.seed = shell.NewWhole(0, 0, math.MaxUint64).Declare(f.set, "seed", "seed of all random choices")
+	f.noise = shell.NewNumber("0", 0).Declare(f.set, "noise", "standard deviation of the points (default: 0.1 circles, 0.05 moons, 1 gaussians)")
+	f.inside = shell.NewNumber("10", 0).Declare(f.set, "inside", "mean number of neighbors in the same block (blocks)")
+	f.outside = shell.NewNumber("2", 0).Declare(f.set, "outside", "mean number of neighbors in other blocks (blocks)")
 	f.set.StringVar(&f.out, "out", "", "write data.csv or edges.csv, truth.csv and constraints.csv into this `DIR`; with --background also score-on.csv, the points without the background")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -85,9 +84,6 @@ func (a *app) generateCommand() *cobra.Command {
 func (a *app) generate(ctx context.Context, shape string, f *generateFlags) (err error) {
 	if err := f.check(shape); err != nil {
 		return err
-	}
-	if f.out == "" {
-		return shell.Usage("the output folder is missing; give --out DIR")
 	}
 	data, truth, err := f.draw(shape)
 	if err != nil {
@@ -170,7 +166,7 @@ func (f *generateFlags) draw(shape string) (file report.File, truth []int32, err
 
 // pictureFlags are the flags of generate picture.
 type pictureFlags struct {
-	width, height, noise, seed *jobflags.OptionFlag
+	width, height, noise, seed *shell.Value
 	out                        string
 }
 
@@ -184,10 +180,10 @@ func (a *app) pictureCommand() *cobra.Command {
 		RunE:  func(cmd *cobra.Command, _ []string) error { return a.generatePicture(cmd.Context(), f) },
 	}
 	set := cmd.Flags()
-	f.width = jobflags.NewWhole(48, 8, segment.MaxPixels).Declare(set, "width", "width in pixels")
-	f.height = jobflags.NewWhole(32, 8, segment.MaxPixels).Declare(set, "height", "height in pixels")
-	f.noise = jobflags.NewNumber("10", 0).Declare(set, "noise", "standard deviation of the gray values, which go from 0 to 255")
-	f.seed = jobflags.NewWhole(0, 0, math.MaxUint64).Declare(set, "seed", "seed of the noise")
+	f.width = shell.NewWhole(48, 8, segment.MaxPixels).Declare(set, "width", "width in pixels")
+	f.height = shell.NewWhole(32, 8, segment.MaxPixels).Declare(set, "height", "height in pixels")
+	f.noise = shell.NewNumber("10", 0).Declare(set, "noise", "standard deviation of the gray values, which go from 0 to 255")
+	f.seed = shell.NewWhole(0, 0, math.MaxUint64).Declare(set, "seed", "seed of the noise")
 	set.StringVar(&f.out, "out", "", "write picture.png, truth.csv and boxes.csv into this `DIR`")
 	return cmd
 }
@@ -195,9 +191,6 @@ func (a *app) pictureCommand() *cobra.Command {
 // generatePicture writes a picture of two noisy halves, the half of each pixel as the truth, and labeled rectangles
 // within the halves.
 func (a *app) generatePicture(ctx context.Context, f *pictureFlags) error {
-	if f.out == "" {
-		return shell.Usage("the output folder is missing; give --out DIR")
-	}
 	scene, err := segment.DrawHalves(f.width.Whole(), f.height.Whole(), f.noise.Number(), rand.New(rand.NewPCG(f.seed.Uint64(), 0)))
 	if err != nil {
 		return err
@@ -217,7 +210,7 @@ func (a *app) generatePicture(ctx context.Context, f *pictureFlags) error {
 // affinityFlags are the flags of generate image-affinity.
 type affinityFlags struct {
 	set                                      *pflag.FlagSet
-	radius, sigmaPosition, sigmaGray, weight *jobflags.OptionFlag
+	radius, sigmaPosition, sigmaGray, weight *shell.Value
 	boxes, out                               string
 	allPairs                                 bool
 }
@@ -238,11 +231,11 @@ func (a *app) affinityCommand() *cobra.Command {
 		},
 	}
 	f.set = cmd.Flags()
-	f.radius = jobflags.NewNumber("5", 1).Declare(f.set, "radius", "connect pixels that are at most this many pixels apart")
-	f.sigmaPosition = jobflags.NewNumber("auto", jobflags.Positive, "auto").Declare(f.set, "sigma-position", "width of the affinity in distance, in pixels (auto: half the radius)")
-	f.sigmaGray = jobflags.NewNumber("auto", jobflags.Positive, "auto").Declare(f.set, "sigma-gray", "width of the affinity in gray values, which go from 0 to 255 (auto: half the picture's standard deviation)")
+	f.radius = shell.NewNumber("5", 1).Declare(f.set, "radius", "connect pixels that are at most this many pixels apart")
+	f.sigmaPosition = shell.NewNumber("auto", shell.Positive, "auto").Declare(f.set, "sigma-position", "width of the affinity in distance, in pixels (auto: half the radius)")
+	f.sigmaGray = shell.NewNumber("auto", shell.Positive, "auto").Declare(f.set, "sigma-gray", "width of the affinity in gray values, which go from 0 to 255 (auto: half the picture's standard deviation)")
 	f.set.StringVar(&f.boxes, "constraint-boxes", "", "labeled rectangles of pixels in this `FILE` (x,y,width,height,label): must-links within a label, cannot-links between labels")
-	f.weight = jobflags.NewNumber(fmt.Sprint(segment.UnitWeight), jobflags.Positive).Declare(f.set, "constraint-weight", "weight of each constraint; identical pixels have an edge of weight 1")
+	f.weight = shell.NewNumber(fmt.Sprint(segment.UnitWeight), shell.Positive).Declare(f.set, "constraint-weight", "weight of each constraint; identical pixels have an edge of weight 1")
 	f.set.BoolVar(&f.allPairs, "all-pairs", false, "write a constraint for every pair of labeled pixels, not only a minimal equivalent set")
 	f.set.StringVar(&f.out, "out", "", "write edges.csv, constraints.csv and picture.csv (size and widths) into this `DIR`")
 	return cmd
@@ -251,10 +244,7 @@ func (a *app) affinityCommand() *cobra.Command {
 // generateAffinity writes the graph of the pixels of a picture. Its edges are written as they are computed, because
 // there may be more than fit into memory.
 func (a *app) generateAffinity(ctx context.Context, path string, f *affinityFlags) error {
-	switch {
-	case f.out == "":
-		return shell.Usage("the output folder is missing; give --out DIR")
-	case f.boxes == "" && (f.allPairs || f.set.Changed("constraint-weight")):
+	if f.boxes == "" && (f.allPairs || f.set.Changed("constraint-weight")) {
 		return shell.Usage("--all-pairs and --constraint-weight require --constraint-boxes")
 	}
 	p, err := format.LoadPicture(path)

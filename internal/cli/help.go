@@ -216,12 +216,12 @@ func (a *app) proposed(list func(ctx context.Context, c *client.Client) ([]candi
 }
 
 func proposeJobs(ctx context.Context, c *client.Client) ([]candidate, error) {
-	jobs, err := c.ListJobs(ctx, &cleavev1.ListJobsRequest{}, completedJobs)
+	jobs, err := c.AllJobs(ctx, &cleavev1.ListJobsRequest{}, completedJobs)
 	return jobCandidates(jobs), err
 }
 
 func proposeWorkers(ctx context.Context, c *client.Client) (all []candidate, err error) {
-	workers, err := c.ListWorkers(ctx)
+	workers, err := c.AllWorkers(ctx)
 	for _, w := range workers {
 		all = append(all, candidate{id: w.GetName(), about: w.GetWorkerId()})
 	}

@@ -57,6 +57,15 @@ func TestHelpOfEveryCommand(t *testing.T) {
 	}
 }
 
+// The help of sweep does not offer objects in a store, which it refuses; that of run does.
+func TestHelpAboutObjects(t *testing.T) {
+	for command, offered := range map[string]bool{"run": true, "plan": true, "submit": true, "sweep": false} {
+		if got := strings.Contains(succeed(t, command+" --help"), "s3://"); got != offered {
+			t.Errorf("%s --help offers objects: %v", command, got)
+		}
+	}
+}
+
 // A group names flags that exist. Commands with many flags have each of them in a group, and no heading comes twice.
 func TestGroupsOfFlags(t *testing.T) {
 	var grouped []string

@@ -77,7 +77,7 @@ func (a *app) cancelCommand() *cobra.Command {
 
 // jobOfRequest returns the id of the job that a request created.
 func jobOfRequest(ctx context.Context, c *client.Client, requestID string) (string, error) {
-	jobs, err := c.ListJobs(ctx, &cleavev1.ListJobsRequest{RequestId: requestID}, 2)
+	jobs, err := c.AllJobs(ctx, &cleavev1.ListJobsRequest{RequestId: requestID}, 2)
 	switch {
 	case err != nil:
 		return "", err
@@ -130,8 +130,8 @@ func (a *app) printJob(ctx context.Context, c *client.Client, j *cleavev1.Job, s
 }
 
 func (a *app) listCommand() *cobra.Command {
-	state := jobflags.NewChoice("", "pending", "running", "succeeded", "failed", "cancelled")
-	limit := jobflags.NewWhole(0, 0, 1_000_000)
+	state := shell.NewChoice("", "pending", "running", "succeeded", "failed", "cancelled")
+	limit := shell.NewWhole(0, 0, 1_000_000)
 	request := &cleavev1.ListJobsRequest{}
 	var since shell.Duration
 	oldest := false
@@ -145,7 +145,7 @@ func (a *app) listCommand() *cobra.Command {
 		if oldest {
 			request.Order = cleavev1.JobOrder_JOB_ORDER_OLDEST_FIRST
 		}
-		jobs, err := c.ListJobs(ctx, request, limit.Whole())
+		jobs, err := c.AllJobs(ctx, request, limit.Whole())
 		return printList(a, asJSON, &cleavev1.ListJobsResponse{Jobs: jobs}, jobs, err,
 			"JOB\tNAME\tSTATE\tITERATIONS\tOBJECTIVE\tCREATED", func(j *cleavev1.Job) []any {
 				objective := ""
@@ -280,7 +280,7 @@ func (a *app) submit(ctx context.Context, flags *submitFlags) error {
 		return err
 	}
 	defer c.Close()
-	flags.job.Stream, flags.job.Import = true, true
+	flags.job.Stream = true
 	prepared, err := a.prepare(ctx, flags.job, c, false)
 	if err != nil {
 		return err

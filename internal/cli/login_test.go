@@ -96,3 +96,25 @@ func TestLoginsWithoutAHome(t *testing.T) {
 		t.Errorf("exit code %d, %q, %q", r.code, r.stdout, r.stderr)
 	}
 }
+
+// A complete --server needs no login, so that one that is wrong does not matter.
+func TestServerWithoutALogin(t *testing.T) {
+	dir, wrong := t.TempDir(), ""
+	env := func(name string) string { return map[string]string{configVariable: dir, contextVariable: wrong}[name] }
+	const workers = "workers --server 127.0.0.1:1"
+	for _, c := range []struct{ file, name, want string }{
+		{`{"contexts": {}}`, "deleted", `your logins are not used: there is no login "deleted"`},
+		{`{"contexts": `, "", "your logins are not used: "},
+	} {
+		clitest.Write(t, filepath.Join(dir, "contexts.json"), c.file)
+		wrong = c.name
+		if r := invokeIn(t.Context(), workers, env); r.code != 75 || !strings.Contains(r.stderr, c.want) || !strings.Contains(r.stderr, "does not answer") {
+			t.Errorf("%s, %q: exit code %d, %q", c.file, c.name, r.code, r.stderr)
+		}
+		for _, args := range []string{"workers", workers + " --context prod"} {
+			if r := invokeIn(t.Context(), args, env); r.code != 2 {
+				t.Errorf("%s, %q, %s: exit code %d, %q", c.file, c.name, args, r.code, r.stderr)
+			}
+		}
+	}
+}

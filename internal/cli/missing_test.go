@@ -157,9 +157,9 @@ func TestRowsWithoutDirection(t *testing.T) {
 	})
 	for _, c := range []struct{ args, whole, reduced, labels, said string }{
 		{"--algorithm kmeans --geometry spherical", "whole.svm", "reduced.svm", "%d,-1,%d,-1,%d,-1,%d",
-			"left out 3 of 7 rows (1 with missing values, 2 of zeros, which have no direction)"},
-		{"--algorithm hmrf-kmeans --distortion cosine", "whole.csv", "reduced.csv", "%d,-1,%d,%d,-1,%d", "left out 2 of 6 rows (of zeros, which have no direction)"},
-		{"--kernel cosine", "whole.csv", "reduced.csv", "%d,-1,%d,%d,-1,%d", "left out 2 of 6 rows (of zeros, which have no direction)"},
+			"left out 3 of 7 rows (1 with missing values, 2 all zero, without a direction)"},
+		{"--algorithm hmrf-kmeans --distortion cosine", "whole.csv", "reduced.csv", "%d,-1,%d,%d,-1,%d", "left out 2 of 6 rows (all zero, without a direction)"},
+		{"--kernel cosine", "whole.csv", "reduced.csv", "%d,-1,%d,%d,-1,%d", "left out 2 of 6 rows (all zero, without a direction)"},
 	} {
 		if r := invoke(t, "run --quiet --k 2 "+c.args+" --data "+c.whole); r.code != 2 {
 			t.Errorf("%s: exit code %d, %s", c.args, r.code, r.stderr)
@@ -210,7 +210,7 @@ func TestMissingRowsAreRefused(t *testing.T) {
 		{"--data gap.csv --missing drop -f far.yaml", "point 3 is outside 0..2"},
 		{"--data gap.csv --missing drop -f few.yaml", "labels: the table has 2 rows for 3 points"},
 		{"--data gap.csv --missing drop -f id.yaml", "the weights are a table of the coordinator; give them as a file"},
-		{"--data sum.csv -f id.yaml", "Cleave left out 1 of 4 rows (of totals) and numbered the others anew, but the weights are a table of the coordinator; give them as a file"},
+		{"--data sum.csv -f id.yaml", "Cleave left out 1 of 4 rows (with totals) and numbered the others anew, but the weights are a table of the coordinator; give them as a file"},
 	} {
 		r := invoke(t, "run --quiet --k 2 --out o "+c.args)
 		if r.code != 2 || !strings.Contains(r.stderr, c.want) || r.stdout != "" {

@@ -50,7 +50,7 @@ func (a *app) loadTruth(f truthFlags, filter *jobflags.RowFilter, points int, na
 // outputFlags are the flags of run and result about what they write and print.
 type outputFlags struct {
 	out         string // a folder, onStdout, or "" for none
-	format      *jobflags.OptionFlag
+	format      *shell.Value
 	join        bool
 	saveGraph   string
 	json, quiet bool
@@ -62,7 +62,7 @@ const onStdout = "-"
 // add declares the flags. quiet is the help of --quiet.
 func (f *outputFlags) add(set *pflag.FlagSet, quiet string) {
 	set.StringVar(&f.out, "out", "", "write labels.csv, report.html, result.json and the model into this `DIR`; - writes only labels, to standard output")
-	f.format = jobflags.NewChoice("csv", format.TableFormats...).Declare(set, "labels-format", "format of the labels in --out; labels.csv is always written")
+	f.format = shell.NewChoice("csv", format.TableFormats...).Declare(set, "labels-format", "format of the labels in --out; labels.csv is always written")
 	set.BoolVar(&f.join, "join", false, "also write the rows of the table with their labels, to joined.csv or to standard output")
 	set.StringVar(&f.saveGraph, "save-graph", "", "write the neighbor graph of --knn to this `FILE` (.csv or .mtx), for use as --graph")
 	set.BoolVar(&f.json, "json", false, "print result.json on standard output")
@@ -139,7 +139,7 @@ func (a *app) intoFolder(path string, tables *regexp.Regexp, inputs []jobflags.N
 	if err != nil {
 		return err
 	}
-	if err = out.RefuseOverwrite(inputs, a.command.directory, tables); err == nil {
+	if err = out.Spare(inputs, a.command.directory, tables); err == nil {
 		err = do(out)
 	}
 	if err != nil {

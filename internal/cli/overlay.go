@@ -27,7 +27,7 @@ type overlayFlags struct {
 	labels            string
 	embedding, column string
 	boxes             string
-	scale             *jobflags.OptionFlag
+	scale             *shell.Value
 	out               string
 }
 
@@ -45,7 +45,7 @@ func (a *app) overlayCommand() *cobra.Command {
 	set.StringVar(&f.embedding, "embedding", "", "draw a column of this `FILE` (index,u0,...) from blue to red instead")
 	set.StringVar(&f.column, "column", "", "the column's `NAME` (default: the first after index)")
 	set.StringVar(&f.boxes, "constraint-boxes", "", "outline the rectangles in this `FILE` (x,y,width,height,label)")
-	f.scale = jobflags.NewNumber("auto", 1, "auto").Declare(set, "scale", "width of a drawn pixel (auto: enlarges small pictures)")
+	f.scale = shell.NewNumber("auto", 1, "auto").Declare(set, "scale", "width of a drawn pixel (auto: enlarges small pictures)")
 	set.StringVar(&f.out, "out", "", "write the drawing to this `FILE`, a .png")
 	return cmd
 }

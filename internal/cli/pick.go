@@ -85,7 +85,7 @@ func pickListed(what, given string, length int, list func() ([]candidate, error)
 // jobID returns the id of the job that an id or a prefix of one stands for.
 func jobID(ctx context.Context, c *client.Client, given string) (string, error) {
 	return pickListed("job", given, jobIDLength, func() ([]candidate, error) {
-		jobs, err := c.ListJobs(ctx, &cleavev1.ListJobsRequest{IdPrefix: given}, 0)
+		jobs, err := c.AllJobs(ctx, &cleavev1.ListJobsRequest{IdPrefix: given}, 0)
 		return jobCandidates(jobs), err
 	})
 }
@@ -103,7 +103,7 @@ func jobCandidates(jobs []*cleavev1.Job) (all []candidate) {
 
 // workerID returns the id of the worker that an id, a name, or a prefix of one of them stands for.
 func workerID(ctx context.Context, c *client.Client, given string) (string, error) {
-	workers, err := c.ListWorkers(ctx)
+	workers, err := c.AllWorkers(ctx)
 	if err != nil {
 		return given, nil
 	}
@@ -118,12 +118,12 @@ func workerID(ctx context.Context, c *client.Client, given string) (string, erro
 }
 
 func datasetCandidates(ctx context.Context, c *client.Client) ([]candidate, error) {
-	listed, err := c.ListDatasets(ctx)
+	listed, err := c.AllDatasets(ctx)
 	return candidates(listed, (*cleavev1.Dataset).GetDatasetId), err
 }
 
 func tableCandidates(ctx context.Context, c *client.Client) ([]candidate, error) {
-	listed, err := c.ListTables(ctx)
+	listed, err := c.AllTables(ctx)
 	return candidates(listed, (*cleavev1.Table).GetTableId), err
 }
 

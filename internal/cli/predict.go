@@ -34,14 +34,15 @@ import (
 
 // predictFlags are the flags of predict. Either model or job is set.
 type predictFlags struct {
-	model, job         string // the folder of a run; the id of a job
-	trainedOn, weights string // files of the run, for a model that needs its points
-	recordedWeights    string // the weights that the run recorded, if trainedOn is what it recorded, too
+	model, job         string              // the folder of a run; the id of a job
+	trainedOn, weights string              // files of the run, for a model that needs its points
+	recordedWeights    string              // the weights that the run recorded, if trainedOn is what it recorded, too
+	trained            *jobflags.DataFlags // how the run read its points
 	server             *string
 	data               *jobflags.NewPointsFlags
 	out                string // a file; "" or onStdout for standard output
 	join               bool   // write the rows of the table, too
-	format             *jobflags.OptionFlag
+	format             *shell.Value
 }
 
 func (a *app) predictCommand() *cobra.Command {
@@ -61,7 +62,7 @@ func (a *app) predictCommand() *cobra.Command {
 	f.data = jobflags.AddNewPointsFlags(set)
 	set.StringVar(&f.out, "out", "", "write the labels to this `FILE` (index,label; class, distance, margin and confidence where the model has them) instead of standard output")
 	set.BoolVar(&f.join, "join", false, "write the rows of the table of --data with their labels")
-	f.format = jobflags.NewChoice("csv", format.TableFormats...).Declare(set, "labels-format", "the format of the labels")
+	f.format = shell.NewChoice("csv", format.TableFormats...).Declare(set, "labels-format", "the format of the labels")
 	return cmd
 }
 
@@ -87,14 +88,15 @@ type predictor struct {
 	header   []string       // the names of the columns; nil if unknown
 	recipe   *recipe.Recipe // turns rows of tables into points; nil if there is none
 	classes  []string       // the classes of the clusters; nil if they have none
-	// directions tells whether directions are compared. Rows of zeros have none.
+	// directions is set if the model compares rows by direction. An all-zero row has no direction and gets the label
+	// -1.
 	directions bool
 	// assign returns the labels of points, and their scores if the model has them.
 	assign func(ctx context.Context, points dataset.Dataset) (*clustering.Prediction, error)
 }
 
 // predict assigns new points to the clusters of a run and writes a label for each row of their file. Rows that the
-// model cannot use, such as rows of zeros where directions are compared, have the label -1.
+// model cannot use, such as all-zero rows if directions are compared, have the label -1.
 func (a *app) predict(ctx context.Context, flags *predictFlags) error {
 	if err := cmp.Or(flags.check(), jobflags.RefuseInput("--out", flags.out, "", flags.data.NamedFiles(""), flags.trainedOn, flags.weights)); err != nil {
 		return err
@@ -151,7 +153,7 @@ func (a *app) findPredictor(ctx context.Context, f *predictFlags) (p *predictor,
 		if err != nil {
 			return nil, nil, err
 		}
-		found := result.GetModel() == nil && f.trainedOn == "" && f.findTrained(run.GetOrigin())
+		found := result.GetModel() == nil && a.findTrained(f, run.GetOrigin())
 		labels, unread := report.ReadLabels(f.model, result, run) // a model may do without them
 		if p, err = a.openModel(f, result, labels, unread); err == nil {
 			if found {
@@ -178,15 +180,25 @@ func (a *app) findPredictor(ctx context.Context, f *predictFlags) (p *predictor,
 	return p, c.Close, err
 }
 
-// findTrained sets --trained-on, and the recorded weights if the run had some, to the files of the run, and reports
-// whether they are still where they were and have not changed.
-func (f *predictFlags) findTrained(origin *cleavev1.Origin) bool {
-	data, same := recordedFiles(origin, "data")
-	weights, sameWeights := recordedFiles(origin, "weights")
-	if !same || !sameWeights || len(data) != 1 || len(weights) > 1 {
+// findTrained finds out how the run in a folder read its points, which is how they are read again from wherever they
+// are now. Without --trained-on, it looks for the files of the run, and for the weights if the run had some, and
+// reports whether they are still where they were and have not changed.
+func (a *app) findTrained(f *predictFlags, origin *cleavev1.Origin) bool {
+	then, err := a.recordedCommand(f.model, origin)
+	if err != nil { // of an earlier version
+		f.trained = jobflags.DataIn(f.trainedOn)
 		return false
 	}
-	f.trainedOn, f.recordedWeights = data[0], strings.Join(weights, "")
+	if f.trained = then.data; f.trainedOn != "" {
+		f.trained.ReadFrom(f.trainedOn)
+		return false
+	}
+	data, changed := recordedFiles(origin, "data")
+	weights, changedWeights := recordedFiles(origin, "weights")
+	if len(data) == 0 || len(weights) > 1 || len(changed)+len(changedWeights) > 0 {
+		return false
+	}
+	f.trainedOn, f.recordedWeights = text.Join(data, "and"), strings.Join(weights, "")
 	return true
 }
 
@@ -435,12 +447,8 @@ func isSymmetric(data dataset.Dataset) bool {
 }
 
 // trainedPoints reads the points of a run, without the rows that it dropped.
-func trainedPoints(f *predictFlags, result *cleavev1.Result, directional bool) (trained *jobflags.Loaded, err error) {
-	if steps := wire.Recipe(result.GetRecipe()); steps != nil && format.IsTable(f.trainedOn) {
-		trained, err = f.data.LoadRows(f.trainedOn, steps, directional)
-	} else {
-		trained, err = jobflags.LoadPoints(f.trainedOn, result.GetDroppedRows() > 0, directional)
-	}
+func trainedPoints(f *predictFlags, result *cleavev1.Result, directional bool) (*jobflags.Loaded, error) {
+	trained, err := f.trained.LoadPoints(wire.Recipe(result.GetRecipe()), result.GetDroppedRows() > 0, directional)
 	if err != nil {
 		return nil, err
 	}

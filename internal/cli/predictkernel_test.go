@@ -128,3 +128,29 @@ func TestPredictFindsTheWeights(t *testing.T) {
 	succeed(t, "run --data t.csv --id-column id --k 2 --algorithm kernel-kmeans --weights tw.csv --quiet --out named")
 	succeed(t, "predict --model named --data t.csv")
 }
+
+// The points of a run are read as the run read them, whatever their file is called, also where it is moved.
+func TestPredictReadsThePointsAsTheRunDid(t *testing.T) {
+	clitest.Folder(t, map[string]string{
+		"p.dat":   "x~y\n0~0\n0~1\n1~0\n9~9\n9~8\n8~9\n",
+		"a/1.dat": "x,y\n0,0\n0,1\n1,0\n", "a/2.dat": "x,y\n9,9\n9,8\n8,9\n",
+		"new.csv": "x,y\n0,0\n0,1\n1,0\n9,9\n9,8\n8,9\n",
+	})
+	for _, data := range []string{"--data p.dat --format csv --delimiter ~", "--data a/1.dat --data a/2.dat --format csv"} {
+		for _, algorithm := range []string{"kernel-kmeans", "spectral --knn 2"} {
+			succeed(t, "run "+data+" --k 2 --quiet --out o --algorithm "+algorithm)
+			labels := labelColumns(clitest.Read(t, "o/labels.csv"))
+			if got := labelColumns(succeed(t, "predict --model o --data new.csv")); got != labels {
+				t.Errorf("%s, %s: %s, want %s", data, algorithm, got, labels)
+			}
+		}
+	}
+	succeed(t, "run --data p.dat --format csv --delimiter ~ --k 2 --quiet --out o --algorithm kernel-kmeans")
+	if err := os.Rename("p.dat", "moved"); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, "predict --model o --data new.csv", "give them with --trained-on FILE")
+	if got, want := labelColumns(succeed(t, "predict --model o --data new.csv --trained-on moved")), labelColumns(clitest.Read(t, "o/labels.csv")); got != want {
+		t.Errorf("moved: %s, want %s", got, want)
+	}
+}

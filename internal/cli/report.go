@@ -15,8 +15,6 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/wire"
-
-	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 // reportFlags are the flags of report. The page shows the files that they name; none is required.
@@ -72,10 +70,10 @@ func (a *app) reportFolder(ctx context.Context, folder string, f *reportFlags) e
 		return err
 	}
 	if scene.Data == nil && len(run.GetOrigin().GetCommand()) > 0 {
-		recorded, err := a.recordedScene(ctx, folder, r)
-		if err != nil {
+		switch recorded, err := a.recordedScene(ctx, folder, r); {
+		case err != nil:
 			a.warn("%v", err)
-		} else if recorded.Data != nil {
+		case recorded.Data != nil:
 			scene = recorded
 		}
 	}
@@ -92,7 +90,8 @@ func (a *app) reportFolder(ctx context.Context, folder string, f *reportFlags) e
 func (f *reportFlags) scene(folder string, r *report.Report) (s report.Scene, err error) {
 	result := r.Result
 	s.Title = cmp.Or(r.Run.GetOrigin().GetDisplayName(), filepath.Base(folder))
-	data, err := f.loadData(result, r.Run)
+	spec := r.Run.GetOrigin().GetSpec()
+	data, err := f.data.LoadAgain(wire.Recipe(result.GetRecipe()), result.GetDroppedRows() > 0, spec != nil && wire.ComparesDirections(spec))
 	if err != nil || data.Data == nil {
 		return s, err
 	}
@@ -105,13 +104,6 @@ func (f *reportFlags) scene(folder string, r *report.Report) (s report.Scene, er
 	}
 	r.Filter, r.RowIDs = data.Filter, data.IDs().All()
 	return s, nil
-}
-
-// loadData reads the data that flags name as the run did: a table by its recipe, without dropped rows.
-func (f *reportFlags) loadData(result *cleavev1.Result, run *cleavev1.RunRecord) (*jobflags.Loaded, error) {
-	steps, spec := wire.Recipe(result.GetRecipe()), run.GetOrigin().GetSpec()
-	directions := spec != nil && wire.ComparesDirections(spec)
-	return f.data.LoadAgain(steps, result.GetDroppedRows() > 0, directions)
 }
 
 // addTables reads the constraints and the truth that flags name.
@@ -127,24 +119,22 @@ func (a *app) addTables(f *reportFlags, s *report.Scene, r *report.Report) (err 
 	return err
 }
 
-// recordedScene returns the scene of the run in a folder from the files that it recorded, if they have not changed.
+// recordedScene returns the scene of the run in a folder from the files that it recorded, if they have not changed. The
+// scene has no data if the folder is that of cleave result.
 func (a *app) recordedScene(ctx context.Context, folder string, r *report.Report) (s report.Scene, err error) {
-	before, err := loadRecorded(folder)
-	if err != nil {
+	then, err := a.recordedCommand(folder, r.Run.GetOrigin())
+	if err != nil || then.run == nil {
 		return s, err
 	}
-	if before.run.GetOrigin().GetCommand()[0] != "run" {
-		return s, nil
-	}
-	_, _, run, err := a.recordedRun(before)
-	if err != nil {
+	if err := then.checkInputs(folder, r.Run.GetOrigin()); err != nil {
 		return s, err
 	}
+	run := then.run
 	j, err := run.job.Prepare(ctx, nil) // the run has printed the notices
 	if err != nil {
 		return s, err
 	}
-	if err := checkRows("the data", j.Data.Rows(), "the run in "+folder, int(before.result.GetRows())); err != nil {
+	if err := checkRows("the data", j.Data.Rows(), "the run in "+folder, int(r.Result.GetRows())); err != nil {
 		return s, err
 	}
 	truth, err := j.LoadTruth(run.truth.file, run.truth.scoreOn)

@@ -11,6 +11,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -61,8 +62,8 @@ func (a *app) rerunCommand() *cobra.Command {
 type recorded struct {
 	dir    string
 	result *cleavev1.Result
-	run    *cleavev1.RunRecord // its origin has a command
-	labels []int64             // of all rows of the data file, -1 for dropped ones
+	run    *cleavev1.RunRecord
+	labels []int64 // of all rows of the data file, -1 for dropped ones
 }
 
 // rerun repeats the run in a folder and fails if the result differs in a single bit. A run of this command line is
@@ -79,13 +80,18 @@ func (a *app) rerun(ctx context.Context, dir string, f *rerunFlags) error {
 		return err
 	}
 	origin := before.run.GetOrigin()
+	then, err := a.recordedCommand(dir, origin)
+	if err != nil {
+		return err
+	}
 	if now := shell.Version(); now != origin.GetVersion() {
 		a.warn("the run was made by version %s, this is %s; the results may differ", origin.GetVersion(), now)
 	}
-	a.command = command{origin.GetCommand(), origin.GetDirectory()}
 	var again *report.Report
-	if origin.GetCommand()[0] == "run" {
-		again, err = a.rerunCommandLine(ctx, before, f)
+	if then.run != nil {
+		if err = then.checkInputs(dir, origin); err == nil {
+			again, err = a.rerunCommandLine(ctx, then, f)
+		}
 	} else {
 		again, err = a.rerunSpec(ctx, before, f)
 	}
@@ -101,54 +107,61 @@ func loadRecorded(dir string) (*recorded, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(run.GetOrigin().GetCommand()) == 0 {
-		return nil, fault.Invalid("NO_ORIGIN", "%s does not record how it was made, because an earlier version of Cleave wrote it", filepath.Join(dir, report.ResultFile))
-	}
 	_, labels, err := format.LoadNamed(format.Input{Path: filepath.Join(dir, report.LabelsFile)}, table.Labels, 0, table.Naming{InOrder: true})
 	return &recorded{dir, result, run, labels}, err
 }
 
-// rerunCommandLine runs the recorded command line again, if its files have not changed. The access flags of rerun
-// replace the recorded ones, and a coordinator that it names replaces where the job ran.
-func (a *app) rerunCommandLine(ctx context.Context, before *recorded, f *rerunFlags) (*report.Report, error) {
-	then, cmd, run, err := a.recordedRun(before)
-	if err != nil {
-		return nil, err
-	}
+// rerunCommandLine runs the recorded command line of a run again. The access flags of rerun replace the recorded ones,
+// and a coordinator that it names replaces where the job ran.
+func (a *app) rerunCommandLine(ctx context.Context, then *recordedCommand, f *rerunFlags) (*report.Report, error) {
+	run := then.run
 	elsewhere := *f.server != "" || a.access.context != ""
 	if elsewhere {
-		*run.server, cmd.Flags().Lookup("workers").Changed = *f.server, false
+		*run.server, then.cmd.Flags().Lookup("workers").Changed = *f.server, false
 	}
 	if elsewhere || a.access != (accessFlags{}) {
-		then.access = a.access
+		then.app.access = a.access
 	}
 	run.output.out, run.output.saveGraph, run.output.quiet = f.out, "", f.quiet
 	run.output.join = run.output.join && f.out != "" // there must be a folder to write the rows to
 	run.requestID = ""                               // with it, the coordinator would return the recorded job
-	d, err := then.runJob(ctx, run, false)
+	d, err := then.app.runJob(ctx, run, false)
 	if err != nil {
 		return nil, err
 	}
 	return d.report, nil
 }
 
-// recordedRun parses the recorded command line of a run, whose files must not have changed. The app that it returns
-// has the access flags of that command line.
-func (a *app) recordedRun(r *recorded) (*app, *cobra.Command, *runFlags, error) {
-	then, origin := *a, r.run.GetOrigin()
-	then.access = accessFlags{}
-	cmd, run := then.runCommand()
+// recordedCommand is the recorded command line of a run, or of a call of cleave result.
+type recordedCommand struct {
+	app  *app // with that command line and its access flags
+	cmd  *cobra.Command
+	run  *runFlags           // nil for result
+	data *jobflags.DataFlags // relative paths are resolved
+}
+
+// recordedCommand parses the command line that the folder of a run records.
+func (a *app) recordedCommand(folder string, origin *cleavev1.Origin) (*recordedCommand, error) {
+	then := *a
+	then.access, then.command = accessFlags{}, command{origin.GetCommand(), origin.GetDirectory()}
+	r, arguments := &recordedCommand{app: &then}, origin.GetCommand()
+	switch {
+	case len(arguments) == 0:
+		return nil, fault.Invalid("NO_ORIGIN", "%s does not record how it was made, because an earlier version of Cleave wrote it", filepath.Join(folder, report.ResultFile))
+	case arguments[0] == "run":
+		r.cmd, r.run = then.runCommand()
+		r.data = &r.run.job.DataFlags
+	default:
+		r.cmd, r.data = then.resultCommand()
+	}
 	parent := &cobra.Command{}
-	parent.AddCommand(cmd)
+	parent.AddCommand(r.cmd)
 	then.addAccessFlags(parent)
-	if err := cmd.ParseFlags(origin.GetCommand()[1:]); err != nil {
-		return nil, nil, nil, fault.Invalid("BAD_COMMAND", "%s: this version cannot parse the recorded command line: %v", r.dir, err)
+	if err := r.cmd.ParseFlags(arguments[1:]); err != nil {
+		return nil, fault.Invalid("BAD_COMMAND", "%s: this version cannot parse the recorded command line: %v", folder, err)
 	}
-	if err := r.checkInputs(run.job.NamedFiles(origin.GetDirectory())); err != nil {
-		return nil, nil, nil, err
-	}
-	run.job.ResolveFiles(origin.GetDirectory())
-	return &then, cmd, run, nil
+	r.data.ResolveFiles(origin.GetDirectory())
+	return r, nil
 }
 
 // rerunSpec runs the recorded spec of a submitted job again. The coordinator has the data and the tables.
@@ -186,50 +199,43 @@ func (a *app) rerunSpec(ctx context.Context, before *recorded, f *rerunFlags) (*
 	})
 }
 
-// checkInputs refuses files that are not those of the run.
-func (r *recorded) checkInputs(now []jobflags.NamedFile) error {
-	var other []string
-	known, directory := map[string]bool{}, r.run.GetOrigin().GetDirectory()
-	for _, input := range r.run.GetOrigin().GetInputs() {
-		path := jobflags.ResolvePath(directory, input.GetPath())
-		known[path] = true
+// recordedFiles returns the files that a run read by one of the flags, or by any if none is named, and says about each
+// that is no longer the same why not.
+func recordedFiles(origin *cleavev1.Origin, flags ...string) (paths, changed []string) {
+	for _, input := range origin.GetInputs() {
+		if len(flags) > 0 && !slices.Contains(flags, input.GetFlag()) {
+			continue
+		}
+		path := jobflags.ResolvePath(origin.GetDirectory(), input.GetPath())
+		paths = append(paths, path)
 		if path == jobflags.StandardInput || input.GetSha256() == "" {
-			other = append(other, input.GetPath()+" was not a file that can be read again")
+			changed = append(changed, input.GetPath()+" was not a file that can be read again")
 			continue
 		}
 		switch hash, _, err := hashFile(path); {
 		case errors.Is(err, fs.ErrNotExist):
-			other = append(other, path+" is missing")
+			changed = append(changed, path+" is missing")
 		case err != nil:
-			other = append(other, fmt.Sprintf("%s cannot be read: %v", path, shell.WithoutPath(err)))
+			changed = append(changed, fmt.Sprintf("%s cannot be read: %v", path, shell.WithoutPath(err)))
 		case hash != input.GetSha256():
-			other = append(other, path+" has changed")
+			changed = append(changed, path+" has changed")
 		}
 	}
-	for _, file := range now {
-		if path := jobflags.ResolvePath(directory, file.Path); !known[path] {
-			other = append(other, path+" is new")
-		}
-	}
-	if len(other) > 0 {
-		return fault.Invalid("OTHER_INPUTS", "%s cannot be repeated, because its files are not the same: %s", r.dir, strings.Join(other, "; "))
-	}
-	return nil
+	return paths, changed
 }
 
-// recordedFiles returns the files that a run read by a flag, and whether all of them are still what they were.
-func recordedFiles(origin *cleavev1.Origin, flag string) (paths []string, unchanged bool) {
-	for _, input := range origin.GetInputs() {
-		if input.GetFlag() != flag {
-			continue
+// checkInputs refuses files that are not those of the run in a folder.
+func (r *recordedCommand) checkInputs(folder string, origin *cleavev1.Origin) error {
+	known, changed := recordedFiles(origin)
+	for _, file := range r.data.NamedFiles(origin.GetDirectory()) {
+		if path := jobflags.ResolvePath(origin.GetDirectory(), file.Path); !slices.Contains(known, path) {
+			changed = append(changed, path+" is new")
 		}
-		path := jobflags.ResolvePath(origin.GetDirectory(), input.GetPath())
-		if hash, _, err := hashFile(path); err != nil || hash == "" || hash != input.GetSha256() {
-			return nil, false
-		}
-		paths = append(paths, path)
 	}
-	return paths, true
+	if len(changed) > 0 {
+		return fault.Invalid("OTHER_INPUTS", "%s cannot be repeated, because its files are not the same: %s", folder, strings.Join(changed, "; "))
+	}
+	return nil
 }
 
 // compare reports whether another run has the same labels and objective, bit for bit.
@@ -243,11 +249,11 @@ func (r *recorded) compare(w io.Writer, again *report.Report) error {
 			differ++
 		}
 	}
-	was, is := r.result.GetObjective(), again.Result.GetObjective()
-	if differ > 0 || math.Float64bits(was) != math.Float64bits(is) {
-		return fmt.Errorf("the result differs from %s: %d of %s differ, and the objective is %v instead of %v", r.dir, differ, text.Plural(len(labels), "label"), is, was)
+	recorded, repeated := r.result.GetObjective(), again.Result.GetObjective()
+	if differ > 0 || math.Float64bits(recorded) != math.Float64bits(repeated) {
+		return fmt.Errorf("the result differs from %s: %d of %s differ, and the objective is %v instead of %v", r.dir, differ, text.Plural(len(labels), "label"), repeated, recorded)
 	}
-	_, err := fmt.Fprintf(w, "identical to %s: %s, and the objective %v\n", r.dir, text.Plural(len(labels), "label"), is)
+	_, err := fmt.Fprintf(w, "identical to %s: %s, and the objective %v\n", r.dir, text.Plural(len(labels), "label"), repeated)
 	return err
 }
 
@@ -259,33 +265,56 @@ type command struct {
 
 // thisCommand returns the command line of this process.
 func thisCommand(arguments []string) command {
-	directory, err := os.Getwd()
-	if err != nil {
-		directory = ""
-	}
+	directory, _ := os.Getwd()
 	return command{arguments, directory}
 }
 
-// beginOrigin starts to hash the files that flags name, concurrently with the run. The returned function waits for the
-// hashes and returns the origin for result.json.
-func (a *app) beginOrigin(f *jobflags.DataFlags) func(name string, spec *cleavev1.JobSpec) *cleavev1.Origin {
-	files, directory := f.NamedFiles(a.command.directory), a.command.directory
-	hashed := make(chan []*cleavev1.InputFile, 1)
-	go func() {
-		inputs := make([]*cleavev1.InputFile, len(files))
-		for at, file := range files {
-			inputs[at] = &cleavev1.InputFile{Flag: file.Flag, Path: file.Path}
-			inputs[at].Sha256, inputs[at].Bytes, _ = hashFile(jobflags.ResolvePath(directory, file.Path)) // pipes have no hash
-		}
-		hashed <- inputs
-	}()
-	return func(name string, spec *cleavev1.JobSpec) *cleavev1.Origin {
-		origin := &cleavev1.Origin{Version: shell.Version(), Directory: directory, Seed: spec.GetSeed(), Inputs: <-hashed, Spec: spec, DisplayName: name}
-		for _, argument := range a.command.arguments {
-			origin.Command = append(origin.Command, redact.Text(argument))
-		}
-		return origin
+// inputs are the files that flags name, as they were before they were read.
+type inputs struct {
+	files  []jobflags.NamedFile
+	before []os.FileInfo // nil for what cannot be found
+	hashed chan []*cleavev1.InputFile
+}
+
+// noteInputs notes the files that flags name, and starts to hash them. It is called before they are read.
+func (a *app) noteInputs(f *jobflags.DataFlags) *inputs {
+	in := &inputs{files: f.NamedFiles(a.command.directory), hashed: make(chan []*cleavev1.InputFile, 1)}
+	for _, file := range in.files {
+		info, _ := os.Stat(jobflags.ResolvePath(a.command.directory, file.Path))
+		in.before = append(in.before, info)
 	}
+	go func() {
+		all := make([]*cleavev1.InputFile, len(in.files))
+		for at, file := range in.files {
+			all[at] = &cleavev1.InputFile{Flag: file.Flag, Path: file.Path}
+			all[at].Sha256, all[at].Bytes, _ = hashFile(jobflags.ResolvePath(a.command.directory, file.Path)) // pipes have no hash
+		}
+		in.hashed <- all
+	}()
+	return in
+}
+
+// origin waits for the hashes of inputs and returns the origin for result.json. A file that has changed since it was
+// noted has no hash, because the rows that were read may be others.
+func (a *app) origin(in *inputs, name string, spec *cleavev1.JobSpec) *cleavev1.Origin {
+	origin := &cleavev1.Origin{
+		Version: shell.Version(), Directory: a.command.directory, Seed: spec.GetSeed(), Inputs: <-in.hashed, Spec: spec, DisplayName: name,
+	}
+	for at, input := range origin.Inputs {
+		if input.Sha256 == "" {
+			continue
+		}
+		before := in.before[at]
+		after, err := os.Stat(jobflags.ResolvePath(a.command.directory, input.Path))
+		if err != nil || before == nil || !os.SameFile(before, after) || before.Size() != after.Size() || !before.ModTime().Equal(after.ModTime()) {
+			input.Sha256, input.Bytes = "", 0
+			a.warn("%s changed during the run, so it is not recorded what the run read, and cleave rerun cannot repeat it", input.Path)
+		}
+	}
+	for _, argument := range a.command.arguments {
+		origin.Command = append(origin.Command, redact.Text(argument))
+	}
+	return origin
 }
 
 // hashFile returns the SHA-256 and the size of a file, or "" if it is not a regular file.

@@ -215,3 +215,28 @@ func TestLabelsHaveScores(t *testing.T) {
 		t.Errorf("a dropped row is %q", lines[2])
 	}
 }
+
+// A file that changes while the run lasts has no hash in result.json: it may not be what the run has read.
+func TestChangedInputsHaveNoHash(t *testing.T) {
+	clitest.Folder(t, map[string]string{"same.csv": "x\n1\n", "longer.csv": "x\n1\n", "replaced.csv": "x\n1\n"})
+	var said strings.Builder
+	a := &app{stderr: &said, env: func(string) string { return "" }, command: thisCommand(nil)}
+	cmd, f := a.runCommand()
+	if err := cmd.ParseFlags([]string{"--data", "same.csv", "--data", "longer.csv", "--data", "replaced.csv"}); err != nil {
+		t.Fatal(err)
+	}
+	in := a.noteInputs(&f.job.DataFlags)
+	clitest.Write(t, "longer.csv", "x\n1\n2\n")
+	clitest.Write(t, "new.csv", "x\n1\n")
+	if err := os.Rename("new.csv", "replaced.csv"); err != nil {
+		t.Fatal(err)
+	}
+	for _, input := range a.origin(in, "", nil).GetInputs() {
+		if (input.GetSha256() != "") != (input.GetPath() == "same.csv") {
+			t.Errorf("%s has the hash %q", input.GetPath(), input.GetSha256())
+		}
+	}
+	if strings.Count(said.String(), "changed during the run") != 2 {
+		t.Errorf("said %q", said.String())
+	}
+}

@@ -30,7 +30,8 @@ type resultFlags struct {
 	output outputFlags
 }
 
-func (a *app) resultCommand() *cobra.Command {
+// resultCommand returns the command, and its flags that name data.
+func (a *app) resultCommand() (*cobra.Command, *jobflags.DataFlags) {
 	f := &resultFlags{}
 	cmd := &cobra.Command{
 		Use:   "result JOB",
@@ -45,7 +46,7 @@ func (a *app) resultCommand() *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return a.onJob(cmd.Context(), *f.server, args, func(c *client.Client, jobID string) error { return a.result(cmd.Context(), c, jobID, f) })
 	}
-	return cmd
+	return cmd, f.data
 }
 
 // result fetches the result of a job and delivers it as run does, except that it has no progress to show.
@@ -56,6 +57,7 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 	if err := f.output.check(f.data); err != nil {
 		return err
 	}
+	in := a.noteInputs(f.data)
 	r, s, err := a.fetchReport(ctx, c, jobID, f.data, f.truth, extentFor(f.output.out))
 	if err != nil {
 		return err
@@ -67,7 +69,7 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 			fmt.Fprintf(a.stderr, "warning: %s\n", warning.GetMessage())
 		}
 	}
-	r.Run.Origin = a.beginOrigin(f.data)(s.Title, s.Spec)
+	r.Run.Origin = a.origin(in, s.Title, s.Spec)
 	d := &delivered{report: r, notices: r.Result.GetWarnings()}
 	err = a.intoFolder(f.output.out, report.RunTables, f.data.NamedFiles(a.command.directory), func(out *report.OutputDir) error {
 		if err := a.checkGraph(&f.output, s.Spec, f.data); err != nil {

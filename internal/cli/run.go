@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
@@ -22,9 +24,9 @@ import (
 type runFlags struct {
 	job       *jobflags.Flags
 	server    *string
-	workers   *jobflags.OptionFlag
+	workers   *shell.Value
 	requestID string
-	onTerm    *jobflags.OptionFlag
+	onTerm    *shell.Value
 	truth     truthFlags
 	output    outputFlags
 }
@@ -45,8 +47,8 @@ func addRequestIDFlag(set *pflag.FlagSet, id *string) {
 }
 
 // addWorkersFlag declares --workers, which asks for an embedded cluster even where a login names a coordinator.
-func addWorkersFlag(set *pflag.FlagSet) *jobflags.OptionFlag {
-	return jobflags.NewWhole(embeddedWorkers, 1, 1024).Declare(set, "workers", "number of workers on this machine")
+func addWorkersFlag(set *pflag.FlagSet) *shell.Value {
+	return shell.NewWhole(embeddedWorkers, 1, 1024).Declare(set, "workers", "number of workers on this machine")
 }
 
 // runCommand returns the command and its flags.
@@ -56,8 +58,8 @@ func (a *app) runCommand() (cmd *cobra.Command, f *runFlags) {
 		func(ctx context.Context) error { return a.run(ctx, f) })
 	f.workers = addWorkersFlag(cmd.Flags())
 	addRequestIDFlag(cmd.Flags(), &f.requestID)
-	f.onTerm = jobflags.NewChoice(detachOnTerm, detachOnTerm, cancelOnTerm).
-		Declare(cmd.Flags(), "on-term", "what SIGTERM does to a job with --request-id: detach lets it go on, cancel cancels it")
+	f.onTerm = shell.NewChoice(detachOnTerm, detachOnTerm, cancelOnTerm).
+		Declare(cmd.Flags(), "on-term", "what SIGTERM does to a job with --request-id: detach leaves it running, cancel cancels it")
 	f.truth.add(cmd.Flags())
 	f.output.add(cmd.Flags(), "show no progress")
 	return cmd, f
@@ -92,84 +94,112 @@ func (a *app) runJob(ctx context.Context, f *runFlags, summarized bool) (d *deli
 	} else if f.requestID != "" {
 		return nil, shell.Usage("--request-id identifies a job on a coordinator; give --server HOST:PORT")
 	}
-	f.job.Stream, f.job.Import = c != nil, true
+	f.job.Stream = c != nil
 	err = a.intoFolder(f.output.out, report.RunTables, f.job.NamedFiles(a.command.directory), func(out *report.OutputDir) error {
-		d, err = a.runInto(ctx, out, f, c, summarized)
+		d, err = (&runner{app: a, flags: f, out: out, client: c, summarized: summarized}).run(ctx)
 		return err
 	})
 	return d, err
 }
 
-// runInto is runJob with an output folder, which may be nil, and a coordinator. It starts an embedded one if c is nil.
-// Files are read, and mistakes in them reported, before anything is uploaded. The progress ends before anything else
-// is printed.
-func (a *app) runInto(ctx context.Context, out *report.OutputDir, flags *runFlags, c *client.Client, summarized bool) (d *delivered, err error) {
-	id := ""
-	defer func() { err = flags.detached(ctx, id, err) }()
-	job, err := a.prepare(ctx, flags.job, c, out != nil)
-	if err != nil {
-		return nil, err
-	}
-	if err := a.checkGraph(&flags.output, job.Spec, &flags.job.DataFlags); err != nil {
-		return nil, err
-	}
-	truth, err := job.LoadTruth(flags.truth.file, flags.truth.scoreOn)
-	if err != nil {
-		return nil, err
-	}
-	a.printDropped(job.Filter)
-	origin := a.beginOrigin(&flags.job.DataFlags)
-	progress := report.NewProgress(a.stderr, flags.output.quiet).Localized(job.Localize, summarized)
-	defer func() {
-		if progress.End(); d == nil {
-			progress.Failed()
-		}
-	}()
-	if c == nil {
-		if c, err = client.StartEmbedded(ctx, flags.workers.Whole(), a.stderr); err != nil {
-			return nil, err
-		}
-		defer c.Close()
-	}
-	ctx, done := c.Context(ctx)
-	defer done()
-	defer func() { err = client.Cause(ctx, err) }()
-	spec, data, err := a.inputOf(ctx, c, job, progress)
-	if err != nil {
-		return nil, err
-	}
-	id, err = c.Complete(ctx, job.Request(spec, flags.requestID), data, progress, flags.onInterrupt())
-	if err != nil && !fault.Is(err, fault.LabelsSoFar) {
-		return nil, explainReuse(job.Locate(err))
-	}
-	ended := &endedRun{flags, out, c, id, job, spec, truth, progress, summarized, err}
-	return a.finishRun(ctx, ended, origin)
-}
-
-// endedRun is a run whose job has ended with labels.
-type endedRun struct {
+// runner is one run, from the flags to the files of the result. Its steps are prepare, complete, fetch and deliver.
+// After fetch, the result must reach the user: what fails is kept in late and does not stop the rest, except for
+// writing the folder.
+type runner struct {
+	app        *app
 	flags      *runFlags
 	out        *report.OutputDir // nil for none
-	client     *client.Client
-	id         string
-	job        *jobflags.Job
-	spec       *cleavev1.JobSpec
-	truth      *jobflags.Truth
-	progress   *report.Progress
+	client     *client.Client    // run starts an embedded one if it is nil
 	summarized bool
-	late       error // reported after the result is written
+
+	// Set by prepare.
+	inputs   *inputs
+	job      *jobflags.Job
+	truth    *jobflags.Truth // fetch sets it again if the rows are known only then
+	progress *report.Progress
+
+	// Set by complete.
+	spec  *cleavev1.JobSpec
+	id    string // of the job; "" if it is not known
+	ended bool   // the job has ended with labels
+	late  error
+
+	sent *streamed // set by fetch if the table was sent while it was read
 }
 
-// finishRun delivers the result of a job that has ended. The result must reach the user: what fails is kept in r.late
-// and does not stop the rest, except for fetching the result and writing the folder.
-func (a *app) finishRun(ctx context.Context, r *endedRun, origin func(name string, spec *cleavev1.JobSpec) *cleavev1.Origin) (*delivered, error) {
-	flags, job := r.flags, r.job
-	outcome, err := r.client.Fetch(ctx, r.id, extentFor(flags.output.out))
+// run takes all steps. The progress ends before anything else is printed.
+func (r *runner) run(ctx context.Context) (d *delivered, err error) {
+	defer func() { err = r.detached(ctx, err) }()
+	if err := r.prepare(ctx); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if r.progress.End(); d == nil {
+			r.progress.Failed()
+		}
+	}()
+	if r.client == nil {
+		if r.client, err = client.StartEmbedded(ctx, r.flags.workers.Whole(), r.app.stderr); err != nil {
+			return nil, err
+		}
+		defer r.client.Close()
+	}
+	ctx, done := r.client.Context(ctx)
+	defer done()
+	defer func() { err = client.Cause(ctx, err) }()
+	if err := r.complete(ctx); err != nil {
+		return nil, err
+	}
+	if d, err = r.fetch(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.deliver(ctx, d); err != nil {
+		return nil, errors.Join(err, r.late)
+	}
+	return d, r.late
+}
+
+// prepare reads the files, and reports mistakes in them before anything is uploaded.
+func (r *runner) prepare(ctx context.Context) (err error) {
+	a, flags := r.app, r.flags
+	r.inputs = a.noteInputs(&flags.job.DataFlags)
+	if r.job, err = a.prepare(ctx, flags.job, r.client, r.out != nil); err != nil {
+		return err
+	}
+	if err := a.checkGraph(&flags.output, r.job.Spec, &flags.job.DataFlags); err != nil {
+		return err
+	}
+	if r.truth, err = r.job.LoadTruth(flags.truth.file, flags.truth.scoreOn); err != nil {
+		return err
+	}
+	a.printDropped(r.job.Filter)
+	r.progress = report.NewProgress(a.stderr, flags.output.quiet).Localized(r.job.Localize, r.summarized)
+	return nil
+}
+
+// complete submits the job and waits for its end.
+func (r *runner) complete(ctx context.Context) error {
+	spec, data, err := r.app.inputOf(ctx, r.client, r.job, r.progress)
+	if err != nil {
+		return err
+	}
+	r.spec = spec
+	r.id, err = r.client.Complete(ctx, r.job.Request(spec, r.flags.requestID), data, r.progress, r.flags.onInterrupt())
+	if err != nil && !fault.Is(err, fault.LabelsSoFar) {
+		return explainReuse(r.job.Locate(err))
+	}
+	r.ended, r.late = true, err
+	return nil
+}
+
+// fetch fetches the result of the job and scores it.
+func (r *runner) fetch(ctx context.Context) (*delivered, error) {
+	a, job := r.app, r.job
+	outcome, err := r.client.Fetch(ctx, r.id, extentFor(r.flags.output.out))
 	if err != nil {
 		return nil, err
 	}
-	sent, err := finishStream(ctx, r.client, job, r.spec.GetTable().GetTableId(), outcome)
-	if err != nil {
+	if r.sent, err = finishStream(ctx, r.client, job, r.spec.GetTable().GetTableId(), outcome); err != nil {
 		return nil, err
 	}
 	unprinted := r.progress.UnprintedNotices(outcome.Result.GetWarnings())
@@ -182,31 +212,51 @@ func (a *app) finishRun(ctx context.Context, r *endedRun, origin func(name strin
 	result := report.New(outcome, job.Filter)
 	result.RowIDs, result.Classes, result.ClassesFor = job.IDs().All(), job.ClusterClasses(outcome.Labels), job.ClusterClasses
 	result.AddRecipe(job.Table)
-	if sent != nil { // the ids of the rows are known only now
+	if r.sent != nil { // the ids of the rows are known only now
 		a.printDropped(job.Filter)
-		if r.truth, err = job.LoadTruth(flags.truth.file, flags.truth.scoreOn); err != nil {
+		if r.truth, err = job.LoadTruth(r.flags.truth.file, r.flags.truth.scoreOn); err != nil {
 			r.late = errors.Join(r.late, err)
 		}
 	}
 	r.late = errors.Join(r.late, result.Score(r.truth))
-	result.Run.Origin = origin(job.Name, r.spec)
 	r.progress.End()
-	r.late = errors.Join(r.late, a.saveNeighborGraph(ctx, r.client, r.id, flags.output.saveGraph))
-	scene, labels := sceneOf(job, r.truth), flags.output.labels(job.SourceTable())
+	result.Run.Origin = a.origin(r.inputs, job.Name, r.spec)
+	return &delivered{report: result, notices: unprinted}, nil
+}
+
+// deliver writes the files of the result.
+func (r *runner) deliver(ctx context.Context, d *delivered) error {
+	a, output := r.app, &r.flags.output
+	r.late = errors.Join(r.late, a.saveNeighborGraph(ctx, r.client, r.id, output.saveGraph))
+	scene, labels := sceneOf(r.job, r.truth), output.labels(r.job.SourceTable())
 	scene.Spec = r.spec
-	if sent != nil && flags.output.join {
-		labels.Join = sent.join(ctx)
+	if r.sent != nil && output.join {
+		labels.Join = r.sent.join(ctx)
 	}
-	if sent != nil && r.out != nil {
-		if err := sent.draw(ctx, &scene); err != nil {
+	if r.sent != nil && r.out != nil {
+		if err := r.sent.draw(ctx, &scene); err != nil {
 			a.warn("the picture of the clusters is missing: %v", err)
 		}
 	}
-	d := &delivered{report: result, notices: unprinted}
-	if err := a.deliver(ctx, d, scene, r.out, &flags.output, labels); err != nil {
-		return nil, errors.Join(err, r.late)
+	return a.deliver(ctx, d, scene, r.out, output, labels)
+}
+
+// detached replaces the error of a run that SIGTERM ended while its job goes on, or while the result of its job could
+// still be fetched. Other errors after the job has ended, such as a full disk, stay.
+func (r *runner) detached(ctx context.Context, err error) error {
+	switch {
+	case err == nil || !r.flags.onInterrupt().Detaches(ctx):
+		return err
+	case r.ended && !errors.Is(err, context.Canceled) && status.Code(err) != codes.Canceled:
+		return err
+	case r.ended:
+		return fault.New(fault.Unavailable, "DETACHED", "terminated; job %s has ended. Run the same command again to get its result", r.id)
 	}
-	return d, r.late
+	job := "its job, if it was created,"
+	if r.id != "" {
+		job = "job " + r.id
+	}
+	return fault.New(fault.Unavailable, "DETACHED", "terminated; %s continues. Run the same command again to wait for it", job)
 }
 
 // checkRequestID rejects --request-id without a value, and --on-term without --request-id.
@@ -215,7 +265,7 @@ func (f *runFlags) checkRequestID() error {
 	case f.requestID == "" && f.job.Given("request-id"):
 		return errEmptyRequestID()
 	case f.job.Given("on-term") && f.requestID == "":
-		return shell.Usage("--on-term requires --request-id; without it, the job of a run that ends is canceled, because nothing would find it again")
+		return shell.Usage("--on-term requires --request-id; without it, the job is canceled when the run ends, because there would be no way to find it again")
 	}
 	return nil
 }
@@ -233,18 +283,6 @@ func (f *runFlags) onInterrupt() client.OnInterrupt {
 		return client.DetachOnTerm
 	}
 	return client.CancelJob
-}
-
-// detached replaces the error of a run that SIGTERM ended while its job goes on. jobID is "" if it is not known.
-func (f *runFlags) detached(ctx context.Context, jobID string, err error) error {
-	if err == nil || !f.onInterrupt().Detaches(ctx) {
-		return err
-	}
-	job := "its job, if it was created,"
-	if jobID != "" {
-		job = "job " + jobID
-	}
-	return fault.New(fault.Unavailable, "DETACHED", "terminated; %s continues. Run the same command again to wait for it", job)
 }
 
 // explainReuse says what to do about a request id that belongs to another job.
@@ -279,7 +317,7 @@ func (a *app) printDropped(filter *jobflags.RowFilter) {
 type planFlags struct {
 	job     *jobflags.Flags
 	server  *string
-	workers *jobflags.OptionFlag
+	workers *shell.Value
 	json    bool
 }
 
@@ -301,7 +339,6 @@ func (a *app) plan(ctx context.Context, f *planFlags) error {
 	if c != nil {
 		defer c.Close()
 	}
-	f.job.Import = true
 	j, err := a.prepare(ctx, f.job, c, false)
 	if err != nil {
 		return err

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cleave-project/cleave/internal/cli/client"
-	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/coordinator"
 	"github.com/cleave-project/cleave/internal/coordinator/imports"
@@ -28,7 +27,7 @@ type serveFlags struct {
 	listen, dataDir string
 	logs            shell.Logs
 	watched         observe.Options
-	workers         *jobflags.OptionFlag
+	workers         *shell.Value
 	insecure        bool
 	http            coordinator.HTTP
 	imports         imports.Config
@@ -45,7 +44,7 @@ func (a *app) serveCommand() *cobra.Command {
 	}
 	set := cmd.Flags()
 	set.StringVar(&f.listen, "listen", coordinator.DefaultConfig().Listen, "`HOST:PORT` to serve on; port 0 picks a free one")
-	f.workers = jobflags.NewWhole(embeddedWorkers, 0, 1024).Declare(set, "workers", "number of workers in this process; others may join")
+	f.workers = shell.NewWhole(embeddedWorkers, 0, 1024).Declare(set, "workers", "number of workers in this process; others may join")
 	set.StringVar(&f.dataDir, "data-dir", "", "store jobs and data in this `DIR` (default: in memory, lost at the end)")
 	set.BoolVar(&f.insecure, "insecure", false, "serve other machines without encryption or access control; the program coordinator supports certificates")
 	f.http.AddFlags(set)

@@ -19,7 +19,7 @@ func TestSpectralUsageErrors(t *testing.T) {
 		{"run --data p.csv --k 2 --algorithm kernel-kmeans --beliefs q.csv", "--beliefs does not apply to kernel-kmeans, only to constrained-spectral"},
 		{"run --data p.csv --k 2 --algorithm kmeans --source-graph e.csv", "--source-graph does not apply to kmeans"},
 		{"run --data p.csv --k 2 --algorithm spectral --components join", "--components join is for graphs"},
-		{"run --data p.csv --k 2 --algorithm spectral --seeds s.csv --constraints c.csv", "spectral takes seeds only as constraints"},
+		{"run --data p.csv --k 2 --algorithm spectral --seeds s.csv --constraints c.csv", "spectral uses seeds as constraints, so they cannot be combined with --constraints"},
 		{"run --data p.csv --k 2 --algorithm spectral --weights w.csv", "--weights does not apply to spectral"},
 		{"run --data p.csv --k 2 --algorithm spectral --sigma 0", "--sigma does not apply to spectral"},
 		{"run --data p.csv --k 2 --algorithm spectral --init random", "--init does not apply to spectral: it computes eigenvectors, which need no starting point"},

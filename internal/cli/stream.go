@@ -22,38 +22,32 @@ import (
 // is and makes the points itself, so that its result has the recipe. An embedded one gets the points, which are the
 // same to the last bit.
 func (a *app) inputOf(ctx context.Context, c *client.Client, j *jobflags.Job, w client.Watcher) (*cleavev1.JobSpec, dataset.Dataset, error) {
-	s := j.Stream()
-	if !c.Remote() && s == nil {
-		if j.Data != nil {
+	if j.Stream() == nil && (!c.Remote() || j.SourceTable() == nil) {
+		if !c.Remote() && j.Data != nil {
 			shell.LimitGarbage(dataset.EncodedSize(j.Data))
 		}
 		return j.Spec, j.Data, nil
 	}
-	if s != nil {
-		id, err := a.stream(ctx, c, j, s, w)
-		if err != nil {
-			return nil, nil, err
-		}
-		spec, _ := j.RemoteSpec()
-		spec.GetTable().TableId = id
-		return spec, nil, nil
+	id, err := a.sendTable(ctx, c, j, w)
+	if err != nil {
+		return nil, nil, err
 	}
-	spec, table := j.RemoteSpec()
-	if table == nil {
-		return j.Spec, j.Data, nil
-	}
-	id, err := c.UploadTable(ctx, j.Name, table, w)
+	spec := j.RemoteSpec() // which the number of rows may have completed
 	spec.GetTable().TableId = id
-	return spec, nil, err
+	return spec, nil, nil
 }
 
-// stream sends a table while it is read, or has workers read it, completes the spec of the job, and returns the id of
-// the table.
-func (a *app) stream(ctx context.Context, c *client.Client, j *jobflags.Job, s *jobflags.Stream, w client.Watcher) (string, error) {
-	var notices []string
-	if request := s.Import(); request != nil {
+// sendTable sends a table, or has workers read it, and returns its id. If it was not read before, it completes the spec
+// of the job.
+func (a *app) sendTable(ctx context.Context, c *client.Client, j *jobflags.Job, w client.Watcher) (string, error) {
+	s := j.Stream()
+	switch {
+	case s == nil:
+		return c.SendTable(ctx, j.Name, j.SourceTable(), w)
+	case s.Import() != nil:
 		return a.importTable(ctx, c, j, s, w)
 	}
+	var notices []string
 	defer s.Close()
 	stored, err := c.StreamTable(ctx, j.Name, func(send func(next func() (*table.Table, error)) error) (err error) {
 		notices, err = s.Read(send)

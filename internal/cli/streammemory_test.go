@@ -94,7 +94,7 @@ func TestStreamedTablesTakeConstantMemory(t *testing.T) {
 		t.Helper()
 		*taken = forgetful{}
 		set := pflag.NewFlagSet("run", pflag.ContinueOnError)
-		f := jobflags.Add(set)
+		f := jobflags.Add(set, false)
 		if err := set.Parse(strings.Fields("--data - --k 3 --label-column group --format csv")); err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +105,7 @@ func TestStreamedTablesTakeConstantMemory(t *testing.T) {
 		}
 		var notices strings.Builder
 		a := &app{stderr: &notices}
-		id, err := a.stream(t.Context(), c, j, j.Stream(), client.Silent{})
+		id, err := a.sendTable(t.Context(), c, j, client.Silent{})
 		if err != nil || id != "t" || j.Rows != rows {
 			t.Fatalf("%d rows arrived: %v", j.Rows, err)
 		}

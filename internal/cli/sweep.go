@@ -28,8 +28,8 @@ type sweepFlags struct {
 	job               *jobflags.Flags // several values for some options
 	server            *string
 	truth             truthFlags
-	out               string               // a folder; "" for none
-	workers, parallel *jobflags.OptionFlag // numbers: workers on this machine, jobs at a time
+	out               string       // a folder; "" for none
+	workers, parallel *shell.Value // numbers: workers on this machine, jobs at a time
 	json, quiet       bool
 }
 
@@ -45,7 +45,7 @@ func (a *app) sweepCommand() (cmd *cobra.Command) {
 	f.job.TakeSeveral()
 	set.Lookup("k").Usage = "numbers of clusters, such as 2,3,4 or 2..8: a job for each"
 	f.workers = addWorkersFlag(set)
-	f.parallel = jobflags.NewWhole(defaultParallel, 1, 64).Declare(set, "parallel", "number of jobs at a time")
+	f.parallel = shell.NewWhole(defaultParallel, 1, 64).Declare(set, "parallel", "number of jobs at a time")
 	f.truth.add(set)
 	set.StringVar(&f.out, "out", "", "write "+report.SweepTable+", "+report.SweepResults+" and "+report.SweepChart+" into this `DIR`; a second call continues from there")
 	set.BoolVar(&f.json, "json", false, "print "+report.SweepResults+" instead of a table")

@@ -305,20 +305,23 @@ func (a *app) awaitWorkers(ctx context.Context, f *upFlags, machines []machine) 
 }
 
 // missingWorkers returns the machines whose workers are not attached, or an error if the coordinator does not answer.
+// A worker has the host name of its machine. If several machines have the same name, as copies of a virtual machine do,
+// all of them are missing until each has a worker.
 func missingWorkers(ctx context.Context, c *client.Client, machines []machine) (missing []machine, err error) {
-	workers, err := c.ListWorkers(ctx)
+	workers, err := c.AllWorkers(ctx)
 	if err != nil {
 		return nil, err
 	}
+	lacking := map[string]int{} // the number of missing workers by name
 	for _, m := range machines[1:] {
-		attached := slices.ContainsFunc(workers, func(w *cleavev1.Worker) bool {
-			return w.GetName() == m.name && w.GetState() == cleavev1.WorkerState_WORKER_STATE_READY
-		})
-		if !attached {
-			missing = append(missing, m)
+		lacking[m.name]++
+	}
+	for _, w := range workers {
+		if w.GetState() == cleavev1.WorkerState_WORKER_STATE_READY {
+			lacking[w.GetName()]--
 		}
 	}
-	return missing, nil
+	return slices.DeleteFunc(slices.Clone(machines[1:]), func(m machine) bool { return lacking[m.name] <= 0 }), nil
 }
 
 // whyMissing returns an error with the end of the logs of machines.

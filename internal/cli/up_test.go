@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -176,7 +177,7 @@ func TestUpNamesTheMissingWorker(t *testing.T) {
 }
 
 // awaitWorkersOf waits for a worker of a cluster.
-func awaitWorkersOf(t *testing.T, cluster cleavev1.ClusterServiceServer, wait time.Duration) error {
+func awaitWorkersOf(t *testing.T, cluster cleavev1.ClusterServiceServer, wait time.Duration, more ...machine) error {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -188,7 +189,30 @@ func awaitWorkersOf(t *testing.T, cluster cleavev1.ClusterServiceServer, wait ti
 	t.Cleanup(server.Stop)
 	f := &upFlags{ssh: fakeSSH(t, "echo log of $host"), address: listener.Addr().String(), wait: shell.Duration(wait)}
 	a := &app{stderr: io.Discard, env: func(string) string { return "" }}
-	return a.awaitWorkers(t.Context(), f, []machine{{target: "c", host: "c", role: coordinatorRole}, {target: "w", host: "w", role: workerRole, name: "w"}})
+	return a.awaitWorkers(t.Context(), f, append([]machine{{target: "c", host: "c", role: coordinatorRole}, {target: "w", host: "w", role: workerRole, name: "w"}}, more...))
+}
+
+// namesakes is a cluster with workers of the same name.
+type namesakes struct {
+	cleavev1.UnimplementedClusterServiceServer
+	count int
+}
+
+func (n namesakes) ListWorkers(context.Context, *cleavev1.ListWorkersRequest) (*cleavev1.ListWorkersResponse, error) {
+	one := &cleavev1.Worker{Name: "w", State: cleavev1.WorkerState_WORKER_STATE_READY}
+	return &cleavev1.ListWorkersResponse{Workers: slices.Repeat([]*cleavev1.Worker{one}, n.count)}, nil
+}
+
+// Two machines with the same host name need two workers.
+func TestUpCountsWorkersOfTheSameName(t *testing.T) {
+	twin := machine{target: "v", host: "v", role: workerRole, name: "w"}
+	err := awaitWorkersOf(t, namesakes{count: 1}, time.Second, twin)
+	if err == nil || !strings.Contains(err.Error(), "log of w") || !strings.Contains(err.Error(), "log of v") {
+		t.Errorf("one worker: got %v", err)
+	}
+	if err := awaitWorkersOf(t, namesakes{count: 2}, time.Minute, twin); err != nil {
+		t.Errorf("two workers: %v", err)
+	}
 }
 
 // strictCluster knows nobody.

@@ -137,7 +137,7 @@ func apiLabels(t *testing.T, api *client.Client, file string, ask func(*cleavev1
 		t.Fatal(err)
 	}
 	watch := client.Silent{}
-	id, err := api.UploadTable(t.Context(), file, table, watch)
+	id, err := api.SendTable(t.Context(), file, table, watch)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -123,7 +123,7 @@ func (c *Coordinator) borrowProblem(ctx context.Context, spec *cleavev1.JobSpec)
 	if release, err = c.borrow(ctx, c.inputOf(ctx, spec.GetDatasetId(), spec.GetTable().GetTableId())); err != nil {
 		return nil, nil, err
 	}
-	ready, err := c.problems.Make(ctx, spec, c.cfg.MaxDatasetBytes)
+	ready, err := c.problems.Make(ctx, spec, !problem.Accepted)
 	if err != nil {
 		release()
 		return nil, nil, err

@@ -96,9 +96,12 @@ func (l Limits) check() error {
 	return nil
 }
 
-// overLimit returns the error for a value that exceeds a limit: have says what there is ("there are 12 rows"), and unit
-// what the limit counts ("rows"). Retrying does not help.
-func overLimit(reason, field, have, unit string, limit int64) error {
+// checkCount rejects a count that exceeds a limit: have says what there is ("there are 12 rows"), and unit what the limit
+// counts ("rows"). Retrying does not help.
+func checkCount(reason, field, have, unit string, count, limit int64) error {
+	if limit == 0 || count <= limit {
+		return nil
+	}
 	return fault.New(fault.ResourceExhausted, reason, "%s, and this coordinator allows at most %d %s; "+
 		"run `cleave limits` to see all limits", have, limit, unit).
 		OnField(field).With("limit", fmt.Sprint(limit))
@@ -106,18 +109,17 @@ func overLimit(reason, field, have, unit string, limit int64) error {
 
 // checkRows rejects a data set that has, or claims to have, too many rows.
 func (l Limits) checkRows(rows uint32) error {
-	if l.Rows > 0 && int64(rows) > l.Rows {
-		return overLimit("TOO_MANY_ROWS", "header", fmt.Sprintf("there are %d rows", rows), "rows", l.Rows)
-	}
-	return nil
+	return checkCount("TOO_MANY_ROWS", "header", fmt.Sprintf("there are %d rows", rows), "rows", int64(rows), l.Rows)
 }
 
 // checkClusters rejects too many clusters; asks says what asks for them.
 func (l Limits) checkClusters(field, asks string, clusters int64) error {
-	if l.Clusters > 0 && clusters > l.Clusters {
-		return overLimit("TOO_MANY_CLUSTERS", field, asks, "clusters", l.Clusters)
-	}
-	return nil
+	return checkCount("TOO_MANY_CLUSTERS", field, asks, "clusters", clusters, l.Clusters)
+}
+
+// checkConstraints rejects too many constraints; asks says what asks for them.
+func (l Limits) checkConstraints(field, asks string, constraints int64) error {
+	return checkCount("TOO_MANY_CONSTRAINTS", field, asks, "constraints", constraints, l.Constraints)
 }
 
 // checkSize rejects a job with too many rows, clusters or constraints before anything is read for it. It applies to
@@ -150,8 +152,8 @@ func (c *Coordinator) checkSize(ctx context.Context, spec *cleavev1.JobSpec) err
 			}
 			rows = int64(record.GetTable().GetRows())
 		}
-		if rows > l.Constraints {
-			return overLimit("TOO_MANY_CONSTRAINTS", used.Field, fmt.Sprintf("there are %d %s", rows, used.Name()), used.Name(), l.Constraints)
+		if err := l.checkConstraints(used.Field, fmt.Sprintf("there are %d %s", rows, used.Name()), rows); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/coordinator/gate"
+	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/identity"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -200,6 +201,54 @@ func TestSizes(t *testing.T) {
 		_, err = h.jobs.PlanJob(t.Context(), &cleavev1.PlanJobRequest{Spec: s})
 		wantError(t, err, codes.ResourceExhausted, "TOO_MANY_CONSTRAINTS")
 	}
+	classes := onClasses(h.storeTable(twoClasses(t)))
+	_, err = h.jobs.PlanJob(t.Context(), &cleavev1.PlanJobRequest{Spec: classes})
+	wantError(t, err, codes.ResourceExhausted, "TOO_MANY_CONSTRAINTS")
+}
+
+// twoClasses is a table of four rows; its classes become two constraints.
+func twoClasses(t testing.TB) *table.Table {
+	made, err := table.New([]table.Column{
+		{Name: "x", Type: table.Number, Numbers: []float64{1, 2.5, 8, 9}},
+		{Name: "kind", Type: table.Text, Texts: []string{"a", "a", "b", ""}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// onClasses is a job whose constraints are the classes of such a table.
+func onClasses(id string) *cleavev1.JobSpec {
+	return &cleavev1.JobSpec{
+		Data:        &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: id, LabelColumn: "kind"}},
+		Supervision: &cleavev1.Supervision{LabelAs: cleavev1.LabelUse_LABEL_USE_CONSTRAINTS},
+		Algorithm:   &cleavev1.JobSpec_PcKmeans{PcKmeans: &cleavev1.PcKmeans{}},
+	}
+}
+
+// Classes that would become more constraints than fit into memory are rejected before they become any.
+func TestClassesBecomeTooManyConstraints(t *testing.T) {
+	const rows = 8_000
+	number, kind := table.Column{Name: "x", Type: table.Number}, table.Column{Name: "kind", Type: table.Text}
+	for row := range rows {
+		number.Numbers, kind.Texts = append(number.Numbers, float64(row)/7), append(kind.Texts, fmt.Sprintf("k%d", row))
+	}
+	made, err := table.New([]table.Column{number, kind})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := testConfig()
+	for _, memory := range []int64{0, 64 << 20} {
+		cfg.MemoryBytes = memory
+		h := newHarness(t, cfg, scripted(steps(1)))
+		_, err = h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: onClasses(h.storeTable(made))})
+		if memory > 0 {
+			wantError(t, err, codes.ResourceExhausted, "COORDINATOR_TOO_SMALL")
+			continue
+		}
+		wantError(t, err, codes.InvalidArgument, "TOO_MANY_CONSTRAINTS")
+	}
 }
 
 // A job that was accepted is run by a coordinator that has smaller limits.
@@ -211,7 +260,7 @@ func TestAcceptedJobsKeepTheirSize(t *testing.T) {
 	s.Supervision = &cleavev1.Supervision{Constraints: constraintTable("must 0 2", "must 1 3")}
 	id := h.create(s)
 	onTable := &cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 2}, Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: h.storeTable(plants(t, 30))}}}
-	ids := []string{id, h.create(onTable)}
+	ids := []string{id, h.create(onTable), h.create(onClasses(h.storeTable(twoClasses(t))))}
 	h.firstEvents(ids[0], 1)
 	h.crash()
 	cfg.Limits.Clusters, cfg.Limits.Constraints, cfg.Limits.Queued, cfg.MaxDatasetBytes = 2, 1, 1, 1

@@ -78,7 +78,7 @@ func TestJobsReserveMemoryForTheirStates(t *testing.T) {
 	cfg.Snapshots = checkpoint.DefaultConfig()
 	h := newHarness(t, cfg, scripted(steps(1)))
 	s, _ := h.spectralJob()
-	ready, err := h.c.problems.Make(t.Context(), s, problem.AnySize)
+	ready, err := h.c.problems.Make(t.Context(), s, problem.Accepted)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -237,7 +237,7 @@ func (c *Coordinator) openContent() {
 	}
 	c.problems = &problem.Maker{
 		Datasets: c.datasets, Tables: c.tables, MaxBytes: c.cfg.MaxDatasetBytes, MemoryBytes: c.cfg.MemoryBytes,
-		Snapshots: c.cfg.Snapshots.Interval > 0, CheckClusters: c.cfg.Limits.checkClusters,
+		Snapshots: c.cfg.Snapshots.Interval > 0, CheckClusters: c.cfg.Limits.checkClusters, CheckConstraints: c.cfg.Limits.checkConstraints,
 	}
 	c.uploads = content.NewUploads(content.UploadLimits{
 		Memory: c.memory.uploads, MessageBytes: c.cfg.MaxMessageBytes, Stall: c.cfg.UploadStall,

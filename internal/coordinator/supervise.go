@@ -260,7 +260,7 @@ func (c *Coordinator) awaitProblem(j *job, o *observer) (*problem.Problem, error
 		p, err := c.parts.Spec(j.ctx, j.id)
 		var ready *problem.Problem
 		if err == nil {
-			ready, err = c.problems.Make(j.ctx, p, problem.AnySize)
+			ready, err = c.problems.Make(j.ctx, p, problem.Accepted)
 		}
 		if !store.IsUnavailable(err) {
 			return ready, err

@@ -88,7 +88,7 @@ func TestPlanJobOfVectors(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := vectorSpecs(d.GetDatasetId())["kmeans"]
-	ready, err := h.c.problems.Make(t.Context(), s, problem.AnySize)
+	ready, err := h.c.problems.Make(t.Context(), s, problem.Accepted)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,8 +44,9 @@ func LabelNotices(column string, known, rows int, classes *table.Classes, use wi
 
 // WithLabels returns a spec whose seeds or constraints include what the column of classes says, used as the spec
 // wants, and notices about that. cells has one entry for every row of the table, "" if its class is unknown; nil
-// means that there is no such column. p is not modified.
-func WithLabels(p *cleavev1.JobSpec, column string, cells []string) (*cleavev1.JobSpec, []string, error) {
+// means that there is no such column. Before classes become constraints, allow is called with their number, which may be
+// large for a small table. p is not modified.
+func WithLabels(p *cleavev1.JobSpec, column string, cells []string, allow func(constraints int64) error) (*cleavev1.JobSpec, []string, error) {
 	use := wire.LabelUseOf(p)
 	if cells == nil || use == wire.LabelsTruth && p.GetClusters() != nil {
 		return p, nil, nil
@@ -86,7 +87,10 @@ func WithLabels(p *cleavev1.JobSpec, column string, cells []string) (*cleavev1.J
 	if p.Supervision.Constraints != nil {
 		return nil, nil, labelsTwice("constraints")
 	}
-	pairs := constraint.OfClasses(rows, labels)
+	pairs, err := constraint.OfClasses(rows, labels, allow)
+	if err != nil {
+		return nil, nil, wire.OnField(err, "spec.table.label_column")
+	}
 	p.Supervision.Constraints = wire.InlineTable(table.FromConstraints(pairs))
 	return p, append(notices, fmt.Sprintf("%s become %s for %s", text.Plural(len(rows), "label"), text.Plural(len(pairs), "constraint"), a.Name)), nil
 }

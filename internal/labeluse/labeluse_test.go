@@ -11,6 +11,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
+func anyNumber(int64) error { return nil }
+
 // What is made of the classes of a table, by the algorithm, by what is known, and by what the job has already.
 func TestUsesOfLabels(t *testing.T) {
 	auto, pairs := &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}, &cleavev1.JobSpec_PcKmeans{PcKmeans: &cleavev1.PcKmeans{}}
@@ -55,7 +57,7 @@ func TestUsesOfLabels(t *testing.T) {
 			p.Algorithm = a
 		}
 		before := p.String()
-		got, notices, err := WithLabels(p, "kind", c.cells)
+		got, notices, err := WithLabels(p, "kind", c.cells, anyNumber)
 		if p.String() != before {
 			t.Errorf("%s: the spec was changed", name)
 		}
@@ -98,7 +100,7 @@ func TestClustersOfClasses(t *testing.T) {
 			Algorithm: &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}, Supervision: &cleavev1.Supervision{LabelAs: c.use},
 			Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: "t", LabelColumn: "kind"}},
 		}
-		got, notices, err := WithLabels(p, "kind", c.cells)
+		got, notices, err := WithLabels(p, "kind", c.cells, anyNumber)
 		if err != nil || got.GetK() != c.k || p.GetClusters() != nil {
 			t.Errorf("%s: k is %d, want %d: %v, %v", name, got.GetK(), c.k, notices, err)
 		}

@@ -96,9 +96,9 @@ func (c *Client) DescribeTable(ctx context.Context, input *cleavev1.TableInput) 
 // maxPage is the largest page that a coordinator returns.
 const maxPage = 1000
 
-// ListJobs lists the jobs that match a request, at most limit of them, or all if limit is 0. It changes the page
+// AllJobs lists the jobs that match a request, at most limit of them, or all if limit is 0. It changes the page
 // fields of the request.
-func (c *Client) ListJobs(ctx context.Context, request *cleavev1.ListJobsRequest, limit int) ([]*cleavev1.Job, error) {
+func (c *Client) AllJobs(ctx context.Context, request *cleavev1.ListJobsRequest, limit int) ([]*cleavev1.Job, error) {
 	request.PageSize = maxPage
 	if limit > 0 {
 		request.PageSize = int32(min(limit, maxPage))
@@ -106,18 +106,18 @@ func (c *Client) ListJobs(ctx context.Context, request *cleavev1.ListJobsRequest
 	return collect(c.Client.ListJobs(ctx, request), limit)
 }
 
-// ListDatasets lists all data sets.
-func (c *Client) ListDatasets(ctx context.Context) ([]*cleavev1.Dataset, error) {
+// AllDatasets lists all data sets.
+func (c *Client) AllDatasets(ctx context.Context) ([]*cleavev1.Dataset, error) {
 	return collect(c.Client.ListDatasets(ctx), 0)
 }
 
-// ListTables lists all tables.
-func (c *Client) ListTables(ctx context.Context) ([]*cleavev1.Table, error) {
+// AllTables lists all tables.
+func (c *Client) AllTables(ctx context.Context) ([]*cleavev1.Table, error) {
 	return collect(c.Client.ListTables(ctx), 0)
 }
 
-// ListWorkers lists all workers.
-func (c *Client) ListWorkers(ctx context.Context) ([]*cleavev1.Worker, error) {
+// AllWorkers lists all workers.
+func (c *Client) AllWorkers(ctx context.Context) ([]*cleavev1.Worker, error) {
 	return collect(c.Client.ListWorkers(ctx), 0)
 }
 

@@ -133,12 +133,7 @@ func (c *Client) FetchTables(ctx context.Context) wire.Tables {
 // fetchLabels fetches labels into o, with the rows and ids of a table if the request asks for them.
 func (c *Client) fetchLabels(ctx context.Context, request *cleavev1.GetLabelsRequest, o *Outcome) error {
 	err := c.EachLabels(ctx, request, func(part *cleavev1.GetLabelsResponse) error {
-		for _, label := range part.GetLabels() {
-			o.Labels = append(o.Labels, int32(label))
-		}
-		for _, row := range part.GetRows() {
-			o.Kept = append(o.Kept, int32(row))
-		}
+		o.Labels, o.Kept = appendSigned(o.Labels, part.GetLabels()), appendSigned(o.Kept, part.GetRows())
 		o.IDs = append(o.IDs, part.GetIds()...)
 		return nil
 	})
@@ -146,6 +141,13 @@ func (c *Client) fetchLabels(ctx context.Context, request *cleavev1.GetLabelsReq
 		err = fmt.Errorf("the coordinator sent %d labels with %d rows and %d ids", len(o.Labels), len(o.Kept), len(o.IDs))
 	}
 	return err
+}
+
+func appendSigned(to []int32, numbers []uint32) []int32 {
+	for _, number := range numbers {
+		to = append(to, int32(number))
+	}
+	return to
 }
 
 // joinPrediction joins the parts of a prediction, which may include distances and margins, and confidences by a
@@ -156,9 +158,7 @@ func joinPrediction(next func() (*cleavev1.PredictJobResponse, error)) (*cluster
 		if first := int(part.GetFirstIndex()); first != len(p.Labels) {
 			return fmt.Errorf("the coordinator sent labels from row %d, expected row %d", first, len(p.Labels))
 		}
-		for _, label := range part.GetLabels() {
-			p.Labels = append(p.Labels, int32(label))
-		}
+		p.Labels = appendSigned(p.Labels, part.GetLabels())
 		scores.Distance, scores.Margin = append(scores.Distance, part.GetDistances()...), append(scores.Margin, part.GetMargins()...)
 		scores.Confidence = append(scores.Confidence, part.GetConfidences()...)
 		return nil
@@ -226,16 +226,13 @@ func (c *Client) EachTableRows(ctx context.Context, tableID string, yield func(*
 			}
 			done = end
 			if refused = yield(t); refused != nil {
-				return errStopped
+				return errors.New("stopped")
 			}
 			return nil
 		})
 	})
 	return cmp.Or(refused, err)
 }
-
-// errStopped ends a stream whose receiver wants no more.
-var errStopped = errors.New("stopped")
 
 // SampleTable fetches evenly spaced rows of a table, see choose.Even.
 func (c *Client) SampleTable(ctx context.Context, tableID string, rows int) (*table.Table, error) {

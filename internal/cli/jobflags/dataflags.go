@@ -23,19 +23,17 @@ type DataFlags struct {
 	inputFlags
 	tableFlags
 
-	vertices      *OptionFlag // the number of vertices of the graph; 0 if the edges tell
-	vertexList    string      // a path
+	vertices      *shell.Value // the number of vertices of the graph; 0 if the edges tell
+	vertexList    string       // a path
 	namedVertices bool
 
 	// Stream allows a large table to be sent while it is read.
 	Stream bool
-	// Import allows --data to name objects in a store, which workers read.
-	Import bool
 }
 
 // newDataFlags returns flags that are not declared yet.
 func newDataFlags(set *pflag.FlagSet) DataFlags {
-	return DataFlags{set: set, vertices: NewWhole(0, 0, dataset.MaxRows)}
+	return DataFlags{set: set, vertices: shell.NewWhole(0, 0, dataset.MaxRows)}
 }
 
 // AddDataFlags declares the flags for the data of a job that has ended, to draw them.
@@ -53,7 +51,7 @@ func AddDataFlags(set *pflag.FlagSet) *DataFlags {
 func (f *DataFlags) addGraphFlags(set *pflag.FlagSet) {
 	set.Var(f.vertices, "vertices", "number of vertices of the graph, if some of the last have no edge")
 	set.StringVar(&f.vertexList, "vertex-list", "", "names of all vertices in this `FILE`, one per line, including those without an edge")
-	set.BoolVar(&f.namedVertices, "named-vertices", false, "vertices are identified by names even if these are numbers, such as numbers from 1 or with gaps")
+	set.BoolVar(&f.namedVertices, "named-vertices", false, "treat vertex numbers as names: for numbers that start at 1 or have gaps")
 }
 
 // checkGraph refuses flags about vertices if the data is not a graph.
@@ -126,20 +124,36 @@ func (f *DataFlags) Load() (*Loaded, error) {
 }
 
 // LoadAgain reads the data of an earlier job as the job did: a table by the job's recipe r, which may be nil, and other
-// points without rows with missing values if the job dropped rows. If the job compared directions, rows of zeros are
+// points without rows with missing values if the job dropped rows. If the job compared directions, all-zero rows are
 // dropped whenever rows with missing values are.
 func (f *DataFlags) LoadAgain(r *recipe.Recipe, dropped, directions bool) (*Loaded, error) {
 	flag, err := f.source()
 	switch {
 	case err != nil:
 		return nil, err
-	case f.IsTable() && r != nil:
-		return loadRows(&f.inputFlags, &f.readingFlags, r, directions, false)
-	case !f.IsTable() && flag == "data" && dropped:
-		return f.loadPoints(0, true, directions)
+	case f.IsTable() && r != nil, !f.IsTable() && flag == "data" && dropped:
+		return f.LoadPoints(r, dropped, directions)
 	}
 	return f.Load()
 }
+
+// LoadPoints is LoadAgain for points: without a recipe, a table has nothing but points.
+func (f *DataFlags) LoadPoints(r *recipe.Recipe, dropped, directions bool) (*Loaded, error) {
+	if r != nil && f.IsTable() {
+		return loadRows(&f.inputFlags, &f.readingFlags, r, directions, false)
+	}
+	return f.loadPoints(0, dropped, directions)
+}
+
+// DataIn returns flags that name one file of points.
+func DataIn(path string) *DataFlags {
+	f := AddDataFlags(&pflag.FlagSet{})
+	f.ReadFrom(path)
+	return f
+}
+
+// ReadFrom replaces the files of points by one that is read in the same way.
+func (f *DataFlags) ReadFrom(path string) { f.files, f.kind = []string{path}, nil }
 
 // Name returns the name of the data file without its folder, or "" if there is none.
 func (f *DataFlags) Name() string {
@@ -233,17 +247,17 @@ func (f *inputFlags) parts() (format.PointParts, error) {
 // readingFlags tell how the text of a table is split into cells.
 type readingFlags struct {
 	delimiter string
-	header    *OptionFlag
+	header    *shell.Value
 }
 
 func (f *readingFlags) add(set *pflag.FlagSet) {
 	set.StringVar(&f.delimiter, "delimiter", "", "separator of the cells of a table: comma, semicolon, tab, space, pipe or a `CHARACTER` (default: detected)")
-	f.header = NewChoice("auto", "auto", "yes", "no").Declare(set, "header", "whether the first line of a table names its columns")
+	f.header = shell.NewChoice("auto", "auto", "yes", "no").Declare(set, "header", "whether the first line of a table names its columns")
 }
 
 // apply sets the options of a table reader.
 func (f *readingFlags) apply(o *format.TableOptions) error {
-	o.Header = f.header.text
+	o.Header = f.header.Text
 	names := map[string]string{"comma": ",", "semicolon": ";", "tab": "\t", `\t`: "\t", "space": " ", "pipe": "|"}
 	switch d := cmp.Or(names[f.delimiter], f.delimiter); {
 	case d == "":
@@ -262,7 +276,7 @@ type tableFlags struct {
 	id, label                    string
 	ignore, columns, categorical []string
 	keep                         []string // used as they are
-	missing, dates               *OptionFlag
+	missing, dates               *shell.Value
 	keepLastRow                  bool // even if it looks like a row of totals
 }
 
@@ -281,10 +295,10 @@ func (f *tableFlags) add(set *pflag.FlagSet) {
 	set.StringSliceVar(&f.columns, "columns", nil, "the only `COLUMNS` of a table to cluster by, separated by commas")
 	set.StringSliceVar(&f.categorical, "categorical", nil, "`COLUMNS` whose values are categories even if they are numbers (default: text columns with few values)")
 	set.StringSliceVar(&f.keep, "keep", nil, "`COLUMNS` to use as they are, even if they look like ids, codes, constants or copies, are mostly empty, or contain numbers such as -999")
-	f.dates = NewChoice(datesIgnored, datesIgnored, datesAsNumbers).Declare(set, "dates", "dates in a table: ignore them, or use them as numbers of days since 1970")
+	f.dates = shell.NewChoice(datesIgnored, datesIgnored, datesAsNumbers).Declare(set, "dates", "dates in a table: ignore them, or use them as numbers of days since 1970")
 	set.BoolVar(&f.keepLastRow, "keep-last-row", false, "use the last row of a table even if it looks like a row of totals")
-	f.missing = NewChoice(string(recipe.Auto), recipe.MissingMethods()...).Declare(set, "missing", "missing values: auto (fill from similar rows; leave out mostly empty columns), mean, median (or the most frequent category), "+
-		"error (the default for .npy, .mtx and sparse files), or drop (rows get the label -1; rows of zeros too if directions are compared)")
+	f.missing = shell.NewChoice(string(recipe.Auto), recipe.MissingMethods()...).Declare(set, "missing", "missing values: auto (fill from similar rows; leave out mostly empty columns), mean, median (or the most frequent category), "+
+		"error (the default for .npy, .mtx and sparse files), or drop (these rows get the label -1, as do all-zero rows if rows are compared by direction)")
 }
 
 // reading returns the options of the table reader.
@@ -298,8 +312,8 @@ func (f *tableFlags) reading() (format.TableOptions, error) {
 
 // recipeOptions returns what the flags say about the columns of a table.
 func (f *tableFlags) recipeOptions() recipe.Options {
-	return recipe.Options{ID: f.id, Label: f.label, Ignore: f.ignore, Only: f.columns, Categorical: f.categorical, Missing: recipe.Missing(f.missing.text),
-		Keep: f.keep, Dates: f.dates.text == datesAsNumbers, KeepLastRow: f.keepLastRow}
+	return recipe.Options{ID: f.id, Label: f.label, Ignore: f.ignore, Only: f.columns, Categorical: f.categorical, Missing: recipe.Missing(f.missing.Text),
+		Keep: f.keep, Dates: f.dates.Text == datesAsNumbers, KeepLastRow: f.keepLastRow}
 }
 
 // IsTable reports whether the data is a table.
@@ -321,8 +335,8 @@ func (f *DataFlags) checkTable(source string) error {
 	switch {
 	case f.Given("missing") && source != "data":
 		return shell.Usage("--missing requires --data: it is about rows of a file of points")
-	case f.missing.text == string(recipe.Mean) || f.missing.text == string(recipe.Median):
-		return shell.Usage("--missing %s requires a table as --data; in this format use --missing drop", f.missing.text)
+	case f.missing.Text == string(recipe.Mean) || f.missing.Text == string(recipe.Median):
+		return shell.Usage("--missing %s requires a table as --data; in this format use --missing drop", f.missing.Text)
 	}
 	return nil
 }

@@ -88,8 +88,8 @@ func visitPaths(set *pflag.FlagSet, replace func(flag, path string) string) {
 		switch value := flag.Value.(type) {
 		case *OptionFlag:
 			switch {
-			case value.option.Type == catalog.File:
-				value.text = replace(flag.Name, value.text)
+			case value.Option.Type == catalog.File:
+				value.Text = replace(flag.Name, value.Text)
 			case value.path != "":
 				value.path = replace(flag.Name, value.path)
 			}

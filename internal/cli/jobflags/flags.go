@@ -32,28 +32,33 @@ import (
 // Flags are the flags that describe a job, shared by run, submit and plan.
 type Flags struct {
 	DataFlags
+	imports           bool
 	options           map[string]*OptionFlag // those of the catalog, by name
-	labelAs           *OptionFlag            // a wire.LabelUse
-	sampleConstraints *OptionFlag            // how many
+	labelAs           *shell.Value           // a wire.LabelUse
+	sampleConstraints *shell.Value           // how many
 	jobFile           string                 // a path; flags override its fields
 	givenName         string                 // --name
 	timeout           shell.Duration
-	priority          *OptionFlag
-	verify            *OptionFlag // the share of the work to repeat
+	priority          *shell.Value
+	verify            *shell.Value // the share of the work to repeat
 	webhook           string
 
-	streamFrom *OptionFlag // in bytes
+	streamFrom *shell.Value // in bytes
 }
 
 // Add declares the flags. A flag that is not given leaves its field of the JobSpec unset, so that the service's
-// default applies.
-func Add(set *pflag.FlagSet) *Flags {
-	f := &Flags{DataFlags: newDataFlags(set), options: map[string]*OptionFlag{}}
+// default applies. imports allows --data to name objects in a store, which workers read.
+func Add(set *pflag.FlagSet, imports bool) *Flags {
+	f := &Flags{DataFlags: newDataFlags(set), imports: imports, options: map[string]*OptionFlag{}}
+	from := ""
+	if imports {
+		from = "objects in a store (s3://...), "
+	}
 	f.inputFlags.add(set, "the rows to cluster: a `FILE` with a table ("+suffixes(format.TableSuffixes())+"), an array (.npy, .npz, .mtx) or sparse rows ("+suffixes(format.SparseSuffixes())+
-		"), also .gz or .zst; or a folder, objects in a store (s3://...), or - for standard input; repeatable")
+		"), also .gz or .zst; or a folder, "+from+"or - for standard input; repeatable")
 	f.tableFlags.add(set)
-	f.labelAs = NewChoice("auto", wire.LabelUses()...).Declare(set, "label-as", "how to use the classes of --label-column: as seeds, as constraints, or as the truth to score against (auto: the truth if all rows have a class, else seeds)")
-	f.sampleConstraints = NewWhole(0, 1, math.MaxInt32).Declare(set, "sample-constraints", "sample this many constraints from --truth or --label-column, with --seed")
+	f.labelAs = shell.NewChoice("auto", wire.LabelUses()...).Declare(set, "label-as", "how to use the classes of --label-column: as seeds, as constraints, or as the truth to score against (auto: the truth if all rows have a class, else seeds)")
+	f.sampleConstraints = shell.NewWhole(0, 1, math.MaxInt32).Declare(set, "sample-constraints", "sample this many constraints from --truth or --label-column, with --seed")
 	set.StringVar(&f.graph, "graph", "", "cluster the vertices of the graph in this `FILE` ("+suffixes(format.GraphSuffixes())+"; also .gz, .zst)")
 	f.addGraphFlags(set)
 	set.StringVar(&f.kernelMatrix, "kernel-matrix", "", "cluster by the kernel matrix in this `FILE` ("+suffixes(format.KernelSuffixes())+"; also .gz, .zst)")
@@ -61,7 +66,7 @@ func Add(set *pflag.FlagSet) *Flags {
 		if o.NoFlag {
 			continue
 		}
-		flag := &OptionFlag{option: o}
+		flag := &OptionFlag{Value: shell.Value{Option: o}}
 		f.options[o.Name] = flag
 		declared := set.VarPF(flag, o.Name, "", flag.usage())
 		if o.Type == catalog.Switch {
@@ -70,8 +75,8 @@ func Add(set *pflag.FlagSet) *Flags {
 	}
 	set.StringVarP(&f.jobFile, "file", "f", "", "job `FILE` in YAML or JSON with the fields of JobSpec and Scheduling, and display_name; flags override it")
 	set.Var(&f.timeout, "timeout", "end the job, keeping the labels so far, after this time, such as 10m; time in the queue does not count")
-	f.priority = NewChoice("normal", "low", "normal", "high").Declare(set, "priority", "low: after your other jobs; high: before all others, for administrators")
-	f.verify = &OptionFlag{option: catalog.Option{Type: catalog.Number, Max: 1}}
+	f.priority = shell.NewChoice("normal", "low", "normal", "high").Declare(set, "priority", "low: after your other jobs; high: before all others, for administrators")
+	f.verify = &shell.Value{Option: catalog.Option{Type: catalog.Number, Max: 1}}
 	set.Var(f.verify, "verify", "share of the work that a second worker repeats, such as 0.01, to find workers with wrong answers (default: the coordinator's --verify)")
 	set.StringVar(&f.webhook, "webhook", "", "`URL` that gets a signed notification when the job has ended; the operator of the coordinator must allow its host")
 	f.addStreamFlags(set)
@@ -90,7 +95,7 @@ func (f *Flags) truthFile() string {
 }
 
 // path returns the file that an option names, or "" if the option is not given.
-func (f *Flags) path(option string) string { return f.options[option].text }
+func (f *Flags) path(option string) string { return f.options[option].Text }
 
 // displayName returns the name of the job: the one given, or that of the data file as valid UTF-8, which the API
 // requires.
@@ -174,7 +179,7 @@ func (f *Flags) apply(j *Job, kind dataset.Kind) error {
 	for _, o := range catalog.Options {
 		if flag := f.options[o.Name]; f.Given(o.Name) && o.Type != catalog.File {
 			option, _ := catalog.FindOption(o.Name, a)
-			wire.SetOption(spec, option, flag.text)
+			wire.SetOption(spec, option, flag.Text)
 		}
 	}
 	if f.Given("timeout") {
@@ -187,7 +192,7 @@ func (f *Flags) apply(j *Job, kind dataset.Kind) error {
 		j.Scheduling.WebhookUrl = f.webhook
 	}
 	if f.Given("priority") {
-		j.Scheduling.Priority = cleavev1.Priority(cleavev1.Priority_value["PRIORITY_"+strings.ToUpper(f.priority.text)])
+		j.Scheduling.Priority = cleavev1.Priority(cleavev1.Priority_value["PRIORITY_"+strings.ToUpper(f.priority.Text)])
 	}
 	if err := f.applyK(spec); err != nil {
 		return err
@@ -202,7 +207,7 @@ func (f *Flags) apply(j *Job, kind dataset.Kind) error {
 // the other options.
 func (f *Flags) setAlgorithm(j *Job, kind dataset.Kind) error {
 	if f.Given("algorithm") {
-		a, _ := catalog.FindAlgorithm(f.options["algorithm"].text)
+		a, _ := catalog.FindAlgorithm(f.options["algorithm"].Text)
 		wire.SetAlgorithm(j.Spec, a) // clears options in the job file for another algorithm
 		return nil
 	}
@@ -223,7 +228,7 @@ func (f *Flags) setAlgorithm(j *Job, kind dataset.Kind) error {
 // forget clears what a job file sets for values that flags replace: the parameters of another kernel, and the input of
 // another start.
 func (f *Flags) forget(spec *cleavev1.JobSpec) {
-	if kernel := wire.KernelOf(spec); kernel != nil && f.Given("kernel") && wire.EnumWord(kernel.GetFunction()) != f.options["kernel"].text {
+	if kernel := wire.KernelOf(spec); kernel != nil && f.Given("kernel") && wire.EnumWord(kernel.GetFunction()) != f.options["kernel"].Text {
 		proto.Reset(kernel)
 	}
 	if start := spec.GetInitialization(); start != nil && f.Given("init") {
@@ -245,11 +250,11 @@ func (f *Flags) request(spec *cleavev1.JobSpec, kind dataset.Kind) catalog.Reque
 	request := wire.Request(spec, kind)
 	for name, flag := range f.options {
 		if f.Given(name) && name != "algorithm" {
-			request.Values[name] = flag.text
+			request.Values[name] = flag.Text
 		}
 	}
 	if start := f.options["init"]; start.path != "" {
-		request.Values["initial-"+start.text] = "given"
+		request.Values["initial-"+start.Text] = "given"
 	}
 	f.supervise(request)
 	return request
@@ -277,7 +282,7 @@ func (f *Flags) applyK(spec *cleavev1.JobSpec) error {
 	case spec.GetClusters() == nil && !hasClasses:
 		return shell.Usage("the number of clusters is missing; give --k N, or a range such as --k 2..10")
 	case spec.GetKRange() != nil && f.options["init"].path != "":
-		return shell.Usage("--init %s has one number of clusters; it cannot be combined with a range of --k", f.options["init"].text)
+		return shell.Usage("--init %s has one number of clusters; it cannot be combined with a range of --k", f.options["init"].Text)
 	}
 	return nil
 }

@@ -147,12 +147,8 @@ func (j *Job) rememberInputs() {
 	}
 }
 
-// RemoteSpec returns the spec for a coordinator that makes points of the rows of a table, and the table. It returns
-// nil if the data is not a table.
-func (j *Job) RemoteSpec() (*cleavev1.JobSpec, *table.Table) {
-	if j.Table == nil {
-		return nil, nil
-	}
+// RemoteSpec returns the spec for a coordinator that makes points of the rows of the table.
+func (j *Job) RemoteSpec() *cleavev1.JobSpec {
 	spec := proto.CloneOf(j.Spec)
 	spec.Data = &cleavev1.JobSpec_Table{Table: wire.TablePointsProto(j.Table.options)}
 	if spec.GetTable().GetLabelColumn() != "" {
@@ -163,7 +159,7 @@ func (j *Job) RemoteSpec() (*cleavev1.JobSpec, *table.Table) {
 			used.Input.Source = j.Table.inputs[at].Input.GetSource()
 		}
 	}
-	return spec, j.Table.Source
+	return spec
 }
 
 // Locate adds the line of a file to an error of the coordinator about a row: a row of the data, or of a table that

@@ -37,11 +37,11 @@ func (f *Flags) checkLabels() error {
 	switch {
 	case f.Given("label-as") && !f.Given("label-column"):
 		return shell.Usage("--label-as requires --label-column")
-	case f.labelAs.text == "seeds" && f.Given("seeds"):
+	case f.labelAs.Text == "seeds" && f.Given("seeds"):
 		return shell.Usage("--label-as seeds and --seeds were both given; the seeds of a job are one table")
-	case (f.labelAs.text == "constraints" || f.Given("sample-constraints")) && f.Given("constraints"):
+	case (f.labelAs.Text == "constraints" || f.Given("sample-constraints")) && f.Given("constraints"):
 		return shell.Usage("--constraints cannot be combined with constraints from classes; the constraints of a job are one table")
-	case f.labelAs.text == "constraints" && f.Given("sample-constraints"):
+	case f.labelAs.Text == "constraints" && f.Given("sample-constraints"):
 		return shell.Usage("--label-as constraints makes pairs of all known classes, --sample-constraints samples some; give one of them")
 	}
 	return nil
@@ -51,7 +51,7 @@ func (f *Flags) checkLabels() error {
 // algorithms that do not take seeds.
 func (f *Flags) supervise(r catalog.Request) {
 	if f.Given("label-column") {
-		wire.ExpectLabels(r, wire.LabelUse(f.labelAs.text))
+		wire.ExpectLabels(r, wire.LabelUse(f.labelAs.Text))
 	}
 	if f.Given("sample-constraints") {
 		r.Values["constraints"] = "given"
@@ -83,7 +83,7 @@ func (f *Flags) useColumn(j *Job) error {
 	if labels.labeled == 0 {
 		return fault.Invalid("NO_LABELS", "%s: column %q has no class in any row", f.name(), labels.column)
 	}
-	use := wire.LabelUse(f.labelAs.text)
+	use := wire.LabelUse(f.labelAs.Text)
 	if use == wire.LabelsAuto {
 		use = wire.LabelsTruth
 		if !f.Given("sample-constraints") {
@@ -155,7 +155,7 @@ func (j *Job) useSeeds(seeds *table.Table, ids *table.IDs) error {
 	a := wire.Algorithm(j.Spec)
 	if !a.Takes("seeds") && a.Takes("constraints") {
 		if j.Spec.GetSupervision().GetConstraints() != nil {
-			return shell.Usage("%s takes seeds only as constraints, but --constraints is given, too; give one of them", a.Name)
+			return shell.Usage("%s uses seeds as constraints, so they cannot be combined with --constraints", a.Name)
 		}
 		return j.useAsConstraints(seeds, ids, a.Name)
 	}
@@ -178,7 +178,10 @@ func (j *Job) useAsConstraints(seeds *table.Table, ids *table.IDs, algorithm str
 	for _, seed := range j.seeds {
 		rows, labels = append(rows, seed.Index), append(labels, seed.Label)
 	}
-	pairs := constraint.OfClasses(rows, labels)
+	pairs, err := constraint.OfClasses(rows, labels, func(int64) error { return nil }) // a coordinator has limits
+	if err != nil {
+		return err
+	}
 	j.Notices = append(j.Notices, fmt.Sprintf("%s become %s for %s", text.Plural(len(j.seeds), "label"), text.Plural(len(pairs), "constraint"), algorithm))
 	supervision(j.Spec).Constraints = wire.InlineTable(table.FromConstraints(pairs).Named(ids))
 	return nil

@@ -55,12 +55,6 @@ func (l *Loaded) IDs() *table.IDs {
 	return l.Table.IDs
 }
 
-// LoadPoints reads points from a file that is not a table. If dropped is set, it drops rows with missing values and,
-// if directions are compared, rows of zeros.
-func LoadPoints(path string, dropped, directions bool) (*Loaded, error) {
-	return (&inputFlags{files: []string{path}}).loadPoints(0, dropped, directions)
-}
-
 // loadPoints reads points that are not in a table. Sparse ones have the given number of columns, or as many as the
 // files need if it is 0. If drop is set, it drops rows with missing values and, if directions are compared, rows of
 // zeros.
@@ -156,7 +150,7 @@ func (f *DataFlags) loadTable(directions bool) (*Loaded, error) {
 	return l, nil
 }
 
-// applyRecipe turns the rows of a table into points. If directions are compared, it drops rows of zeros whenever the
+// applyRecipe turns the rows of a table into points. If directions are compared, it drops all-zero rows whenever the
 // recipe drops rows with missing values. The filter is nil if no row is dropped.
 func applyRecipe(r *recipe.Recipe, t *table.Table, directions bool) (*recipe.Prepared, *RowFilter, error) {
 	p, err := r.Apply(t)
@@ -325,7 +319,7 @@ func (f *NewPointsFlags) Check() error {
 }
 
 // Load reads the new points. If the job has a recipe and the files are a table, it applies the recipe; otherwise
-// points must have the given number of columns, unless it is 0. If directions are compared, rows of zeros are dropped
+// points must have the given number of columns, unless it is 0. If directions are compared, all-zero rows are dropped
 // as in DataFlags.LoadAgain.
 func (f *NewPointsFlags) Load(stdin io.Reader, r *recipe.Recipe, columns int, directions bool) (*Loaded, error) {
 	f.Stdin = stdin
@@ -347,10 +341,4 @@ func (f *NewPointsFlags) Load(stdin io.Reader, r *recipe.Recipe, columns int, di
 		l.Header = nil // the recipe found the columns by name
 	}
 	return l, err
-}
-
-// LoadRows reads the table that a job clustered, with the flags that tell how the new points are read, and applies the
-// job's recipe. If directions are compared, rows of zeros are dropped as in DataFlags.LoadAgain.
-func (f *NewPointsFlags) LoadRows(path string, r *recipe.Recipe, directions bool) (*Loaded, error) {
-	return loadRows(&inputFlags{files: []string{path}}, &f.readingFlags, r, directions, false)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -30,8 +31,8 @@ type RowFilter struct {
 // droppedRow is the position, and the label in labels.csv, of a dropped row.
 const droppedRow = -1
 
-// newRowFilter drops the incomplete rows of a file, which data does not contain, and, if directions are compared, rows
-// of zeros.
+// newRowFilter drops the incomplete rows of a file, which data does not contain, and, if directions are compared, those
+// that are all zero.
 func newRowFilter(data dataset.Dataset, incomplete []int32, directions bool) *RowFilter {
 	f := &RowFilter{position: make([]int32, data.Rows()+len(incomplete)), incomplete: len(incomplete)}
 	for _, row := range incomplete {
@@ -95,9 +96,9 @@ func (f *RowFilter) String() string {
 	}
 	because(f.incomplete, "with missing values")
 	because(f.blank, "without values")
-	because(f.total, "of totals")
-	because(f.zero, "of zeros, which have no direction")
-	because(f.either, "with missing values, of totals or without a direction")
+	because(f.total, "with totals")
+	because(f.zero, "all zero, without a direction")
+	because(f.either, "with missing values, with totals, or without a direction")
 	for _, entries := range []struct {
 		lost int
 		noun string
@@ -211,7 +212,7 @@ func restore[T any](f *RowFilter, kept []T, dropped T) []T {
 	return all
 }
 
-// usable removes the rows of zeros that are dropped from data. It returns a nil filter if no row is dropped, and an
+// usable removes the all-zero rows that are dropped from data. It returns a nil filter if no row is dropped, and an
 // error if no row is left.
 func (f *RowFilter) usable(path string, data dataset.Dataset) (*RowFilter, dataset.Dataset, error) {
 	switch {
@@ -220,14 +221,15 @@ func (f *RowFilter) usable(path string, data dataset.Dataset) (*RowFilter, datas
 	case len(f.Kept) == 0:
 		return nil, nil, fault.Invalid("EMPTY_DATA", "%s: no row is left: %s", path, f)
 	case f.zero > 0:
-		data, err := withoutZeros(data)
+		rows := slices.DeleteFunc(choose.All[int32](data.Rows()), func(row int32) bool { return allZero(data, int(row)) })
+		data, err := dataset.Take(data, rows)
 		return f, data, err
 	}
 	return f, data, nil
 }
 
 // DropsRows reports whether rows with missing values are dropped.
-func (f *Flags) DropsRows() bool { return f.missing.text == "drop" }
+func (f *Flags) DropsRows() bool { return f.missing.Text == "drop" }
 
 func allZero(data dataset.Dataset, row int) bool {
 	switch data := data.(type) {
@@ -237,31 +239,4 @@ func allZero(data dataset.Dataset, row int) bool {
 		return data.RowStart[row] == data.RowStart[row+1]
 	}
 	return false
-}
-
-// withoutZeros returns the points without rows of zeros.
-func withoutZeros(data dataset.Dataset) (dataset.Dataset, error) {
-	switch data := data.(type) {
-	case *dataset.Points:
-		var values []float64
-		for i := range data.N {
-			if !allZero(data, i) {
-				values = append(values, data.Row(i)...)
-			}
-		}
-		left, err := dataset.NewPoints(len(values)/data.D, data.D, values)
-		if err != nil {
-			return nil, err
-		}
-		left.Categorical = data.Categorical
-		return left, nil
-	case *dataset.SparsePoints:
-		starts := slices.Compact(slices.Clone(data.RowStart))
-		left, err := dataset.NewSparsePoints(len(starts)-1, data.D, starts, data.Column, data.Value)
-		if err != nil {
-			return nil, err
-		}
-		return left, nil
-	}
-	return data, nil
 }

@@ -25,7 +25,7 @@ const streamFrom = 256 << 20
 
 // addStreamFlags declares a hidden flag for tests.
 func (f *Flags) addStreamFlags(set *pflag.FlagSet) {
-	f.streamFrom = NewWhole(streamFrom, 0, math.MaxInt64).Declare(set, "stream-from", "send tables of at least this many `BYTES` while they are read")
+	f.streamFrom = shell.NewWhole(streamFrom, 0, math.MaxInt64).Declare(set, "stream-from", "send tables of at least this many `BYTES` while they are read")
 	_ = set.MarkHidden("stream-from") // it was just declared
 }
 
@@ -91,7 +91,7 @@ func (j *Job) Stream() *Stream {
 
 // importsObjects reports whether workers read the data from an object store.
 func (f *Flags) importsObjects() bool {
-	return f.Import && slices.ContainsFunc(f.files, objects.IsURI)
+	return f.imports && slices.ContainsFunc(f.files, objects.IsURI)
 }
 
 // checkImport refuses flags that need rows of objects here.
@@ -146,7 +146,7 @@ func (f *Flags) openLater(j *Job) error {
 			s.files[name] = f.small(name).Name()
 		}
 	}
-	if start := f.options["init"]; start.text == "labels" {
+	if start := f.options["init"]; start.Text == "labels" {
 		s.files["labels"] = start.path
 	}
 	s.sent = func() error {

@@ -23,7 +23,7 @@ func (f *severalFlag) String() string { return strings.Join(f.values, ",") }
 
 // Type implements pflag.Value.
 func (f *severalFlag) Type() string {
-	if f.option.Type == catalog.Whole {
+	if f.Option.Type == catalog.Whole {
 		return "N,...|FIRST..LAST"
 	}
 	return f.OptionFlag.Type() + ",..."
@@ -55,7 +55,7 @@ func (f *severalFlag) Set(text string) error {
 // expand returns the values of a range, or the only value.
 func (f *severalFlag) expand(item string) ([]string, error) {
 	begin, end, isRange := strings.Cut(item, "..")
-	if !isRange || f.option.Type != catalog.Whole {
+	if !isRange || f.Option.Type != catalog.Whole {
 		return []string{item}, nil
 	}
 	first, err := strconv.ParseUint(begin, 10, 64)
@@ -91,7 +91,7 @@ func (c Combination) String() string {
 // TakeSeveral lets every option that is a number or a word take several values.
 func (f *Flags) TakeSeveral() {
 	for name, flag := range f.options {
-		switch flag.option.Type {
+		switch flag.Option.Type {
 		case catalog.Whole, catalog.Number, catalog.Choice:
 			f.set.Lookup(name).Value = &severalFlag{OptionFlag: flag}
 		}

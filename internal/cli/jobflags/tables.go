@@ -50,7 +50,7 @@ func (f *Flags) loadFiles(j *Job) error {
 		}
 	}
 	var err error
-	switch start := f.options["init"]; start.text {
+	switch start := f.options["init"]; start.Text {
 	case "labels":
 		spec.Initialization.Labels, err = LoadStartLabels(start.path, rows, spec.GetK(), j.Filter, j.naming())
 	case "centroids":
@@ -200,7 +200,7 @@ func LoadStartLabels(path string, rows int, k uint32, filter *RowFilter, naming 
 	}
 	for i, label := range labels {
 		if filter.keeps(i) && (label < 0 || label >= int64(k)) {
-			return nil, fault.Invalid("LABEL_OUT_OF_RANGE", "%s: point %s has label %d; a start names clusters, 0..%d for k = %d",
+			return nil, fault.Invalid("LABEL_OUT_OF_RANGE", "%s: point %s has label %d; initial labels are cluster numbers from 0 to %d (k = %d)",
 				path, naming.IDs.Of(i), label, int64(k)-1, k)
 		}
 	}

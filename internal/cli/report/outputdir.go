@@ -35,7 +35,9 @@ type File struct {
 // OutputDir is the output folder of a run. It is opened before the work begins, so that a wrong name is found early.
 type OutputDir struct {
 	Path string
-	made bool // by OpenOutput
+
+	made   bool     // by OpenOutput
+	inputs []string // the names of its files that are inputs
 }
 
 // OpenOutput opens the output folder of a run, and creates it if it does not exist. It removes the success marker of
@@ -58,13 +60,19 @@ var (
 	SweepTables = regexp.MustCompile("^" + regexp.QuoteMeta(SweepTable) + "$")
 )
 
-// RefuseOverwrite refuses an input file in the folder that one of the tables would overwrite, unless an earlier run
-// wrote the file. Relative paths start from directory.
-func (d *OutputDir) RefuseOverwrite(inputs []jobflags.NamedFile, directory string, tables *regexp.Regexp) error {
+// Spare refuses an input file in the folder that one of the tables would overwrite, unless an earlier run wrote the
+// file. It lets Write keep the input files of an earlier run that this run does not overwrite. Relative paths start
+// from directory.
+func (d *OutputDir) Spare(inputs []jobflags.NamedFile, directory string, tables *regexp.Regexp) error {
 	before, err := d.readManifest()
 	for _, file := range inputs {
 		path := jobflags.ResolvePath(directory, file.Path)
-		if name := filepath.Base(path); tables.MatchString(name) && !slices.Contains(before.Files, name) && SameFolder(filepath.Dir(path), d.Path) {
+		if !SameFolder(filepath.Dir(path), d.Path) {
+			continue
+		}
+		name := filepath.Base(path)
+		d.inputs = append(d.inputs, name)
+		if tables.MatchString(name) && !slices.Contains(before.Files, name) {
 			return fault.Invalid("BAD_OUTPUT", "%s would be overwritten by the %s of the result; choose another folder with --out", path, name)
 		}
 	}
@@ -121,8 +129,8 @@ func newManifest(files []File) manifest {
 
 // Write replaces the files of an earlier run by those of this one. It writes all files to a subfolder first and then
 // moves them to their places in order, so that a reader who finds the last one finds all. It removes what the manifest
-// of the earlier run lists and nothing else. A run that is killed at any point leaves a manifest by which the next one
-// cleans up. Write writes nothing when ctx has ended.
+// of the earlier run lists, except inputs, and nothing else. A run that is killed at any point leaves a manifest by
+// which the next one cleans up. Write writes nothing when ctx has ended.
 func (d *OutputDir) Write(ctx context.Context, files []File) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -136,6 +144,7 @@ func (d *OutputDir) Write(ctx context.Context, files []File) error {
 			return d.failed(before.Partial, err)
 		}
 	}
+	before.Files = slices.DeleteFunc(before.Files, func(name string) bool { return slices.Contains(d.inputs, name) })
 	now := newManifest(files)
 	both := manifest{Files: slices.Compact(slices.Sorted(slices.Values(slices.Concat(before.Files, now.Files)))), Partial: now.Partial}
 	if err := d.writeManifest(both); err != nil {
@@ -245,6 +254,9 @@ func syncFolder(path string) error {
 
 // WriteFolder writes files into a folder, each atomically, and creates the folder if it does not exist.
 func WriteFolder(ctx context.Context, path string, files []File) error {
+	if path == "" {
+		return shell.Usage("the output folder is missing; give --out DIR")
+	}
 	made, err := openFolder(path)
 	if err != nil {
 		return err

@@ -154,6 +154,26 @@ func TestForeignManifests(t *testing.T) {
 	}
 }
 
+// A file that an earlier run wrote, and that is now an input, is not removed by this run nor by the next.
+func TestInputsOfAnEarlierRunAreKept(t *testing.T) {
+	folder := t.TempDir()
+	if err := writeOutput(t, folder, texts("joined.csv", "labels.csv")); err != nil {
+		t.Fatal(err)
+	}
+	out, err := OpenOutput(folder)
+	if err == nil {
+		err = errors.Join(out.Spare([]jobflags.NamedFile{{Path: "joined.csv"}}, folder, RunTables), out.Write(t.Context(), texts("labels.csv")))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantFolder(t, folder, "_MANIFEST.json joined.csv labels.csv")
+	if err := writeOutput(t, folder, texts("labels.csv")); err != nil {
+		t.Fatal(err)
+	}
+	wantFolder(t, folder, "_MANIFEST.json joined.csv labels.csv")
+}
+
 // An input is never overwritten, unless an earlier run wrote it.
 func TestInputsAreSpared(t *testing.T) {
 	folder := t.TempDir()
@@ -167,14 +187,14 @@ func TestInputsAreSpared(t *testing.T) {
 	}{
 		{"labels.csv", true}, {"labels-k3.csv", true}, {"joined.parquet", true}, {"data.csv", false}, {"../labels.csv", false}, {"labels", false},
 	} {
-		if err := out.RefuseOverwrite([]jobflags.NamedFile{{Path: c.input}}, folder, RunTables); (err != nil) != c.refused {
+		if err := out.Spare([]jobflags.NamedFile{{Path: c.input}}, folder, RunTables); (err != nil) != c.refused {
 			t.Errorf("%s: %v", c.input, err)
 		}
 	}
 	if err := out.Write(t.Context(), []File{{"labels.csv", func(io.Writer) error { return nil }}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := out.RefuseOverwrite([]jobflags.NamedFile{{Path: "labels.csv"}}, folder, RunTables); err != nil {
+	if err := out.Spare([]jobflags.NamedFile{{Path: "labels.csv"}}, folder, RunTables); err != nil {
 		t.Errorf("the labels of an earlier run: %v", err)
 	}
 }

@@ -45,7 +45,7 @@ const (
 // maxTableBytes limits each table of a model or an embedding, which can be much larger than sparse data.
 const maxTableBytes = 200 << 20
 
-// Scene has what pictures and the page show besides the outcome.
+// Scene holds the inputs that pictures and report.html show in addition to the outcome.
 type Scene struct {
 	Data        dataset.Dataset // nil if the data is not at hand; then the clusters are not drawn
 	Header      []string        // the names of its columns

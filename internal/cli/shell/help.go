@@ -24,8 +24,8 @@ type Group struct {
 // NewGroup returns a group of names that are separated by spaces.
 func NewGroup(title, names string) Group { return Group{title, strings.Fields(names)} }
 
-// Help prints the help of a program and its commands: examples first, then commands and flags in groups. It leaves out
-// groups of which a command has nothing.
+// Help prints the help of a program and its commands: examples first, then commands and flags in groups. It omits a
+// group if the command has none of its entries.
 type Help struct {
 	Commands, Flags []Group
 	Examples        map[string]string // by the path of a command without the program: "generate picture"

@@ -1,5 +1,6 @@
-// Package shell has what the three programs share: exit codes, error messages, help, logs, and flags for sizes and
-// times. It imports neither the coordinator nor the worker, so that each program links only what it needs.
+// Package shell holds the code shared by the three programs: exit codes, error messages, help, logs, and flags for
+// numbers, words, sizes and times. It imports neither the coordinator nor the worker, so that each program links only
+// what it needs.
 package shell
 
 import (

@@ -40,9 +40,8 @@ type Table struct {
 	rows    *recipe.Rows
 }
 
-// AnySize lifts the limit for points that were made from a table before: they are made again whatever the limit is
-// now.
-const AnySize = math.MaxInt64
+// Accepted is a job that continues, or whose points are made again, whatever the limits are now.
+const Accepted = true
 
 // find finds what a spec clusters, reading only its record.
 func (m *Maker) find(ctx context.Context, p *cleavev1.JobSpec) (*Input, error) {
@@ -61,18 +60,18 @@ func (m *Maker) find(ctx context.Context, p *cleavev1.JobSpec) (*Input, error) {
 func (m *Maker) Open(ctx context.Context, p *cleavev1.JobSpec) (*Input, error) {
 	in, err := m.find(ctx, p)
 	if err == nil {
-		err = in.open(ctx, AnySize)
+		err = in.open(ctx, Accepted)
 	}
 	return in, err
 }
 
-// open makes the points of a table, of at most limit bytes. It must be called before Spec and Load, because what a
+// open makes the points of a table. It must be called before Spec and Load, because what a
 // spec says about rows of a table depends on their ids.
-func (in *Input) open(ctx context.Context, limit int64) error {
+func (in *Input) open(ctx context.Context, accepted bool) error {
 	if in.spec.GetTable() == nil {
 		return nil
 	}
-	return wire.OnTable(in.makePoints(ctx, limit))
+	return wire.OnTable(in.makePoints(ctx, accepted))
 }
 
 // Spec returns the spec for the points of the input.
@@ -104,8 +103,11 @@ func (in *Input) Load(ctx context.Context) (dataset.Dataset, error) {
 	return in.maker.Datasets.Load(ctx, in.spec.GetDatasetId())
 }
 
+// constraintBytes is about what a constraint takes while it is made from classes: itself, and as a row of a table.
+const constraintBytes = 100
+
 // makePoints makes points from the rows of a table.
-func (in *Input) makePoints(ctx context.Context, limit int64) error {
+func (in *Input) makePoints(ctx context.Context, accepted bool) error {
 	m, p := in.maker, in.spec
 	t, err := m.Tables.Load(ctx, p.GetTable().GetTableId())
 	if err != nil {
@@ -117,6 +119,10 @@ func (in *Input) makePoints(ctx context.Context, limit int64) error {
 	}
 	size := TableBytes(t)
 	FreeAfter(size) // before making points, which are just as large
+	limit := m.MaxBytes
+	if accepted {
+		limit = math.MaxInt64
+	}
 	made, err := m.apply(fitted, t, limit)
 	if err != nil {
 		return err
@@ -127,14 +133,22 @@ func (in *Input) makePoints(ctx context.Context, limit int64) error {
 			return err
 		}
 		if dropped > 0 {
-			notices = append(notices, "left out: "+text.Plural(dropped, "row")+" of zeros, without a direction")
+			notices = append(notices, "left out: "+text.Count(dropped, "all-zero row, which has no direction", "all-zero rows, which have no direction"))
 		}
 	}
-	labeled, more, err := labeluse.WithLabels(p, fitted.Label, made.Labels)
+	labeled, more, err := labeluse.WithLabels(p, fitted.Label, made.Labels, func(constraints int64) error {
+		if !accepted {
+			asks := fmt.Sprintf("the classes in the label column become %d constraints", constraints)
+			if err := m.CheckConstraints("spec.table.label_column", asks, constraints); err != nil {
+				return err
+			}
+		}
+		return m.checkMemory(size, constraintBytes*constraints)
+	})
 	if err != nil {
 		return err
 	}
-	if p.GetClusters() == nil {
+	if !accepted && p.GetClusters() == nil {
 		asks := fmt.Sprintf("the label column has %d classes", labeled.GetK())
 		if err := m.CheckClusters("spec.table.label_column", asks, int64(labeled.GetK())); err != nil {
 			return err

@@ -31,8 +31,9 @@ type Maker struct {
 	MemoryBytes int64
 	// Snapshots says that the states of runs are stored, which takes memory.
 	Snapshots bool
-	// CheckClusters rejects a number of clusters that is too large; asks says what in the field asks for them.
-	CheckClusters func(field, asks string, clusters int64) error
+	// CheckClusters and CheckConstraints reject a number of clusters or constraints that is too large for a new job; asks
+	// says what in the field asks for them.
+	CheckClusters, CheckConstraints func(field, asks string, count int64) error
 }
 
 // Problem is a job that is ready to run, with the resources that it needs.
@@ -47,9 +48,10 @@ type Problem struct {
 }
 
 // Make validates a spec, chooses an algorithm if it names none, and prepares its problem. Checks that do not
-// need the values of the data come first. It rejects jobs that do not fit into the coordinator's memory, and tables
-// whose points would take more than limit bytes. It sets the algorithm in p.
-func (m *Maker) Make(ctx context.Context, p *cleavev1.JobSpec, limit int64) (*Problem, error) {
+// need the values of the data come first. It rejects jobs that do not fit into the coordinator's memory and, unless they
+// were accepted before, those whose table becomes more points, clusters or constraints than the limits allow. It sets
+// the algorithm in p.
+func (m *Maker) Make(ctx context.Context, p *cleavev1.JobSpec, accepted bool) (*Problem, error) {
 	if err := wire.CheckInput(p); err != nil {
 		return nil, err
 	}
@@ -63,7 +65,7 @@ func (m *Maker) Make(ctx context.Context, p *cleavev1.JobSpec, limit int64) (*Pr
 	if err := wire.Validate(p, in.kind); err != nil {
 		return nil, err
 	}
-	if err := in.open(ctx, limit); err != nil {
+	if err := in.open(ctx, accepted); err != nil {
 		return nil, err
 	}
 	spec, err := in.Spec(ctx)

@@ -1,11 +1,40 @@
 package constraint
 
-import "slices"
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/text"
+)
+
+// countOfClasses returns the number of constraints that OfClasses would make, without a limit.
+func countOfClasses(classes []int32) int64 {
+	members := map[int32]int64{}
+	for _, class := range classes {
+		members[class]++
+	}
+	count := int64(0)
+	for rank, size := range slices.Sorted(maps.Values(members)) { // it is the larger one in rank pairs of classes
+		count += size - 1 + int64(rank)*size
+	}
+	return count
+}
 
 // OfClasses returns a small set of constraints that implies the classes of points: a must-link from each point of a
 // class to the next, and for every two classes one cannot-link for each point of the larger one. classes[i] is the
-// class of points[i].
-func OfClasses(points, classes []int32) []Constraint {
+// class of points[i]. It returns an error if there are more than MaxEntailed constraints, which grow with the number of
+// classes times that of points, or that of allow, which gets their number before they are made.
+func OfClasses(points, classes []int32, allow func(constraints int64) error) ([]Constraint, error) {
+	count := countOfClasses(classes)
+	if err := allow(count); err != nil {
+		return nil, err
+	}
+	if count > MaxEntailed {
+		return nil, fault.Invalid("TOO_MANY_CONSTRAINTS", "%s would become %d constraints, more than %d; use them as seeds, or give fewer of them",
+			text.Plural(len(points), "label"), count, MaxEntailed)
+	}
 	members := map[int32][]int32{}
 	var order []int32
 	for at, class := range classes {
@@ -15,7 +44,7 @@ func OfClasses(points, classes []int32) []Constraint {
 		members[class] = append(members[class], points[at])
 	}
 	slices.Sort(order)
-	var pairs []Constraint
+	pairs := make([]Constraint, 0, count)
 	for _, class := range order {
 		mine := members[class]
 		for at := 1; at < len(mine); at++ {
@@ -29,7 +58,7 @@ func OfClasses(points, classes []int32) []Constraint {
 			}
 		}
 	}
-	return pairs
+	return pairs, nil
 }
 
 // SeededPoint is a point with the labels that it may have, in ascending order, and their probabilities, which sum to 1.
@@ -43,10 +72,7 @@ type SeededPoint struct {
 func GatherSeeds(given []Seed) []SeededPoint {
 	sorted := slices.Clone(given)
 	slices.SortStableFunc(sorted, func(a, b Seed) int {
-		if a.Index != b.Index {
-			return int(a.Index) - int(b.Index)
-		}
-		return int(a.Label) - int(b.Label)
+		return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Label, b.Label))
 	})
 	var seeds []SeededPoint
 	for _, s := range sorted {

@@ -1,10 +1,30 @@
 package constraint
 
 import (
+	"errors"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/cleave-project/cleave/internal/fault"
 )
+
+func anyNumber(int64) error { return nil }
+
+// Classes that would become too many constraints are rejected before they become any.
+func TestTooManyConstraintsOfClasses(t *testing.T) {
+	points := make([]int32, 100_000)
+	for at := range points {
+		points[at] = int32(at)
+	}
+	refused := fault.Invalid("REFUSED", "too many")
+	if _, err := OfClasses(points, points, func(int64) error { return refused }); !errors.Is(err, refused) {
+		t.Errorf("a number that is not allowed: %v", err)
+	}
+	if _, err := OfClasses(points, points, anyNumber); !fault.Is(err, "TOO_MANY_CONSTRAINTS") {
+		t.Errorf("a class for each point: %v", err)
+	}
+}
 
 // The constraints of classes imply a must-link between all points of a class, and a cannot-link between all of two.
 func TestConstraintsOfClassesTellThemAll(t *testing.T) {
@@ -14,7 +34,10 @@ func TestConstraintsOfClassesTellThemAll(t *testing.T) {
 		for at := range points {
 			points[at] = int32(2 * at)
 		}
-		pairs := OfClasses(points, classes)
+		pairs, err := OfClasses(points, classes, anyNumber)
+		if err != nil || int64(len(pairs)) != countOfClasses(classes) {
+			rt.Fatalf("%d constraints, %v; want %d", len(pairs), err, countOfClasses(classes))
+		}
 		n := 2*len(points) + 1
 		set, err := NewSet(n, pairs, UnitWeight)
 		if err != nil {

@@ -13,9 +13,7 @@ type Conflict struct {
 	Path []int32 // from Pair.I to Pair.J, ends included
 }
 
-func (c Conflict) String() string {
-	return c.Message().String()
-}
+func (c Conflict) String() string { return c.Message().String() }
 
 // Message describes the conflict. It elides the middle of a long path.
 func (c Conflict) Message() text.Message {

@@ -75,7 +75,7 @@ type Set struct {
 	pairs      []Pair // sorted by (I, J, Kind)
 	given      []Pair // the pairs before EntailSmall added some; nil if it added none
 	components *Components
-	apart      map[[2]int32]struct{} // pairs of cannot-linked components, the smaller number first
+	apart      map[[2]int32]bool // pairs of cannot-linked components, the smaller number first
 }
 
 // KulisWeight returns the default weight of the kernel family, w = n / (k m) with m distinct
@@ -176,11 +176,7 @@ func (s *Set) Components() *Components { return s.components }
 // Apart reports whether there is a cannot-link between two components, which separates every point of
 // one from every point of the other.
 func (s *Set) Apart(a, b int32) bool {
-	if a > b {
-		a, b = b, a
-	}
-	_, apart := s.apart[[2]int32{a, b}]
-	return apart
+	return s.apart[[2]int32{min(a, b), max(a, b)}]
 }
 
 // Without returns the set without the constraints of the points for which excluded is true. All others count as given,
@@ -198,18 +194,18 @@ func (s *Set) Without(excluded []bool) *Set {
 
 // computeClosure finds the components of must-links, and which components cannot-links keep apart.
 func (s *Set) computeClosure() {
-	sets := newUnionFind(s.n)
+	sets := newSides(s.n)
 	for _, p := range s.pairs {
 		if p.Kind == MustLink {
-			sets.union(p.I, p.J)
+			sets.join(p.Constraint())
 		}
 	}
 	s.components = sets.components()
-	s.apart = make(map[[2]int32]struct{})
+	s.apart = map[[2]int32]bool{}
 	for _, p := range s.pairs {
 		if p.Kind == CannotLink {
 			a, b := s.components.Of(p.I), s.components.Of(p.J)
-			s.apart[[2]int32{min(a, b), max(a, b)}] = struct{}{}
+			s.apart[[2]int32{min(a, b), max(a, b)}] = true
 		}
 	}
 }
@@ -246,32 +242,27 @@ func (s *Set) impliedBy(p Pair) (components [2]int32, ok bool) {
 // Reweighted returns the set with the weights that the function returns.
 func (s *Set) Reweighted(weight func(Pair) float64) *Set {
 	other := *s
-	other.pairs = make([]Pair, len(s.pairs))
+	other.pairs = slices.Clone(s.pairs)
 	for at, p := range s.pairs {
-		p.Weight = weight(p)
-		other.pairs[at] = p
+		other.pairs[at].Weight = weight(p)
 	}
 	return &other
 }
 
 // link is a Constraint or a Pair.
 type link[L any] interface {
-	ends() (i, j int32)
-	between(i, j int32) L
+	// renumbered returns the link between the numbers of its points, and whether both have one, which is not negative.
+	renumbered(number []int32) (L, bool)
 }
 
-func (c Constraint) ends() (i, j int32) { return c.I, c.J }
-
-func (c Constraint) between(i, j int32) Constraint {
-	c.I, c.J = i, j
-	return c
+func (c Constraint) renumbered(number []int32) (Constraint, bool) {
+	c.I, c.J = number[c.I], number[c.J]
+	return c, c.I >= 0 && c.J >= 0
 }
 
-func (p Pair) ends() (i, j int32) { return p.I, p.J }
-
-func (p Pair) between(i, j int32) Pair {
-	p.I, p.J = i, j
-	return p
+func (p Pair) renumbered(number []int32) (Pair, bool) {
+	p.I, p.J = number[p.I], number[p.J]
+	return p, p.I >= 0 && p.J >= 0
 }
 
 // Among returns the constraints whose two points are both in kept, a sorted subset of n points, renumbered by their
@@ -280,16 +271,14 @@ func Among[L link[L]](n int, kept []int32, all []L) []L {
 	if len(kept) == n {
 		return all
 	}
-	const none = -1
-	number := slices.Repeat([]int32{none}, n)
+	number := slices.Repeat([]int32{-1}, n)
 	for at, i := range kept {
 		number[i] = int32(at)
 	}
 	var some []L
 	for _, one := range all {
-		i, j := one.ends()
-		if number[i] != none && number[j] != none {
-			some = append(some, one.between(number[i], number[j]))
+		if among, ok := one.renumbered(number); ok {
+			some = append(some, among)
 		}
 	}
 	return some

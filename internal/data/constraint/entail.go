@@ -2,8 +2,8 @@ package constraint
 
 import "github.com/cleave-project/cleave/internal/fault"
 
-// MaxEntailed is the largest number of pairs that Entail makes: they grow with the square of the size
-// of the components.
+// MaxEntailed is the largest number of pairs that Entail and OfClasses make: they grow with the square of the size of
+// components, and with the number of classes.
 const MaxEntailed = 20_000_000
 
 // EntailSmall is Entail if there are fewer than limit entailed pairs and no conflicts; otherwise it returns s itself. A
@@ -99,9 +99,10 @@ func (s *Set) EntailedCount() int64 {
 		size := int64(len(s.components.Members(component)))
 		count += size * (size - 1) / 2
 	}
-	for _, p := range s.oneCannotLinkPerPair() {
-		a, b := s.components.Members(s.components.Of(p.I)), s.components.Members(s.components.Of(p.J))
-		count += int64(len(a)) * int64(len(b))
+	for pair := range s.apart {
+		if pair[0] != pair[1] {
+			count += int64(len(s.components.Members(pair[0]))) * int64(len(s.components.Members(pair[1])))
+		}
 	}
 	return count
 }

@@ -51,21 +51,21 @@ func Checks(n, k int, given []Constraint) (checked, contradictions int) {
 		}
 		return checked, contradictions
 	}
-	sets, apart := newUnionFind(n), map[[2]int32]bool{}
+	sets, apart := newSides(n), map[[2]int32]bool{}
 	for _, c := range given {
 		if c.Kind != MustLink || c.I == c.J {
 			continue
 		}
-		if sets.find(c.I) == sets.find(c.J) {
+		if joined, _ := sets.join(c); !joined {
 			checked++
 		}
-		sets.union(c.I, c.J)
 	}
 	for _, c := range given {
 		if c.Kind != CannotLink {
 			continue
 		}
-		a, b := sets.find(c.I), sets.find(c.J)
+		a, _ := sets.find(c.I)
+		b, _ := sets.find(c.J)
 		key := [2]int32{min(a, b), max(a, b)}
 		if a == b {
 			contradictions++
@@ -78,7 +78,8 @@ func Checks(n, k int, given []Constraint) (checked, contradictions int) {
 	return checked, contradictions
 }
 
-// sides is a union-find structure of points that also keeps which of two sides of its set each point is on.
+// sides is a union-find structure of points that also keeps which of two sides of its set each point is on. The root of
+// a set is its first point. find does not recurse, so chains may have any length.
 type sides struct {
 	parent []int32
 	side   []uint8 // 0 or 1, relative to the parent

@@ -87,17 +87,18 @@ func TestTwoClustersAgainstAllLabelings(t *testing.T) {
 				t.Fatalf("%v: of %v, implied are %v, which disagree about %v", labels, given, implied, kept)
 			}
 		})
-		connected := newUnionFind(n)
+		connected := newSides(n)
 		for _, c := range given {
-			connected.union(c.I, c.J)
+			connected.join(c)
 		}
-		if want := n - connected.components().Count(); len(implied) != want {
+		set := connected.components()
+		if want := n - set.Count(); len(implied) != want {
 			t.Errorf("%d constraints are implied, %d suffice", len(implied), want)
 		}
 		for _, c := range implied {
 			total, count := 0.0, 0
 			for _, g := range given {
-				if connected.find(g.I) == connected.find(c.I) {
+				if set.Of(g.I) == set.Of(c.I) {
 					total, count = total+g.Weight, count+1
 				}
 			}
