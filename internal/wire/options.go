@@ -332,7 +332,7 @@ type LabelUse string
 
 // The uses.
 const (
-	LabelsAuto        LabelUse = "auto"        // see package labeluse
+	LabelsAuto        LabelUse = "auto"        // see package supervision
 	LabelsSeeds       LabelUse = "seeds"       // to start from and to keep
 	LabelsConstraints LabelUse = "constraints" // pairs to respect
 	LabelsTruth       LabelUse = "truth"       // not part of the job

@@ -124,7 +124,7 @@ var packages = []packageRule{
 	{"security/audit", io, "fault"},
 
 	{"wire", api, "clustering clustering/auto clustering/catalog clustering/forest clustering/kernelkmeans clustering/kmeans clustering/mixture clustering/model clustering/spectral data/constraint data/dataset data/evaluate data/labeling data/recipe data/table fault kernel numeric/metric numeric/vector planning text"},
-	{"labeluse", api, "data/constraint data/table fault text wire"},
+	{"wire/supervision", api, "data/constraint data/table fault text wire"},
 	{"wire/reading", api, "fault format/csv"},
 	{"coordinator/gate", api, "coordinator/ledger coordinator/queue fault observe security/access security/audit security/credentials security/identity security/redact wire"},
 	{"coordinator/downloads", api, "coordinator/gate coordinator/ledger fault"},
@@ -141,7 +141,7 @@ var packages = []packageRule{
 	{"coordinator/retention", api, "coordinator/backup coordinator/content coordinator/records fault signal store text wire"},
 	{"coordinator/imports", api, "coordinator/content coordinator/records data/table fault fleet format objects objects/buckets security/identity signal store text wire wire/reading"},
 	{"coordinator/runner", api, "clustering clustering/auto clustering/embedding clustering/kernelkmeans clustering/kmeans clustering/knn clustering/krange clustering/landmark clustering/local clustering/spectral data/dataset fleet kernel numeric/metric numeric/neighbor planning"},
-	{"coordinator/problem", api, "clustering clustering/comparison coordinator/content coordinator/runner data/dataset data/recipe data/table fault fleet labeluse planning text wire"},
+	{"coordinator/problem", api, "clustering clustering/comparison coordinator/content coordinator/runner data/dataset data/recipe data/table fault fleet planning text wire wire/supervision"},
 	{"coordinator/results", api, "clustering clustering/kernelkmeans clustering/knn clustering/model clustering/predict clustering/spectral coordinator/content coordinator/downloads coordinator/problem coordinator/records data/dataset data/evaluate data/recipe data/table fault fleet planning store wire"},
 	{"coordinator", api, "clustering clustering/comparison coordinator/attempts coordinator/backup coordinator/checkpoint coordinator/content coordinator/downloads coordinator/eventlog coordinator/garbage coordinator/gate coordinator/httpapi coordinator/imports coordinator/ledger coordinator/metered coordinator/ownership coordinator/port coordinator/problem coordinator/progress coordinator/queue coordinator/records coordinator/results coordinator/retention coordinator/runner coordinator/webhook data/dataset data/recipe dial/backoff fault fleet kernel observe partition planning security/access security/credentials security/identity snapshot store text wire"},
 	{"worker/exchange", api, "dial/backoff fault objects/ranged security/credentials security/redact signal store/seal text wire"},
@@ -153,7 +153,7 @@ var packages = []packageRule{
 
 	{"cli/shell", io, "clustering/catalog fault security/redact text"}, // what all three programs share, without linking either half
 
-	{"cli/jobflags", api, "cli/shell clustering/catalog clustering/spectral data/constraint data/dataset data/evaluate data/recipe data/synth data/table fault format labeluse numeric/choose objects text wire wire/reading"},
+	{"cli/jobflags", api, "cli/shell clustering/catalog clustering/spectral data/constraint data/dataset data/evaluate data/recipe data/synth data/table fault format numeric/choose objects text wire wire/reading wire/supervision"},
 	{"cli/client", api, "/client cli/shell clustering clustering/model coordinator data/dataset data/table dial/clientopts dial/pipe dial/upload fault numeric/choose objects security/credentials wire worker"},
 	{"render/explain", api, "data/constraint text wire"},
 	{"cli/report", api, "cli/client cli/jobflags cli/shell clustering clustering/catalog clustering/forest clustering/mixture clustering/model data/constraint data/dataset data/evaluate data/table fault format numeric/choose numeric/metric render/explain render/picture render/profile text wire"},

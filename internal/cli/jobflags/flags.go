@@ -23,8 +23,8 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
-	"github.com/cleave-project/cleave/internal/labeluse"
 	"github.com/cleave-project/cleave/internal/wire"
+	"github.com/cleave-project/cleave/internal/wire/supervision"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -290,7 +290,7 @@ func (f *Flags) applyK(spec *cleavev1.JobSpec) error {
 // beginRange raises the beginning of a range of k to the number of classes, if that is in it: each class needs a
 // cluster.
 func (j *Job) beginRange(classes int) {
-	j.Notices = append(j.Notices, labeluse.BeginRange(j.Spec, classes)...)
+	j.Notices = append(j.Notices, supervision.BeginRange(j.Spec, classes)...)
 }
 
 // checkClasses refuses more classes than clusters, after beginRange.

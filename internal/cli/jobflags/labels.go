@@ -15,10 +15,10 @@ import (
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
-	"github.com/cleave-project/cleave/internal/labeluse"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
+	"github.com/cleave-project/cleave/internal/wire/supervision"
 )
 
 // naming returns how tables about the job's data may name points, and classes of seeds. While only the coordinator
@@ -87,7 +87,7 @@ func (f *Flags) useColumn(j *Job) error {
 	if use == wire.LabelsAuto {
 		use = wire.LabelsTruth
 		if !f.Given("sample-constraints") {
-			use = labeluse.UseOfLabels(j.Spec, labels.labeled == len(labels.byRow))
+			use = supervision.UseOfLabels(j.Spec, labels.labeled == len(labels.byRow))
 		}
 	}
 	classes := &j.classes
@@ -95,8 +95,8 @@ func (f *Flags) useColumn(j *Job) error {
 		classes = &table.Classes{}
 	}
 	classes.Add(labels.names)
-	j.Table.Notices = append(j.Table.Notices, labeluse.LabelNotices(labels.column, labels.labeled, len(labels.byRow), classes, use)...)
-	j.Table.Notices = append(j.Table.Notices, labeluse.SetClusters(j.Spec, labels.column, len(classes.Names))...)
+	j.Table.Notices = append(j.Table.Notices, supervision.LabelNotices(labels.column, labels.labeled, len(labels.byRow), classes, use)...)
+	j.Table.Notices = append(j.Table.Notices, supervision.SetClusters(j.Spec, labels.column, len(classes.Names))...)
 	if j.Spec.GetClusters() == nil {
 		return shell.Usage("the number of clusters is missing, and column %q has only one class; give --k N, or a range such as --k 2..10", labels.column)
 	}
@@ -159,7 +159,7 @@ func (j *Job) useSeeds(seeds *table.Table, ids *table.IDs) error {
 		}
 		return j.useAsConstraints(seeds, ids, a.Name)
 	}
-	supervision(j.Spec).Seeds = wire.InlineTable(seeds.Named(ids))
+	supervisionOf(j.Spec).Seeds = wire.InlineTable(seeds.Named(ids))
 	return j.rememberSeeds(seeds, ids)
 }
 
@@ -183,7 +183,7 @@ func (j *Job) useAsConstraints(seeds *table.Table, ids *table.IDs, algorithm str
 		return err
 	}
 	j.Notices = append(j.Notices, fmt.Sprintf("%s become %s for %s", text.Plural(len(j.seeds), "label"), text.Plural(len(pairs), "constraint"), algorithm))
-	supervision(j.Spec).Constraints = wire.InlineTable(table.FromConstraints(pairs).Named(ids))
+	supervisionOf(j.Spec).Constraints = wire.InlineTable(table.FromConstraints(pairs).Named(ids))
 	return nil
 }
 
@@ -211,7 +211,7 @@ func (f *Flags) drawConstraints(j *Job) error {
 	for at := range pairs {
 		pairs[at].I, pairs[at].J = rows[pairs[at].I], rows[pairs[at].J]
 	}
-	supervision(j.Spec).Constraints = wire.InlineTable(table.FromConstraints(pairs))
+	supervisionOf(j.Spec).Constraints = wire.InlineTable(table.FromConstraints(pairs))
 	return nil
 }
 

@@ -28,7 +28,7 @@ func (f *Flags) loadFiles(j *Job) error {
 			return err
 		}
 		j.noteGuess(f.small("constraints"), constraints)
-		supervision(spec).Constraints = wire.InlineTable(constraints.Named(naming.IDs))
+		supervisionOf(spec).Constraints = wire.InlineTable(constraints.Named(naming.IDs))
 	}
 	if f.Given("seeds") {
 		if err := f.loadSeeds(rows, j); err != nil {
@@ -99,8 +99,8 @@ func (f *Flags) forgetFarthest(j *Job) {
 	}
 }
 
-// supervision returns the supervision of a spec, which it adds if there is none.
-func supervision(spec *cleavev1.JobSpec) *cleavev1.Supervision {
+// supervisionOf returns the supervision of a spec, which it adds if there is none.
+func supervisionOf(spec *cleavev1.JobSpec) *cleavev1.Supervision {
 	if spec.Supervision == nil {
 		spec.Supervision = &cleavev1.Supervision{}
 	}

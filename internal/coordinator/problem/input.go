@@ -12,9 +12,9 @@ import (
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/labeluse"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
+	"github.com/cleave-project/cleave/internal/wire/supervision"
 )
 
 // Input is what a job clusters: a data set, or points made from the rows of a table. Points are made again whenever
@@ -136,7 +136,7 @@ func (in *Input) makePoints(ctx context.Context, accepted bool) error {
 			notices = append(notices, "left out: "+text.Count(dropped, "all-zero row, which has no direction", "all-zero rows, which have no direction"))
 		}
 	}
-	labeled, more, err := labeluse.WithLabels(p, fitted.Label, made.Labels, func(constraints int64) error {
+	labeled, more, err := supervision.WithLabels(p, fitted.Label, made.Labels, func(constraints int64) error {
 		if !accepted {
 			asks := fmt.Sprintf("the classes in the label column become %d constraints", constraints)
 			if err := m.CheckConstraints("spec.table.label_column", asks, constraints); err != nil {

@@ -1,4 +1,4 @@
-package labeluse
+package supervision
 
 import (
 	"strings"

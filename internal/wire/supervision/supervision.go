@@ -1,6 +1,6 @@
-// Package labeluse decides what the known classes of the rows of a table become in a job: seeds, constraints, or the
+// Package supervision decides what the known classes of the rows of a table become in a job: seeds, constraints, or the
 // truth that its answer is compared with.
-package labeluse
+package supervision
 
 import (
 	"fmt"
