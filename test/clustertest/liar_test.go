@@ -65,7 +65,7 @@ func TestAWorkerThatLies(t *testing.T) {
 			t.Errorf("worker %v", each)
 		}
 	}
-	if ran := Cleave(t, "workers", "--server", c.Addr); !strings.Contains(ran.Stdout, "QUARANTINED") || !strings.Contains(ran.Stdout, "other bits") {
+	if ran := Cleave(t, "workers", "--server", c.Addr); !strings.Contains(ran.Stdout, "QUARANTINED") || !strings.Contains(ran.Stdout, "a different answer") {
 		t.Errorf("cleave workers: %+v", ran)
 	}
 	if says := c.Stderr(); !strings.Contains(says, "worker quarantined") || !strings.Contains(says, "restarting a job") {

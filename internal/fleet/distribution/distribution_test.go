@@ -89,7 +89,7 @@ func join(t *testing.T, d *Distributor, id string, size int, keeps bool) *stream
 	s := &stream{said: make(chan *workerv1.DistributeRequest), told: make(chan *workerv1.DistributeResponse, 10), ended: make(chan error, 1)}
 	s.ctx, s.cancel = context.WithCancel(t.Context())
 	first := &workerv1.Join{DatasetId: "data", Bytes: uint64(size), PieceBytes: wire.PieceBytes, Keeps: keeps}
-	w := Worker{ID: id, Name: id, PeerAddress: id + ":1", PeerKey: []byte(id), Serves: true, Done: make(chan struct{})}
+	w := Worker{ID: id, PeerID: "peer-" + id, Name: id, PeerAddress: id + ":1", PeerKey: []byte(id), Serves: true, Done: make(chan struct{})}
 	go func() {
 		err := d.Serve(s, first, w, int64(size), false)
 		s.cancel() // as gRPC does when the handler returns
@@ -118,7 +118,7 @@ func TestAPieceIsPassedOn(t *testing.T) {
 	a.arrived(0)
 	b := join(t, d, "b", len(data), true)
 	m = <-b.told
-	if peer := m.GetPeer(); peer.GetAddress() != "a:1" || !bytes.Equal(peer.GetTicket(), wire.PieceTicket([]byte("a"), "data", "b")) {
+	if peer := m.GetPeer(); peer.GetAddress() != "a:1" || !bytes.Equal(peer.GetTicket(), wire.PieceTicket([]byte("a"), "data", "peer-b")) {
 		t.Fatalf("the second worker is told %v", m)
 	}
 	b.said <- &workerv1.DistributeRequest{Message: &workerv1.DistributeRequest_Failed{
