@@ -106,6 +106,15 @@ func (a *app) predict(ctx context.Context, flags *predictFlags) error {
 		return err
 	}
 	defer closePredictor()
+	if flags.model != "" { // and what the model was found to need
+		var trained []jobflags.NamedFile
+		if flags.trained != nil {
+			trained = flags.trained.NamedFiles("")
+		}
+		if err := jobflags.RefuseInput("--out", flags.out, "", trained, flags.recordedWeights, filepath.Join(flags.model, "labels.csv")); err != nil {
+			return err
+		}
+	}
 	flags.data.Whole = flags.join
 	fresh, err := flags.data.Load(a.stdin, predictor.recipe, predictor.columns, predictor.directions)
 	if err != nil {

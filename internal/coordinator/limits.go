@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"sync"
 	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -238,11 +239,11 @@ func (c *Coordinator) borrow(ctx context.Context, data results.Input) (release f
 		return nil, ledger.TooManyLargeCalls(data.Bytes)
 	}
 	held := data.Held
-	return func() {
+	return sync.OnceFunc(func() {
 		claim.Release()
 		runtime.KeepAlive(held)
 		held = nil // the caller may go on for hours
-	}, nil
+	}), nil
 }
 
 // inputOf returns the size of a data set, or of tables and the points that are made from them. Whatever cannot be found
@@ -254,7 +255,9 @@ func (c *Coordinator) inputOf(ctx context.Context, id string, tables ...string) 
 			return results.Input{}
 		}
 		in.Size = int64(record.GetDataset().GetBytes())
-		if data, found := c.datasets.InUse(id); found {
+		// A copy that only another call holds ends with that call, so this one counts it as well.
+		counted := c.datasets.Keeps(id) || c.jobs.find(func(j *job) bool { return j.datasetID == id && j.hasMemory() }) != ""
+		if data, found := c.datasets.InUse(id); found && counted {
 			in.Held = []dataset.Dataset{data}
 		} else {
 			in.Bytes = in.Size

@@ -256,8 +256,8 @@ func (l *ledger) release() {
 }
 
 // copyTo places a copy of a tile on a member. The copy is stored only if stored is set and there is room. copyTo
-// returns nil if there is no room at all, or if the member has a copy of the tile already: a
-// worker holds each tile once.
+// returns nil if there is no room at all, or if the member has a copy of the tile already: a worker holds each tile
+// once.
 func (l *ledger) copyTo(s *session, t int, stored bool) *copied {
 	if l.copies[place{s, t}] != nil {
 		return nil

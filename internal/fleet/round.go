@@ -179,6 +179,11 @@ func (r *round) help(c *chain) {
 		return
 	}
 	helpers := r.helpersLocked(busy...)
+	// A helper that verifies these tiles has answered already; it makes room for the copies that replace the late ones.
+	r.placed.dropCopies(func(c *copied) bool {
+		covers := func(g *group) bool { return slices.Contains(g.tiles, c.number) }
+		return slices.Contains(helpers, c.worker) && slices.ContainsFunc(rescue.covers, covers)
+	})
 	of := map[*session]*group{}
 	for _, g := range rescue.covers {
 		for _, t := range g.tiles {

@@ -113,7 +113,7 @@ func (e *execution) compareCopies(ctx context.Context, groups []*group, op *oper
 			}
 			e.fleet.mu.Lock()
 			e.fleet.quarantineLocked(liar, fault.New(fault.Internal, workerWrong,
-				"worker %q returned a different answer to %q for tile %d than two other workers", liar.name, op.name, t))
+				"worker %q returned a different answer to %q for tile %d than another worker and a third computation", liar.name, op.name, t))
 			e.fleet.mu.Unlock()
 		}
 	}
@@ -153,7 +153,7 @@ func (e *execution) decide(ctx context.Context, t int, op *operation, a, b *sess
 		return nil, context.Cause(ctx)
 	case third == nil:
 		return nil, fault.New(fault.Internal, workersDisagree,
-			"workers %q and %q returned different answers to %q for tile %d, and there is no third worker to break the tie; add one and rerun the job",
+			"workers %q and %q contradict each other in %q for tile %d, and there is no third worker to break the tie; add one and rerun the job",
 			a.name, b.name, op.name, t)
 	}
 	return third, nil
@@ -162,7 +162,7 @@ func (e *execution) decide(ctx context.Context, t int, op *operation, a, b *sess
 // undecided returns the error of a job if a third worker agrees with neither of two.
 func (e *execution) undecided(op *operation, t int, a, b *session) error {
 	return fault.New(fault.Internal, workersDisagree,
-		"workers %q and %q returned different answers to %q for tile %d, and a third worker disagrees with both; add one and rerun the job",
+		"workers %q and %q contradict each other in %q for tile %d, and a third worker disagrees with both; add one and rerun the job",
 		a.name, b.name, op.name, t)
 }
 

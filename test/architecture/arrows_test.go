@@ -130,7 +130,7 @@ var packages = []packageRule{
 	{"coordinator/downloads", api, "coordinator/gate coordinator/ledger fault"},
 	{"coordinator/webhook", api, "coordinator/records dial/backoff fault security/redact store"},
 	{"coordinator/port", io, "dial/pipe"},
-	{"coordinator/httpapi", api, "coordinator/ledger data/dataset data/table fault format observe wire"},
+	{"coordinator/httpapi", api, "coordinator/ledger data/dataset data/table fault format format/scan observe wire"},
 	{"coordinator/content", api, "coordinator/ledger coordinator/records data/dataset data/table fault security/identity store text wire"},
 	{"fleet/outbox", io, "fault signal"},
 	{"fleet/swarm", pure, ""},

@@ -3,6 +3,7 @@ package jobflags
 import (
 	"cmp"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -152,8 +153,14 @@ func DataIn(path string) *DataFlags {
 	return f
 }
 
-// ReadFrom replaces the files of points by one that is read in the same way.
-func (f *DataFlags) ReadFrom(path string) { f.files, f.kind = []string{path}, nil }
+// ReadFrom replaces the files of points by one that is read in the same way. If it has another suffix, its format is
+// detected.
+func (f *DataFlags) ReadFrom(path string) {
+	if filepath.Ext(path) != filepath.Ext(f.inputFlags.name()) {
+		f.format, f.array = "", ""
+	}
+	f.files, f.kind = []string{path}, nil
+}
 
 // Name returns the name of the data file without its folder, or "" if there is none.
 func (f *DataFlags) Name() string {

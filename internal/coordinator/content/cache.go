@@ -56,6 +56,13 @@ func (c *Cache[V]) Get(id string) (value V, found bool) {
 	return at.Value.(*cached[V]).value, true
 }
 
+// keeps reports whether the cache itself holds the value of an id.
+func (c *Cache[V]) keeps(id string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.byID[id] != nil
+}
+
 // Put adds a value, unless it is larger than the cache, and evicts those that were not used for the longest time. It
 // does nothing if the cache has a value of this id.
 func (c *Cache[V]) Put(id string, value V, bytes int64) {

@@ -321,6 +321,12 @@ func (s *Store[V]) InUse(id string) (value V, found bool) {
 	return s.cache.Get(id)
 }
 
+// Keeps reports whether a value is in memory whether or not somebody uses it: shared or cached.
+func (s *Store[V]) Keeps(id string) bool {
+	_, shared := s.sharedValue(id)
+	return shared || s.cache.keeps(id)
+}
+
 // open returns a reader of canonical bytes. A length of -1 means to the end. A whole value is checked against its id,
 // which is its hash.
 func (s *Store[V]) open(ctx context.Context, record *statev1.ContentRecord, id string, offset, length int64) (io.ReadCloser, error) {

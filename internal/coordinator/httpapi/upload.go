@@ -22,6 +22,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/format/scan"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -283,7 +284,7 @@ func (s *Server) uploadDataset(w http.ResponseWriter, r *http.Request, name stri
 	}
 	in.Stdin = format.Peekable(body)
 	if isCompressed(in.Stdin.(*bufio.Reader)) {
-		size = in.MaxBytes // it unpacks to no more
+		size = min(in.MaxBytes, max(scan.FreeBytes, scan.MaxGrowth*size)) // it unpacks to no more
 	}
 	release, err := s.reserve(r.Context(), memoryPerByte*size)
 	if err != nil {

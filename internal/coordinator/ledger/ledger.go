@@ -1,8 +1,9 @@
-// Package ledger keeps account of the memory of a coordinator. Whoever is about to take much of it reserves it here
-// first, so that jobs, uploads, calls and downloads together never take more than there is.
+// Package ledger budgets the memory of a coordinator. Jobs, uploads, calls and downloads reserve large amounts before
+// they allocate them, so that together they never take more than there is.
 //
-// Each of them is a Part with bytes of its own, which are always there for it. Beyond these, parts share the rest. Who
-// waits for shared bytes gets them in the order of arrival, so that small claims cannot keep out a large one.
+// Each of them is a Part with bytes of its own, which are always there for it. Beyond these, parts share the rest. The
+// claims of one part get shared bytes in the order of arrival, so that small ones cannot keep out a large one. They do
+// not wait for claims of other parts: a large job that waits for memory does not stop calls that still have room.
 package ledger
 
 import (
@@ -27,7 +28,8 @@ type Ledger struct {
 // New returns a ledger whose parts share so many bytes.
 func New(shared int64) *Ledger { return &Ledger{shared: shared} }
 
-// Part is one of those who take memory. A nil Part has no limit.
+// Part is one of those that take memory. On a nil Part, Take, Claim and Reserve always succeed and Release does nothing;
+// the other methods panic.
 type Part struct {
 	ledger *Ledger
 	own    int64
@@ -101,14 +103,14 @@ func (l *Ledger) change(free func()) {
 	l.mu.Lock()
 	free()
 	var granted []*Claim
-	first := true // nobody before it waits for shared bytes
+	blocked := map[*Part]bool{} // an earlier claim of the part waits
 	l.waiting = slices.DeleteFunc(l.waiting, func(c *Claim) bool {
-		if (first || c.part.beyond(c.bytes) <= 0) && c.part.take(c.bytes) {
+		if (!blocked[c.part] || c.part.beyond(c.bytes) <= 0) && c.part.take(c.bytes) {
 			c.held = true
 			granted = append(granted, c)
 			return true
 		}
-		first = false
+		blocked[c.part] = true
 		return false
 	})
 	l.mu.Unlock()
@@ -138,7 +140,8 @@ func (p *Part) Claim(bytes int64, granted func()) *Claim {
 	c.bytes = min(bytes, p.Most())
 	p.ledger.mu.Lock()
 	defer p.ledger.mu.Unlock()
-	if (len(p.ledger.waiting) > 0 && p.beyond(c.bytes) > 0) || !p.take(c.bytes) {
+	behind := slices.ContainsFunc(p.ledger.waiting, func(other *Claim) bool { return other.part == p })
+	if behind && p.beyond(c.bytes) > 0 || !p.take(c.bytes) {
 		c.held = false
 		p.ledger.waiting = append(p.ledger.waiting, c)
 	}

@@ -218,8 +218,6 @@ func (q *Queue[K]) lack(p *place[K]) string {
 	}
 	users, free := "running jobs leave", memory.Free()
 	switch {
-	case p.Memory <= free && p == q.first:
-		return "others asked for the coordinator's memory before it"
 	case p.Memory <= free:
 		return ""
 	case memory.Held()+free < memory.Most():

@@ -27,6 +27,7 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
+// PredictJob labels new points by the model of a job.
 func (s *Service) PredictJob(request *cleavev1.PredictJobRequest, stream grpc.ServerStreamingServer[cleavev1.PredictJobResponse]) error {
 	return s.Predict(stream.Context(), request, stream.Send)
 }

@@ -72,6 +72,7 @@ const NotStored = "RESULT_NOT_STORED"
 // labelsPerMessage keeps each message of labels under 1 MiB.
 const labelsPerMessage = 1 << 16
 
+// GetResult returns the result of a job that has ended.
 func (s *Service) GetResult(ctx context.Context, request *cleavev1.GetResultRequest) (*cleavev1.GetResultResponse, error) {
 	record, err := s.Record(ctx, request.GetJobId())
 	if err != nil {
@@ -180,6 +181,7 @@ func (s *Service) allLabels(ctx context.Context, record *statev1.JobRecord) (lab
 	return labels, err
 }
 
+// GetLabels sends the labels of a job in row order.
 func (s *Service) GetLabels(request *cleavev1.GetLabelsRequest, stream grpc.ServerStreamingServer[cleavev1.GetLabelsResponse]) error {
 	record, err := s.Record(stream.Context(), request.GetJobId())
 	if err != nil {
@@ -209,6 +211,7 @@ func (s *Service) GetLabels(request *cleavev1.GetLabelsRequest, stream grpc.Serv
 	return s.readLabels(stream.Context(), record, request.GetFirstIndex(), send)
 }
 
+// GetModel sends the model of a job that has one.
 func (s *Service) GetModel(request *cleavev1.GetModelRequest, stream grpc.ServerStreamingServer[cleavev1.GetModelResponse]) error {
 	return s.sendResult(stream.Context(), request.GetJobId(), func(record *statev1.JobRecord) resultPart {
 		return resultPart{
@@ -221,6 +224,7 @@ func (s *Service) GetModel(request *cleavev1.GetModelRequest, stream grpc.Server
 	})
 }
 
+// GetRowScores sends the scores of the rows of a job.
 func (s *Service) GetRowScores(request *cleavev1.GetRowScoresRequest, stream grpc.ServerStreamingServer[cleavev1.GetRowScoresResponse]) error {
 	return s.sendResult(stream.Context(), request.GetJobId(), func(record *statev1.JobRecord) resultPart {
 		return resultPart{
@@ -233,6 +237,7 @@ func (s *Service) GetRowScores(request *cleavev1.GetRowScoresRequest, stream grp
 	})
 }
 
+// GetEmbedding sends the coordinates of the rows of a job.
 func (s *Service) GetEmbedding(request *cleavev1.GetEmbeddingRequest, stream grpc.ServerStreamingServer[cleavev1.GetEmbeddingResponse]) error {
 	return s.sendResult(stream.Context(), request.GetJobId(), func(record *statev1.JobRecord) resultPart {
 		return resultPart{
@@ -245,6 +250,7 @@ func (s *Service) GetEmbedding(request *cleavev1.GetEmbeddingRequest, stream grp
 	})
 }
 
+// GetNeighborGraph sends the neighbor graph that a job computed.
 func (s *Service) GetNeighborGraph(request *cleavev1.GetNeighborGraphRequest, stream grpc.ServerStreamingServer[cleavev1.GetNeighborGraphResponse]) error {
 	record, err := s.Record(stream.Context(), request.GetJobId())
 	if err != nil {
@@ -277,6 +283,7 @@ func (s *Service) GetNeighborGraph(request *cleavev1.GetNeighborGraphRequest, st
 	return wire.SendNeighborGraph(graph, downloads.Paced(held, stream.Send))
 }
 
+// EvaluateJob compares the labels of a job with a truth.
 func (s *Service) EvaluateJob(ctx context.Context, request *cleavev1.EvaluateJobRequest) (*cleavev1.EvaluateJobResponse, error) {
 	record, err := s.Record(ctx, request.GetJobId())
 	if err != nil {

@@ -281,7 +281,9 @@ func (s *Share) Reader(ctx context.Context) io.Reader {
 			rest = s.exchange.Range(ctx, s.coordinator, s.id, int64(piece)*wire.PieceBytes, 0)
 			return rest.Next()
 		}
-		piece++
+		if err == nil {
+			piece++
+		}
 		return buffer, err
 	}}
 }
