@@ -146,6 +146,11 @@ func TestPredictReadsThePointsAsTheRunDid(t *testing.T) {
 		}
 	}
 	succeed(t, "run --data p.dat --format csv --delimiter ~ --k 2 --quiet --out o --algorithm kernel-kmeans")
+	for _, used := range []string{"p.dat", "o/labels.csv"} {
+		if r := invoke(t, "predict --model o --data new.csv --out "+used); r.code != 2 || !strings.Contains(r.stderr, used+" is an input") {
+			t.Errorf("--out %s: exit code %d: %s", used, r.code, r.stderr)
+		}
+	}
 	if err := os.Rename("p.dat", "moved"); err != nil {
 		t.Fatal(err)
 	}

@@ -113,8 +113,8 @@ func (e *execution) placeLocked(betweenOps, wholeMatrix bool) (placing, error) {
 }
 
 // findLayoutLocked returns a placement of all tiles after all handovers, or nil if there is no room. unplaced reports
-// whether a tile had no worker. It tries several ways, the best first: doubted workers get tiles only if the others
-// have no room, and tiles stay on workers that yield them if nobody else can take them.
+// whether a tile had no worker. It tries several ways, the best first: tiles stay on a worker that yields them
+// rather than move to a doubted one, which gets tiles only if no other way has room.
 func (e *execution) findLayoutLocked(sessions []*session) (found *partition.Layout, unplaced bool) {
 	for _, doubted := range []bool{false, true} {
 		hosts := e.hostsLocked(sessions, doubted)

@@ -47,6 +47,28 @@ func TestAStragglerIsOvertaken(t *testing.T) {
 // overtaking is more than the time in which others overtake a worker several times.
 const overtaking = 5 * time.Second
 
+// The only other worker verifies the tiles of the straggler, and takes them over all the same.
+func TestAStragglerIsOvertakenByItsVerifier(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := openCluster(t, true, hurried)
+		slow := c.startWorker("slow")
+		c.startWorker("b")
+		p, began := gaussianProblem(t, 203, 1), time.Now()
+		id, size := c.datasets.put(t, p.data)
+		newSequence(c, c.launch(verifyAll(p.task("job", id, size, nil))), p, 1).run(10, func(op int) {
+			switch op % 5 {
+			case 3:
+				slow.link.pause()
+			case 4:
+				slow.link.resume()
+			}
+		})
+		if took := time.Since(began); took > overtaking {
+			t.Errorf("the job waited for %v", took)
+		}
+	})
+}
+
 // The same for vectors.
 func TestAStragglerWithVectorsIsOvertaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -156,7 +156,7 @@ func DataIn(path string) *DataFlags {
 // ReadFrom replaces the files of points by one that is read in the same way. If it has another suffix, its format is
 // detected.
 func (f *DataFlags) ReadFrom(path string) {
-	if filepath.Ext(path) != filepath.Ext(f.inputFlags.name()) {
+	if suffix := filepath.Ext(path); suffix != "" && suffix != filepath.Ext(f.inputFlags.name()) {
 		f.format, f.array = "", ""
 	}
 	f.files, f.kind = []string{path}, nil

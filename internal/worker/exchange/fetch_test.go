@@ -90,3 +90,26 @@ func TestDataSetsThatDoNotComeInPieces(t *testing.T) {
 		}
 	})
 }
+
+// refusingCoordinator distributes nothing.
+type refusingCoordinator struct{ workerv1.WorkerServiceClient }
+
+func (refusingCoordinator) Distribute(context.Context, ...grpc.CallOption) (grpc.BidiStreamingClient[workerv1.DistributeRequest, workerv1.DistributeResponse], error) {
+	return nil, status.Error(codes.PermissionDenied, "not for you")
+}
+
+// A reader whose share has ended returns the error again, not the end of the data set.
+func TestAReaderKeepsItsError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := New(quiet())
+		defer e.Close()
+		s := e.Join(t.Context(), Coordinator{Client: refusingCoordinator{}}, datasetID(1), 1000)
+		defer s.Close()
+		r := s.Reader(t.Context())
+		for range 2 {
+			if n, err := r.Read(make([]byte, 10)); n != 0 || status.Code(err) != codes.PermissionDenied {
+				t.Errorf("%d bytes, %v", n, err)
+			}
+		}
+	})
+}
