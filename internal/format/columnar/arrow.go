@@ -63,14 +63,14 @@ func OpenArrow(r io.Reader, ignores func(names []string) []bool) (a *Arrow, err 
 	if schema.NumFields() == 0 {
 		return nil, fault.Invalid("EMPTY_DATA", "the Arrow file has no columns")
 	}
-	if schema.NumFields() > table.MaxColumns {
-		return nil, fault.Invalid("TOO_MANY_COLUMNS", "the table has %d columns; at most %d are supported", schema.NumFields(), table.MaxColumns)
-	}
 	names := make([]string, schema.NumFields())
 	for at, described := range schema.Fields() {
-		names[at] = nameOf(described.Name, at)
+		names[at] = described.Name
 	}
-	unneeded := ignores(names)
+	unneeded, err := nameColumns(names, ignores)
+	if err != nil {
+		return nil, err
+	}
 	for at, described := range schema.Fields() {
 		f := field{name: names[at], unneeded: unneeded[at]}
 		to, refusal := typeOf(described.Type)

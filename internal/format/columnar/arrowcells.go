@@ -87,11 +87,7 @@ func (a *Arrow) column(f *field, values arrow.Array) (c table.Column, err error)
 	if err != nil {
 		return c, err
 	}
-	c.MarkNaN()
-	if f.unneeded {
-		c.MarkUnrepresentable()
-	}
-	return c, f.checkUnsigned(values, &c)
+	return c, checkCells(&c, f.unneeded, values.DataType().ID() == arrow.UINT64)
 }
 
 // emptyOf reports which values are missing. It returns nil if none is.
@@ -108,23 +104,6 @@ func emptyOf(f *field, values arrow.Array) ([]bool, error) {
 		empty[row] = marks[(offset+row)/8]>>((offset+row)%8)&1 == 0
 	}
 	return empty, nil
-}
-
-// checkUnsigned returns an error for unsigned integers above the range of int64, which have become negative.
-func (f *field) checkUnsigned(values arrow.Array, c *table.Column) error {
-	if values.DataType().ID() != arrow.UINT64 {
-		return nil
-	}
-	for row, v := range c.Integers {
-		if v >= 0 || c.IsEmpty(row) {
-			continue
-		}
-		if !f.unneeded {
-			return tooLarge(f.name, uint64(v))
-		}
-		c.MarkEmpty(row)
-	}
-	return nil
 }
 
 // integers returns the values of an array of a type that fits into int64.
@@ -228,13 +207,9 @@ func (a *Arrow) texts(f *field, values arrow.Array, empty []bool) ([]string, err
 		}
 	}
 	switch values := values.(type) {
-	case *array.String:
+	case withOffsets[int32]:
 		return split(out, values.ValueBytes(), values.ValueOffsets()), nil
-	case *array.Binary:
-		return split(out, values.ValueBytes(), values.ValueOffsets()), nil
-	case *array.LargeString:
-		return split(out, values.ValueBytes(), values.ValueOffsets()), nil
-	case *array.LargeBinary:
+	case withOffsets[int64]:
 		return split(out, values.ValueBytes(), values.ValueOffsets()), nil
 	case *array.StringView:
 		value = values.Value
@@ -270,6 +245,12 @@ func momentOf(values arrow.Array) func(row int) string {
 		return func(row int) string { return timestampText(int64(values.Value(row)), per) }
 	}
 	return nil
+}
+
+// withOffsets is an array of texts or bytes that are stored one after the other.
+type withOffsets[T int32 | int64] interface {
+	ValueBytes() []byte
+	ValueOffsets() []T
 }
 
 // split cuts data into texts at the given offsets, one more than there are texts.

@@ -123,12 +123,39 @@ func unsupported(column string, at int, refusal string) *fault.Error {
 	return fault.Invalid("UNSUPPORTED_COLUMN", "column %q %s, which Cleave does not support; skip it with --ignore %s", column, refusal, table.TypedInList(column, at)).With("column", column)
 }
 
-func tooLarge(column string, v uint64) *fault.Error {
-	return fault.Invalid("NOT_AN_INTEGER", "column %q: %d is above %d, the largest integer supported", column, v, int64(math.MaxInt64)).With("column", column)
+// nameColumns names the columns of a file, some of which may have none, and reports which of them are not needed.
+func nameColumns(names []string, ignores func(names []string) []bool) (unneeded []bool, err error) {
+	if len(names) > table.MaxColumns {
+		return nil, fault.Invalid("TOO_MANY_COLUMNS", "the table has %d columns; at most %d are supported", len(names), table.MaxColumns)
+	}
+	for at, name := range names {
+		names[at] = cmp.Or(name, table.Unnamed(at))
+	}
+	return ignores(names), nil
 }
 
-// nameOf returns the name of a column, which may have none in the file.
-func nameOf(name string, at int) string { return cmp.Or(name, table.Unnamed(at)) }
+// checkCells returns an error for cells that a table cannot hold, or marks them as empty if the column is not needed.
+// Integers above the range of int64 have become negative if they had no sign.
+func checkCells(c *table.Column, unneeded, unsigned bool) error {
+	c.MarkNaN()
+	if unneeded {
+		c.MarkUnrepresentable()
+	}
+	if !unsigned {
+		return nil
+	}
+	for row, v := range c.Integers {
+		switch {
+		case v >= 0 || c.IsEmpty(row):
+		case unneeded:
+			c.MarkEmpty(row)
+		default:
+			return fault.Invalid("NOT_AN_INTEGER", "column %q: %d is above %d, the largest integer supported", c.Name, uint64(v), int64(math.MaxInt64)).
+				With("column", c.Name)
+		}
+	}
+	return nil
+}
 
 // nothing returns a column of empty cells.
 func nothing(name string, rows int) table.Column {

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/binary"
 	"hash/crc32"
-	"math/bits"
 
 	"github.com/apache/arrow-go/v18/parquet/compress"
 	"github.com/apache/thrift/lib/go/thrift"
@@ -155,7 +154,7 @@ const maxPageHeader = 1 << 20
 type page struct {
 	kind, encoding      int32 // as the specification of Parquet numbers them
 	unpacked, packed    int32 // bytes of the page after the header, decompressed and as stored
-	values, nulls, rows int32 // how many; nulls are among the values
+	values, rows        int32 // how many
 	defined, repeated   int32 // bytes of the levels of a version 2 page, which are never compressed
 	sum                 int32 // CRC-32 of the stored bytes
 	sums                bool  // whether sum is set
@@ -165,7 +164,7 @@ type page struct {
 // readPage parses a page header and returns its size.
 func readPage(b []byte) (h page, size int, err error) {
 	p, rest := thriftOf(b)
-	h = page{kind: -1, unpacked: -1, packed: -1, values: -1, nulls: -1, encoding: -1, rows: -1}
+	h = page{kind: -1, unpacked: -1, packed: -1, values: -1, encoding: -1, rows: -1}
 	err = integers(p, map[int16]*int32{1: &h.kind, 2: &h.unpacked, 3: &h.packed}, func(id int16, kind thrift.TType) (read bool, err error) {
 		switch {
 		case id == 4 && kind == thrift.I32:
@@ -176,7 +175,7 @@ func readPage(b []byte) (h page, size int, err error) {
 		case id == 5 || id == 7:
 			return true, integers(p, map[int16]*int32{1: &h.values, 2: &h.encoding}, skip)
 		case id == 8:
-			into := map[int16]*int32{1: &h.values, 2: &h.nulls, 3: &h.rows, 4: &h.encoding, 5: &h.defined, 6: &h.repeated}
+			into := map[int16]*int32{1: &h.values, 3: &h.rows, 4: &h.encoding, 5: &h.defined, 6: &h.repeated}
 			return true, integers(p, into, func(id int16, kind thrift.TType) (bool, error) {
 				if id != 7 || kind != thrift.BOOL {
 					return false, nil
@@ -216,9 +215,6 @@ func (c *chunk) checkPages() (blank int, err error) {
 		if err := checkGrowth(int64(h.packed), int64(h.unpacked)); err != nil {
 			return 0, err
 		}
-		if err := c.checkNulls(h, at); err != nil {
-			return 0, err
-		}
 		if err := c.checkBody(h, at); err != nil {
 			return 0, err
 		}
@@ -251,60 +247,6 @@ func (c *chunk) pageHeader(at, end int64) (*page, int64, error) {
 			return nil, 0, c.corrupt("the header of a page cannot be read")
 		}
 	}
-}
-
-// checkNulls checks that a page of version 2 has as many empty cells as its header claims: the library believes the
-// header in some places and the levels in others.
-func (c *chunk) checkNulls(h *page, at int64) error {
-	if h.kind != pageDataV2 {
-		return nil
-	}
-	defined := h.values
-	if c.optional {
-		if h.defined < 0 || h.repeated < 0 || int64(h.defined)+int64(h.repeated) > int64(h.packed) {
-			return c.corrupt("a page has no definition levels")
-		}
-		levels := make([]byte, h.defined)
-		if err := c.readAt(levels, at+int64(h.repeated)); err != nil {
-			return err
-		}
-		var ok bool
-		if defined, ok = countLevels(levels, h.values); !ok {
-			return c.corrupt("the definition levels of a page are cut short")
-		}
-	}
-	if h.nulls != h.values-defined {
-		return c.corrupt("a page claims %d empty cells, but has %d", h.nulls, h.values-defined)
-	}
-	return nil
-}
-
-// countLevels counts the ones among so many levels of one bit, in runs of equal levels and of packed bits. It returns
-// false if there are too few.
-func countLevels(levels []byte, values int32) (ones int32, ok bool) {
-	for left := int64(values); left > 0; {
-		header, n := binary.Uvarint(levels)
-		if n <= 0 || n == len(levels) {
-			return 0, false
-		}
-		levels = levels[n:]
-		if header&1 == 0 {
-			run := min(int64(min(header>>1, 1<<31)), left)
-			if left -= run; levels[0]&1 == 1 {
-				ones += int32(run)
-			}
-			levels = levels[1:]
-			continue
-		}
-		for groups := header >> 1; groups > 0 && left > 0; groups-- {
-			if len(levels) == 0 {
-				return 0, false
-			}
-			ones += int32(bits.OnesCount8(levels[0] & byte(1<<min(left, 8)-1)))
-			levels, left = levels[1:], left-8
-		}
-	}
-	return ones, true
 }
 
 // checkBody checks the checksum and the embedded lengths of a page, where it has any.

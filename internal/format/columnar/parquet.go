@@ -192,14 +192,15 @@ func (f *Parquet) footer() ([]byte, error) {
 
 // readSchema collects the columns: the children of the root, each of which has leaves in the row groups.
 func (f *Parquet) readSchema(root *schema.GroupNode, ignores func(names []string) []bool) error {
-	if root.NumFields() > table.MaxColumns {
-		return fault.Invalid("TOO_MANY_COLUMNS", "the table has %d columns; at most %d are supported", root.NumFields(), table.MaxColumns)
-	}
 	names := make([]string, root.NumFields())
 	for at := range names {
-		names[at] = nameOf(root.Field(at).Name(), at)
+		names[at] = root.Field(at).Name()
 	}
-	leaf, unneeded := 0, ignores(names)
+	unneeded, err := nameColumns(names, ignores)
+	if err != nil {
+		return err
+	}
+	leaf := 0
 	for at := range names {
 		node := root.Field(at)
 		c := column{name: names[at], leaf: leaf, optional: node.RepetitionType() == parquet.Repetitions.Optional, unneeded: unneeded[at]}

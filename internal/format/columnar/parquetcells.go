@@ -187,7 +187,7 @@ func (c *chunk) fill(out *table.Column, rows int) (err error) {
 	if err != nil {
 		return err
 	}
-	return c.checkCells(out)
+	return checkCells(out, c.unneeded, c.column.values.unsigned)
 }
 
 // integer converts an integer.
@@ -224,27 +224,6 @@ func (c *chunk) bytes(out *table.Column, row int, b []byte) error {
 		var err error
 		out.Texts[row], err = c.texts.keep(&c.budget, b)
 		return err
-	}
-	return nil
-}
-
-// checkCells returns an error for cells that a table cannot hold, or marks them as empty if the column is not needed.
-func (c *chunk) checkCells(out *table.Column) error {
-	out.MarkNaN()
-	if c.unneeded {
-		out.MarkUnrepresentable()
-	}
-	if !c.column.values.unsigned {
-		return nil
-	}
-	for row, v := range out.Integers {
-		if v >= 0 || out.IsEmpty(row) {
-			continue
-		}
-		if !c.unneeded {
-			return tooLarge(c.name, uint64(v))
-		}
-		out.MarkEmpty(row)
 	}
 	return nil
 }

@@ -77,9 +77,13 @@ func TestPagesOfVersion2WithOtherRows(t *testing.T) {
 		{"fewer rows", "\x15\x0e\x15\x00\x15\x0c", "a page claims 7 values for 6 rows"},
 		{"more rows", "\x15\x0e\x15\x00\x15\x10", "a page claims 7 values for 8 rows"},
 		{"fewer values", "\x15\x0c\x15\x00\x15\x0e", "a page claims 6 values for 7 rows"},
-		{"empty cells", "\x15\x0e\x15\x04\x15\x0e", "a page claims 2 empty cells, but has 0"},
 	} {
 		refusesParquet(t, c.what, patched(t, content, counts, c.counts), c.says)
+	}
+	// The levels say which cells are empty, whatever the header claims.
+	_, tables, err := readParquet(patched(t, content, counts, "\x15\x0e\x15\x04\x15\x0e"))
+	if err != nil || tables[0].Columns[0].Empty != nil {
+		t.Errorf("empty cells that are not there: %v", err)
 	}
 }
 
@@ -108,31 +112,6 @@ func TestUnknownLogicalType(t *testing.T) {
 	_, _, err := readParquet(damaged)
 	if !fault.Is(err, "UNSUPPORTED_COLUMN") || !strings.Contains(err.Error(), `column "x" has the logical type 40`) {
 		t.Errorf("an unknown logical type: %v", err)
-	}
-}
-
-// Levels are counted whether they are runs or packed bits, and may not end early.
-func TestCountLevels(t *testing.T) {
-	for _, c := range []struct {
-		levels string
-		values int32
-		ones   int32
-		ok     bool
-	}{
-		{"", 0, 0, true},
-		{"\x0e\x01", 7, 7, true},              // a run of 7 ones
-		{"\x06\x00\x08\x01", 7, 4, true},      // 3 zeros, 4 ones
-		{"\x03\xff", 7, 7, true},              // 8 packed bits, of which 7 count
-		{"\x05\x0f\x01\x04\x01", 18, 7, true}, // 16 packed bits, 2 ones
-		{"\x0e\x01", 8, 7, false},
-		{"\x05\x0f", 16, 0, false},
-		{"\x0e", 7, 0, false},
-		{"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 7, 0, false},
-	} {
-		ones, ok := countLevels([]byte(c.levels), c.values)
-		if ok != c.ok || ok && ones != c.ones {
-			t.Errorf("% x of %d values: %d ones, %v", c.levels, c.values, ones, ok)
-		}
 	}
 }
 
