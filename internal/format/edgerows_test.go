@@ -29,7 +29,7 @@ func readEdgesPlainly(l *scan.Lines, vertices int) (edges []dataset.Edge, err er
 			first = false
 			switch scan.KindOfRow(cells) {
 			case scan.RowOfNames:
-				columns, err = graph.NameEdgeColumns(l, cells)
+				columns, _, err = graph.NameEdgeColumns(l, cells)
 				return err
 			case scan.RowOfNumbersAndNames:
 				return l.Invalid("AMBIGUOUS_HEADER", "the first line has both numbers and names; make it a header (src,dst,weight) or an edge")

@@ -107,9 +107,6 @@ func readNamedGraph(s *scan.Source, o GraphOptions) (*NamedGraph, error) {
 	if err != nil {
 		return nil, err
 	}
-	if separator == scan.AnyWhiteSpace {
-		l.Comments = "#%"
-	}
 	g := &namedEdges{Lines: l, number: map[string]int32{}, fixed: o.List != nil, notices: notices}
 	for _, vertex := range o.List {
 		if _, twice := g.number[vertex]; twice {
@@ -169,11 +166,11 @@ func (g *namedEdges) read() error {
 		return err
 	}
 	g.columns = graph.UsualColumns
-	if columns, err := graph.NameEdgeColumns(g.Lines, first); err == nil && isEdgeHeader(first) {
+	if columns, named, err := graph.NameEdgeColumns(g.Lines, first); err == nil && named {
 		g.columns = columns
 		return g.EachRow(g.append)
 	}
-	if len(first) > 2 && !isNumberCell(first[2]) {
+	if len(first) > 2 && !isWeight(first[2]) {
 		return g.Invalid("MISSING_COLUMN", "the weight is %s, which is not a number; a header must name the columns src and dst, and weight if there is one", scan.Quote(first[2]))
 	}
 	mayBeHeader := len(first) == 2 && !g.fixed
@@ -222,18 +219,7 @@ func (g *namedEdges) append(cells [][]byte) error {
 	return err
 }
 
-// isEdgeHeader reports whether a cell of the row is a common column name of edge lists.
-func isEdgeHeader(cells [][]byte) bool {
-	for _, cell := range cells {
-		switch strings.ToLower(string(cell)) {
-		case "src", "source", "from", "dst", "target", "to", "weight":
-			return true
-		}
-	}
-	return false
-}
-
-func isNumberCell(cell []byte) bool {
+func isWeight(cell []byte) bool {
 	_, ok := scan.ParseFloat(cell)
 	return ok || len(cell) == 0
 }

@@ -33,20 +33,29 @@ const (
 // LeaderOf reports whether an error means that a coordinator does not lead, and returns the leader's address, or ""
 // if unknown.
 func LeaderOf(err error) (address string, notLeader bool) {
-	info := infoOf(err)
+	info := infoOf(status.Convert(err))
 	if info.GetReason() != NotLeader {
 		return "", false
 	}
 	return info.GetMetadata()[LeaderKey], true
 }
 
-func infoOf(err error) *errdetails.ErrorInfo {
-	for _, detail := range status.Convert(err).Details() {
-		if info, is := detail.(*errdetails.ErrorInfo); is && info.GetDomain() == Domain {
-			return info
-		}
+// infoOf returns what an error of Cleave says about its reason, nil for other errors.
+func infoOf(s *status.Status) *errdetails.ErrorInfo {
+	if info := detailOf[*errdetails.ErrorInfo](s); info.GetDomain() == Domain {
+		return info
 	}
 	return nil
+}
+
+// detailOf returns the detail of this type, nil if there is none.
+func detailOf[D any](s *status.Status) (found D) {
+	for _, detail := range s.Details() {
+		if d, is := detail.(D); is {
+			return d
+		}
+	}
+	return found
 }
 
 // maxStatusText keeps errors within the 8 KiB of metadata that gRPC implementations accept by default. A status
@@ -167,45 +176,32 @@ func Fault(err error) error {
 	if !known || kind == fault.Unavailable { // the code tells clients that they may retry
 		return err
 	}
-	var f *fault.Error
-	for _, detail := range s.Details() {
-		if info, is := detail.(*errdetails.ErrorInfo); is && info.GetDomain() == Domain {
-			f = &fault.Error{Kind: kind, Reason: info.GetReason(), Message: s.Message(), Metadata: info.GetMetadata()}
-		}
-	}
-	if f == nil && kind == fault.ResourceExhausted && strings.Contains(s.Message(), "larger than max") {
+	f := &fault.Error{Kind: kind, Message: s.Message()}
+	switch info := infoOf(s); {
+	case info != nil:
+		f.Reason, f.Metadata = info.GetReason(), info.GetMetadata()
+	case kind == fault.ResourceExhausted && strings.Contains(s.Message(), "larger than max"):
 		// gRPC rejects a message that is too large. Only messages with the spec of a job get that large.
-		f = &fault.Error{Kind: kind, Reason: "MESSAGE_TOO_LARGE",
-			Message: "the job's constraints, seeds, weights, labels and centroids together are too large for one message: " + s.Message()}
-	}
-	if f == nil {
+		f.Reason = "MESSAGE_TOO_LARGE"
+		f.Message = "the job's constraints, seeds, weights, labels and centroids together are too large for one message: " + s.Message()
+	default:
 		return err
 	}
-	for _, detail := range s.Details() {
-		switch detail := detail.(type) {
-		case *errdetails.BadRequest:
-			if violations := detail.GetFieldViolations(); len(violations) > 0 {
-				f.Field = violations[0].GetField()
-			}
-		case *errdetails.RetryInfo:
-			f.Retry = detail.GetRetryDelay().AsDuration().Seconds()
-		}
+	if violations := detailOf[*errdetails.BadRequest](s).GetFieldViolations(); len(violations) > 0 {
+		f.Field = violations[0].GetField()
 	}
+	f.Retry = detailOf[*errdetails.RetryInfo](s).GetRetryDelay().AsDuration().Seconds()
 	return f
 }
 
 // Reason returns the reason that a coordinator gave for an error, or "" if it gave none.
-func Reason(err error) string { return infoOf(err).GetReason() }
+func Reason(err error) string { return infoOf(status.Convert(err)).GetReason() }
 
 // RetryDelay returns how long to wait before retrying. helps is false if the error does not say that retrying may
 // help.
 func RetryDelay(err error) (delay time.Duration, helps bool) {
-	for _, detail := range status.Convert(err).Details() {
-		if info, is := detail.(*errdetails.RetryInfo); is {
-			return info.GetRetryDelay().AsDuration(), true
-		}
-	}
-	return 0, false
+	info := detailOf[*errdetails.RetryInfo](status.Convert(err))
+	return info.GetRetryDelay().AsDuration(), info != nil
 }
 
 // ErrorProto converts a fault to a message, which is as short as a status.

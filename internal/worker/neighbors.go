@@ -97,17 +97,8 @@ func (j *job) prepareNeighbors(p *workerv1.Prepare, spec *workerv1.NeighborSpec,
 	if spec.GetDiagonal() != nil {
 		return j.prepareKernelNeighbors(p, rows, count, spec.GetDiagonal())
 	}
-	lease, err := j.openDataset(p.GetDatasetId(), rows)
-	if err != nil {
-		return err
-	}
-	defer j.keepOrRelease(lease)
-	j.need.Neighbors = planning.NewNeighbors(lease.data, count)
-	return j.allocate(rows, func(threads int) (shard, error) {
-		data, err := units.Apply(lease.data)
-		if err != nil {
-			return nil, err
-		}
+	plan := func(data dataset.Dataset) { j.need.Neighbors = planning.NewNeighbors(data, count) }
+	return j.prepareWhole(p.GetDatasetId(), rows, units, plan, func(data dataset.Dataset, threads int) (shard, error) {
 		search, err := neighbor.NewSearch(data)
 		if err != nil {
 			return nil, err

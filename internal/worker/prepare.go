@@ -60,29 +60,19 @@ func (j *job) prepareMatrix(p *workerv1.Prepare, m *workerv1.MatrixSpec, units *
 	}
 	j.need.Matrix, j.need.Lanes, j.need.SparseEntries = spec, int(p.GetLanes()), int64(p.GetSparseEntries())
 	j.need.Products, j.need.Block = int(p.GetProducts()), int(p.GetBlock())
-	var data dataset.Dataset
-	if spec.Function != kernel.Given {
-		lease, err := j.openDataset(p.GetDatasetId(), spec.Rows)
-		if err != nil {
-			return err
-		}
-		defer j.keepOrRelease(lease)
-		data = lease.data
-	}
-	rows := func(ctx context.Context, from, to int) ([]float64, error) {
-		return j.fetchRows(ctx, p.GetDatasetId(), spec.Columns, from, to)
-	}
-	return j.allocate(spec.Rows, func(threads int) (shard, error) {
-		data, err := units.Apply(data)
-		if err != nil {
-			return nil, err
-		}
-		source, err := kernel.NewSource(spec, data, rows)
+	create := func(data dataset.Dataset, threads int) (shard, error) {
+		source, err := kernel.NewSource(spec, data, func(ctx context.Context, from, to int) ([]float64, error) {
+			return j.fetchRows(ctx, p.GetDatasetId(), spec.Columns, from, to)
+		})
 		if err != nil {
 			return nil, err
 		}
 		return &matrix{Shard: kernel.NewShard(source, threads)}, nil
-	})
+	}
+	if spec.Function == kernel.Given {
+		return j.allocate(spec.Rows, func(threads int) (shard, error) { return create(nil, threads) })
+	}
+	return j.prepareWhole(p.GetDatasetId(), spec.Rows, units, nil, create)
 }
 
 // prepareVectors opens a k-means-family job.
@@ -110,22 +100,35 @@ func (j *job) prepareVectors(p *workerv1.Prepare, v *workerv1.VectorSpec, units 
 	if j.need.ByRows() {
 		return j.prepareRows(p.GetDatasetId(), v, spec, units)
 	}
-	lease, err := j.openDataset(p.GetDatasetId(), spec.Rows)
-	if err != nil {
-		return err
-	}
-	defer j.keepOrRelease(lease)
-	j.need.Vectors.Entries = planning.TileEntries(lease.data)
-	return j.allocate(spec.Rows, func(threads int) (shard, error) {
-		data, err := units.Apply(lease.data)
-		if err != nil {
-			return nil, err
-		}
+	plan := func(data dataset.Dataset) { j.need.Vectors.Entries = planning.TileEntries(data) }
+	return j.prepareWhole(p.GetDatasetId(), spec.Rows, units, plan, func(data dataset.Dataset, threads int) (shard, error) {
 		source, err := vector.NewSource(spec, data)
 		if err != nil {
 			return nil, err
 		}
 		return &vectors{Shard: vector.NewShard(source, threads)}, nil
+	})
+}
+
+// prepareWhole opens a job that needs the whole data set. It creates the shard from the data set in the job's units.
+// plan, if not nil, completes j.need once the data set is here.
+func (j *job) prepareWhole(
+	datasetID string, rows int, units *dataset.Units, plan func(dataset.Dataset), create func(data dataset.Dataset, threads int) (shard, error),
+) error {
+	lease, err := j.openDataset(datasetID, rows)
+	if err != nil {
+		return err
+	}
+	defer j.keepOrRelease(lease)
+	if plan != nil {
+		plan(lease.data)
+	}
+	return j.allocate(rows, func(threads int) (shard, error) {
+		data, err := units.Apply(lease.data)
+		if err != nil {
+			return nil, err
+		}
+		return create(data, threads)
 	})
 }
 

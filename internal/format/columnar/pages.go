@@ -152,13 +152,13 @@ const maxPageHeader = 1 << 20
 
 // page is the header of a page.
 type page struct {
-	kind, encoding      int32 // as the specification of Parquet numbers them
-	unpacked, packed    int32 // bytes of the page after the header, decompressed and as stored
-	values, rows        int32 // how many
-	defined, repeated   int32 // bytes of the levels of a version 2 page, which are never compressed
-	sum                 int32 // CRC-32 of the stored bytes
-	sums                bool  // whether sum is set
-	plain               bool  // the values of a version 2 page are not compressed
+	kind, encoding    int32 // as the specification of Parquet numbers them
+	unpacked, packed  int32 // bytes of the page after the header, decompressed and as stored
+	values, rows      int32 // how many
+	defined, repeated int32 // bytes of the levels of a version 2 page, which are never compressed
+	sum               int32 // CRC-32 of the stored bytes
+	sums              bool  // whether sum is set
+	plain             bool  // the values of a version 2 page are not compressed
 }
 
 // readPage parses a page header and returns its size.

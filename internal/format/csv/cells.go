@@ -411,11 +411,6 @@ func (l *csvLayout) tooLong(line, column int, cell []byte) *fault.Error {
 
 // ragged returns a fault about a line with too few or too many cells.
 func (l *csvLayout) ragged(line int, cells [][]byte) *fault.Error {
-	return l.invalid(line, "RAGGED_ROWS", "the line has %s, but other lines have %d, up to column %s; check for a missing separator or missing quotes",
+	return scan.InLine(l.name, line, "RAGGED_ROWS", "the line has %s, but other lines have %d, up to column %s; check for a missing separator or missing quotes",
 		text.Plural(len(cells), "cell"), len(l.columns), l.nameOf(len(l.columns)-1))
-}
-
-// invalid returns a fault about a line.
-func (l *csvLayout) invalid(line int, reason, format string, args ...any) *fault.Error {
-	return fault.Invalid(reason, "%s, line %d: %s", l.name, line, fmt.Sprintf(format, args...)).With("line", strconv.Itoa(line))
 }

@@ -111,7 +111,7 @@ func (r *Reader) sniff() error {
 		start, r.skipped = start+length, r.skipped+blank
 		_, end, err := d.split(withEnd(prefix[start:]), 0, nil)
 		if err != nil {
-			return r.layout.invalid(lines+1, "UNCLOSED_QUOTE", "the header: %v", err)
+			return scan.InLine(source.Name, lines+1, "UNCLOSED_QUOTE", "the header: %v", err)
 		}
 		end = min(start+end, len(prefix))
 		r.skipped += bytes.Count(prefix[start:end], []byte("\n"))
@@ -195,7 +195,7 @@ func (r *Reader) noRow(s *scan.Source, d dialect, text []byte, line int) error {
 		return s.Invalid("EMPTY_DATA", "the file is empty")
 	}
 	_, _, err := d.split(withEnd(text), 0, nil)
-	return (&csvLayout{name: s.Name}).invalid(line, "UNCLOSED_QUOTE", "the header: %v: %s", err, scan.Quote(scan.FirstLine(text)))
+	return scan.InLine(s.Name, line, "UNCLOSED_QUOTE", "the header: %v: %s", err, scan.Quote(scan.FirstLine(text)))
 }
 
 // begin opens the input at its beginning and decodes it to UTF-8.

@@ -25,23 +25,20 @@ type Graph struct {
 // Reader reads a graph. If vertices is 0, the file determines their number.
 type Reader func(s *scan.Source, vertices int) (*Graph, error)
 
-// EdgeList returns a reader of edge lists. Lists separated by white space may have comments.
+// EdgeList returns a reader of edge lists.
 func EdgeList(separator byte) Reader {
 	return func(s *scan.Source, vertices int) (*Graph, error) {
 		l, notices, err := NewEdgeLines(s, separator)
 		if err != nil {
 			return nil, err
 		}
-		if separator == scan.AnyWhiteSpace {
-			l.Comments = "#%"
-		}
 		edges, err := ReadEdges(l, vertices)
 		return &Graph{Edges: edges, Vertices: vertices, Notices: notices}, err
 	}
 }
 
-// NewEdgeLines returns the lines of an edge list, decoded to UTF-8. A .csv file may be separated by semicolons or tabs.
-// The notices tell the user which encoding was assumed.
+// NewEdgeLines returns the lines of an edge list, decoded to UTF-8. A .csv file may be separated by semicolons or tabs,
+// and lists separated by white space may have comments. The notices tell the user which encoding was assumed.
 func NewEdgeLines(s *scan.Source, separator byte) (l *scan.Lines, notices []string, err error) {
 	notice, err := s.Decode(false)
 	if err != nil {
@@ -55,6 +52,9 @@ func NewEdgeLines(s *scan.Source, separator byte) (l *scan.Lines, notices []stri
 	}
 	l = scan.NewLines(s, separator)
 	l.AllowBlankLines = true
+	if separator == scan.AnyWhiteSpace {
+		l.Comments = "#%"
+	}
 	return l, notices, nil
 }
 
@@ -79,7 +79,7 @@ func ReadEdges(l *scan.Lines, vertices int) ([]dataset.Edges, error) {
 	lists := []dataset.Edges{{}}
 	switch scan.KindOfRow(cells) {
 	case scan.RowOfNames:
-		if columns, err = NameEdgeColumns(l, cells); err != nil {
+		if columns, _, err = NameEdgeColumns(l, cells); err != nil {
 			return nil, err
 		}
 	case scan.RowOfNumbersAndNames:
@@ -109,9 +109,10 @@ func ReadEdges(l *scan.Lines, vertices int) ([]dataset.Edges, error) {
 	return lists, err
 }
 
-// NameEdgeColumns finds the columns by their usual names, or by position if it recognizes none of the names.
-func NameEdgeColumns(l *scan.Lines, cells [][]byte) (EdgeColumns, error) {
-	c := EdgeColumns{Source: -1, Target: -1, Weight: -1, Width: len(cells)}
+// NameEdgeColumns finds the columns by their usual names, or by position if it recognizes neither src nor dst. named
+// reports whether it recognizes any name.
+func NameEdgeColumns(l *scan.Lines, cells [][]byte) (c EdgeColumns, named bool, err error) {
+	c = EdgeColumns{Source: -1, Target: -1, Weight: -1, Width: len(cells)}
 	for at, cell := range cells {
 		switch strings.ToLower(string(cell)) {
 		case "src", "source", "from":
@@ -122,13 +123,15 @@ func NameEdgeColumns(l *scan.Lines, cells [][]byte) (EdgeColumns, error) {
 			c.Weight = at
 		}
 	}
-	if c.Source >= 0 && c.Target >= 0 {
-		return c, nil
+	named = max(c.Source, c.Target, c.Weight) >= 0
+	switch {
+	case c.Source >= 0 && c.Target >= 0:
+	case c.Source >= 0 || c.Target >= 0 || len(cells) < 2 || len(cells) > 3:
+		err = l.Invalid("MISSING_COLUMN", "the header must have the columns src and dst, and optionally weight")
+	default:
+		c = EdgeColumns{Source: 0, Target: 1, Weight: 2, Width: len(cells)}
 	}
-	if c.Source >= 0 || c.Target >= 0 || len(cells) < 2 || len(cells) > 3 {
-		return c, l.Invalid("MISSING_COLUMN", "the header must have the columns src and dst, and optionally weight")
-	}
-	return EdgeColumns{Source: 0, Target: 1, Weight: 2, Width: len(cells)}, nil
+	return c, named, err
 }
 
 // Vertex returns the number of the vertex that a cell names.

@@ -70,8 +70,7 @@ func (g *listedGraph) finish(vertices int) (*Graph, error) {
 
 // at returns a fault on a line.
 func (g *listedGraph) at(line int, reason, format string, args ...any) error {
-	l := &scan.Lines{Source: g.Source, LineNumber: line}
-	return l.Invalid(reason, format, args...)
+	return scan.InLine(g.Name, line, reason, format, args...)
 }
 
 // weightOf parses the weight of an edge. An empty text means 1.

@@ -137,8 +137,12 @@ func (l *Lines) TooLong() *fault.Error {
 
 // Invalid returns a fault that names the file and the current line.
 func (l *Lines) Invalid(reason, format string, args ...any) *fault.Error {
-	return fault.Invalid(reason, "%s, line %d: %s", l.Name, l.LineNumber, fmt.Sprintf(format, args...)).
-		With("line", strconv.Itoa(l.LineNumber))
+	return InLine(l.Name, l.LineNumber, reason, format, args...)
+}
+
+// InLine returns a fault that names a file and one of its lines.
+func InLine(file string, line int, reason, format string, args ...any) *fault.Error {
+	return fault.Invalid(reason, "%s, line %d: %s", file, line, fmt.Sprintf(format, args...)).With("line", strconv.Itoa(line))
 }
 
 // AnyWhiteSpace separates cells by any run of spaces, tabs and commas.
@@ -178,8 +182,7 @@ func (l *Lines) Split(line []byte) ([][]byte, error) {
 
 // TooWide returns the fault for a line of more cells than are supported in its format.
 func TooWide(file string, line, most int) *fault.Error {
-	l := &Lines{Source: &Source{Name: file}, LineNumber: line}
-	return l.Invalid("TOO_MANY_COLUMNS", "the line has more than %d cells; check the format of the file and --delimiter; so many columns must be an array (.npy) or sparse points (.svm, .npz)", most)
+	return InLine(file, line, "TOO_MANY_COLUMNS", "the line has more than %d cells; check the format of the file and --delimiter; so many columns must be an array (.npy) or sparse points (.svm, .npz)", most)
 }
 
 // splitAtWhiteSpace splits a line at runs of spaces, tabs and commas. Quotes mean nothing.
