@@ -45,7 +45,7 @@ func (w *worker) attach(ctx context.Context) (welcomed bool, err error) {
 	}
 	a := &attachment{worker: w, client: client, end: cancel, silenceLimit: welcomeTimeout, heartbeats: time.NewTicker(time.Hour)}
 	defer a.heartbeats.Stop()
-	if w.leader.several() {
+	if w.leader.Count() > 1 {
 		a.silenceLimit = triesTimeout
 	}
 	first := w.hello(ctx) // before the coordinator's time begins, because a name server may be slow
@@ -125,7 +125,7 @@ func (a *attachment) serve(ctx, stay context.Context, inbound <-chan received) e
 
 // handle handles one message, or the error that ended the stream, which it returns.
 func (a *attachment) handle(in received) error {
-	if a.welcomed && a.leader.several() { // with a single coordinator there is nothing to do but wait
+	if a.welcomed && a.leader.Count() > 1 { // with a single coordinator there is nothing to do but wait
 		a.silence.reset(a.silenceLimit)
 	}
 	switch m := in.message.GetMessage().(type) {

@@ -61,7 +61,7 @@ func (d *datasets) open(ctx context.Context, id string, fetching, bytes int64, f
 			e = &cachedDataset{id: id, bytes: bytes, ready: make(chan struct{})}
 			d.entries[id] = e
 		}
-		d.use(e)
+		d.useLocked(e)
 		d.mu.Unlock()
 		if !known {
 			d.fill(ctx, e, fetching, fetch)
@@ -100,12 +100,12 @@ func (d *datasets) present(id string) *lease {
 	if e.err != nil {
 		return nil
 	}
-	d.use(e)
+	d.useLocked(e)
 	return d.leaseOf(e)
 }
 
-// use begins one use of a data set. The caller holds d.mu.
-func (d *datasets) use(e *cachedDataset) {
+// useLocked begins one use of a data set. The caller holds d.mu.
+func (d *datasets) useLocked(e *cachedDataset) {
 	e.users++
 	d.unused = slices.DeleteFunc(d.unused, func(u *cachedDataset) bool { return u == e })
 }
@@ -146,19 +146,19 @@ func (d *datasets) release(e *cachedDataset) {
 		return
 	}
 	d.unused = append(d.unused, e)
-	d.trim(keptUnused, 0)
+	d.trimLocked(keptUnused, 0)
 }
 
 // evict removes unused data sets until at least this many bytes are freed or none is left.
 func (d *datasets) evict(bytes int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.trim(0, bytes)
+	d.trimLocked(0, bytes)
 }
 
-// trim removes the least recently used data sets until keep of them are left or, if enough > 0, until that many bytes are
-// freed. The caller holds d.mu.
-func (d *datasets) trim(keep int, enough int64) {
+// trimLocked removes the least recently used data sets until keep of them are left or, if enough > 0, until that many
+// bytes are freed. The caller holds d.mu.
+func (d *datasets) trimLocked(keep int, enough int64) {
 	freed := int64(0)
 	for len(d.unused) > keep && (enough == 0 || freed < enough) {
 		e := d.unused[0]

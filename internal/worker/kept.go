@@ -43,7 +43,7 @@ func (k *kept) expire(added int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.added == added {
-		k.dropAll()
+		k.dropAllLocked()
 	}
 }
 
@@ -60,11 +60,11 @@ func (k *kept) take(offer string) *job {
 func (k *kept) drop() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.dropAll()
+	k.dropAllLocked()
 }
 
-// dropAll frees all jobs. The caller holds k.mu.
-func (k *kept) dropAll() {
+// dropAllLocked frees all jobs. The caller holds k.mu.
+func (k *kept) dropAllLocked() {
 	if k.timer != nil {
 		k.timer.Stop()
 	}

@@ -20,9 +20,6 @@ func newLeader(addresses string, options func(address string) ([]grpc.DialOption
 	return &leader{Candidates: all, tried: map[string]bool{}}, err
 }
 
-// several reports whether there is more than one coordinator to try.
-func (l *leader) several() bool { return l.Count() > 1 }
-
 // client returns a client of the coordinator to try next.
 func (l *leader) client() (workerv1.WorkerServiceClient, error) {
 	c, err := l.Connection()

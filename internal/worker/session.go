@@ -81,7 +81,7 @@ func (s *session) accept(c *workerv1.Command) {
 			delete(s.jobs, c.GetJobId())
 			j.stop()
 		}
-		s.queueAnswer(done(c, &workerv1.Done{}))
+		s.queueAnswerLocked(done(c, &workerv1.Done{}))
 		return
 	case *workerv1.Command_Prepare, *workerv1.Command_ReadObject:
 		if j == nil {
@@ -98,11 +98,11 @@ func (s *session) accept(c *workerv1.Command) {
 		}
 	}
 	if j == nil {
-		s.queueAnswer(failed(c, workerv1.FailureKind_FAILURE_KIND_UNPREPARED, "UNPREPARED", "the worker does not know the job"))
+		s.queueAnswerLocked(failed(c, workerv1.FailureKind_FAILURE_KIND_UNPREPARED, "UNPREPARED", "the worker does not know the job"))
 		return
 	}
 	if again := j.commands.add(c); again != nil {
-		s.queueAnswer(again)
+		s.queueAnswerLocked(again)
 	}
 }
 
@@ -126,11 +126,11 @@ func (s *session) progress() []*workerv1.Progress {
 func (s *session) answer(a *workerv1.Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.queueAnswer(a)
+	s.queueAnswerLocked(a)
 }
 
-// queueAnswer queues an answer. The caller holds s.mu.
-func (s *session) queueAnswer(a *workerv1.Answer) {
+// queueAnswerLocked queues an answer. The caller holds s.mu.
+func (s *session) queueAnswerLocked(a *workerv1.Answer) {
 	s.outbox = append(s.outbox, a)
 	signal.Wake(s.wake)
 }

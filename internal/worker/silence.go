@@ -36,14 +36,14 @@ func (s *silence) expire() {
 		return
 	}
 	if s.arrived.Load() != s.known {
-		s.wait()
+		s.waitLocked()
 		return
 	}
 	s.end()
 }
 
-// wait begins the wait. The caller holds s.mu.
-func (s *silence) wait() {
+// waitLocked begins the wait. The caller holds s.mu.
+func (s *silence) waitLocked() {
 	s.known, s.until = s.arrived.Load(), time.Now().Add(s.limit)
 	s.timer.Reset(s.limit)
 }
@@ -53,7 +53,7 @@ func (s *silence) reset(limit time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.limit = limit
-	s.wait()
+	s.waitLocked()
 }
 
 // stop ends the wait without calling the function. It can begin again by reset.

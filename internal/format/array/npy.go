@@ -31,31 +31,23 @@ func ReadNPY(s *scan.Source) (*Matrix, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.AsPoints && !header.fortran {
-		var points *dataset.Points
-		did, err := loadNPY(s, int(rows*columns), element, func(read func(from int, values []float64) error) (err error) {
-			points, err = dataset.MakePoints(int(rows), int(columns), func(from, _ int, values []float64) error { return read(from*int(columns), values) })
-			return err
-		})
-		if err != nil {
-			return nil, s.Named(err)
-		}
-		if did {
-			return &Matrix{Rows: points.N, Columns: points.D, Points: points}, nil
-		}
-	}
-	values, err := loadNPYValues(s, int(rows*columns), element)
-	if values == nil && err == nil { // the input is not a plain file
-		if values, err = readNPYValues(s, int(rows*columns), element); err == nil {
+	m := &Matrix{Rows: int(rows), Columns: int(columns)}
+	switch read := npyFile(s, m.Rows*m.Columns, element); {
+	case read != nil && s.AsPoints && !header.fortran:
+		m.Points, err = dataset.MakePoints(m.Rows, m.Columns, func(from, _ int, values []float64) error { return read(from*m.Columns, values) })
+		return m, s.Named(err)
+	case read != nil:
+		m.Values, err = loadNPYValues(m.Rows*m.Columns, read)
+	default:
+		if m.Values, err = readNPYValues(s, m.Rows*m.Columns, element); err == nil {
 			err = expectEnd(s, rows, columns)
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	m := &Matrix{Rows: int(rows), Columns: int(columns), Values: values}
 	if header.fortran {
-		m.Values = transpose(values, m.Rows, m.Columns)
+		m.Values = transpose(m.Values, m.Rows, m.Columns)
 	}
 	return m, nil
 }

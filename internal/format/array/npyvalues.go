@@ -82,21 +82,20 @@ func littleFloats(values []float64, from []byte) {
 	}
 }
 
-// loadNPY calls use with a function that reads values from any position of a plain file and may be called concurrently.
-// The size of the file is checked before anything is allocated. did is false, and use is not called, if the input is
-// not a plain file or its size does not match the header.
-func loadNPY(s *scan.Source, count int, element npyElement, use func(read func(from int, values []float64) error) error) (did bool, err error) {
+// npyFile returns a function that reads values from any position of a plain file and may be called concurrently. It
+// returns nil if the input is not a plain file or its size does not match the header.
+func npyFile(s *scan.Source, count int, element npyElement) (read func(from int, values []float64) error) {
 	if s.File == nil || count == 0 {
-		return false, nil
+		return nil
 	}
 	offset, seekErr := s.File.Seek(0, io.SeekCurrent)
 	info, err := s.File.Stat()
 	offset -= int64(s.Buffered())
 	if seekErr != nil || err != nil || !info.Mode().IsRegular() || info.Size()-offset != int64(count)*int64(element.size) {
-		return false, nil
+		return nil
 	}
 	var buffers sync.Pool
-	return true, use(func(from int, values []float64) error {
+	return func(from int, values []float64) error {
 		buffer, _ := buffers.Get().(*[]byte)
 		if buffer == nil {
 			buffer = new([]byte)
@@ -108,19 +107,17 @@ func loadNPY(s *scan.Source, count int, element npyElement, use func(read func(f
 		}
 		element.decode(values, *buffer)
 		return nil
-	})
+	}
 }
 
-// loadNPYValues reads all values in parallel. It returns nil if loadNPY does not apply.
-func loadNPYValues(s *scan.Source, count int, element npyElement) (values []float64, err error) {
-	_, err = loadNPY(s, count, element, func(read func(from int, values []float64) error) error {
-		const portion = 16 * npyBlock
-		values = make([]float64, count)
-		threads := runtime.GOMAXPROCS(0)
-		return parallel.NewPool(threads).Run(context.Background(), threads, (count+portion-1)/portion, func(piece int) error {
-			from := piece * portion
-			return read(from, values[from:min(from+portion, count)])
-		})
+// loadNPYValues reads all values of a plain file in parallel.
+func loadNPYValues(count int, read func(from int, values []float64) error) ([]float64, error) {
+	const portion = 16 * npyBlock
+	values := make([]float64, count)
+	threads := runtime.GOMAXPROCS(0)
+	err := parallel.NewPool(threads).Run(context.Background(), threads, (count+portion-1)/portion, func(piece int) error {
+		from := piece * portion
+		return read(from, values[from:min(from+portion, count)])
 	})
 	return values, err
 }

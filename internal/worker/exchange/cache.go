@@ -87,7 +87,7 @@ func OpenCache(dir string, limit int64, log hclog.Logger) (*Cache, error) {
 			c.load(e.Name())
 		}
 	}
-	c.makeRoom(0)
+	c.makeRoomLocked(0)
 	return c, nil
 }
 
@@ -187,18 +187,18 @@ func (c *Cache) reserve(id string, piece int, bytes int64) error {
 		return fmt.Errorf("piece %d of data set %s is stored while nobody uses the data set", piece, id)
 	}
 	if old, there := set.pieces[piece]; there { // it was damaged, or it is another version
-		c.forget(set, piece, old)
+		c.forgetLocked(set, piece, old)
 	}
-	if !c.makeRoom(bytes) {
+	if !c.makeRoomLocked(bytes) {
 		return fmt.Errorf("%s of data sets are in use, and --cache-size allows %s", text.Bytes(c.used), text.Bytes(c.limit))
 	}
 	c.used += bytes
 	return nil
 }
 
-// makeRoom removes unused data sets until there is room for this many bytes. The caller holds c.mu, or is the only one
-// that knows the cache.
-func (c *Cache) makeRoom(bytes int64) bool {
+// makeRoomLocked removes unused data sets until there is room for this many bytes. The caller holds c.mu, or is the only
+// one that knows the cache.
+func (c *Cache) makeRoomLocked(bytes int64) bool {
 	if c.used+bytes <= c.limit {
 		return true
 	}
@@ -208,15 +208,15 @@ func (c *Cache) makeRoom(bytes int64) bool {
 		if c.used+bytes <= c.limit {
 			break
 		}
-		c.removeSet(set)
+		c.removeSetLocked(set)
 	}
 	return c.used+bytes <= c.limit
 }
 
-// removeSet removes all pieces of a data set. The caller holds c.mu.
-func (c *Cache) removeSet(set *cachedSet) {
+// removeSetLocked removes all pieces of a data set. The caller holds c.mu.
+func (c *Cache) removeSetLocked(set *cachedSet) {
 	for piece, p := range set.pieces {
-		c.forget(set, piece, p)
+		c.forgetLocked(set, piece, p)
 	}
 	if set.users == 0 {
 		delete(c.sets, set.id)
@@ -224,8 +224,8 @@ func (c *Cache) removeSet(set *cachedSet) {
 	}
 }
 
-// forget removes a piece. The caller holds c.mu.
-func (c *Cache) forget(set *cachedSet, piece int, p cachedPiece) {
+// forgetLocked removes a piece. The caller holds c.mu.
+func (c *Cache) forgetLocked(set *cachedSet, piece int, p cachedPiece) {
 	if err := os.Remove(c.path(set.id, piece, p.hash)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		c.log.Warn("a file of the cache cannot be removed", "error", err)
 	}
@@ -239,7 +239,7 @@ func (c *Cache) Drop(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if set := c.sets[id]; set != nil {
-		c.removeSet(set)
+		c.removeSetLocked(set)
 	}
 }
 
@@ -280,7 +280,7 @@ func (c *Cache) Get(id string, piece int, buffer []byte, check bool) ([]byte, er
 	defer c.mu.Unlock()
 	if set := c.sets[id]; set != nil && set.pieces[piece] == p { // nobody has replaced or evicted it meanwhile
 		c.log.Warn("a piece in the cache is damaged; it is fetched again when it is needed", "dataset", id, "piece", piece, "error", err)
-		c.forget(set, piece, p)
+		c.forgetLocked(set, piece, p)
 	}
 	return nil, errNotCached
 }

@@ -16,23 +16,23 @@ import (
 func (s *Share) Want(first, end int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.want(first, end)
+	s.wantLocked(first, end)
 }
 
-// want is Want for callers that hold s.mu.
-func (s *Share) want(first, end int) {
+// wantLocked is Want for callers that hold s.mu.
+func (s *Share) wantLocked(first, end int) {
 	fresh := false
 	for p := first; p < min(end, s.pieces); p++ {
 		_, here := s.memory[p]
 		if s.has[p] && !here && !s.kept(p) { // it was read before
-			s.forget(p)
+			s.forgetLocked(p)
 		}
 		if s.wanted != nil && !s.wanted[p] {
 			s.wanted[p], fresh = true, true
 		}
 	}
 	if fresh {
-		s.queue(&workerv1.DistributeRequest{Message: &workerv1.DistributeRequest_Wanted{
+		s.queueLocked(&workerv1.DistributeRequest{Message: &workerv1.DistributeRequest_Wanted{
 			Wanted: &workerv1.PiecesWanted{First: uint32(first), Count: uint32(end - first)},
 		}})
 	}

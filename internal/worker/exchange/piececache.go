@@ -33,7 +33,7 @@ func (c *pieceCache) put(id string, piece int, data []byte) bool {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	set := c.touch(id)
+	set := c.touchLocked(id)
 	if set.pieces[piece] != nil || !c.take(wire.PieceBytes) {
 		return false
 	}
@@ -41,9 +41,9 @@ func (c *pieceCache) put(id string, piece int, data []byte) bool {
 	return true
 }
 
-// touch returns the pieces of a data set, which is the most recently used one from now on. The pieces of others may
-// make room. The caller holds c.mu.
-func (c *pieceCache) touch(id string) *pieceSet {
+// touchLocked returns the pieces of a data set, which is the most recently used one from now on. The pieces of others
+// may make room. The caller holds c.mu.
+func (c *pieceCache) touchLocked(id string) *pieceSet {
 	set := &pieceSet{id: id, pieces: map[int][]byte{}}
 	if at := slices.IndexFunc(c.sets, func(other *pieceSet) bool { return other.id == id }); at >= 0 {
 		set = c.sets[at]

@@ -211,11 +211,11 @@ func bitsOf(pieces []bool) []byte {
 func (s *Share) report(m *workerv1.DistributeRequest) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.queue(m)
+	s.queueLocked(m)
 }
 
-// queue queues a message for the coordinator. The caller holds s.mu.
-func (s *Share) queue(m *workerv1.DistributeRequest) {
+// queueLocked is report for callers that hold s.mu.
+func (s *Share) queueLocked(m *workerv1.DistributeRequest) {
 	s.reports = append(s.reports, m)
 	signal.Wake(s.wake)
 }
@@ -249,7 +249,7 @@ func (s *Share) keep(piece int, hash [32]byte, data []byte) error {
 	s.has[piece] = true
 	s.changed.Notify()
 	if failed == nil {
-		s.queue(&workerv1.DistributeRequest{Message: &workerv1.DistributeRequest_Arrived{Arrived: &workerv1.PieceArrived{Piece: uint32(piece)}}})
+		s.queueLocked(&workerv1.DistributeRequest{Message: &workerv1.DistributeRequest_Arrived{Arrived: &workerv1.PieceArrived{Piece: uint32(piece)}}})
 		return nil
 	}
 	if s.keeps {
@@ -297,7 +297,7 @@ func (s *Share) take(ctx context.Context, piece int, check bool) ([]byte, error)
 		delete(s.memory, piece)
 		has, err, changed := piece < s.pieces && s.has[piece], s.err, s.changed.Wait()
 		if !has {
-			s.want(piece, piece+1) // if keep gave it up
+			s.wantLocked(piece, piece+1) // if keep gave it up
 		}
 		s.mu.Unlock()
 		if inMemory {
@@ -344,13 +344,13 @@ func (s *Share) fromCache(piece int, check bool) ([]byte, bool) {
 func (s *Share) lose(piece int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.forget(piece)
+	s.forgetLocked(piece)
 }
 
-// forget is lose for callers that hold s.mu.
-func (s *Share) forget(piece int) {
+// forgetLocked is lose for callers that hold s.mu.
+func (s *Share) forgetLocked(piece int) {
 	s.has[piece] = false
-	s.queue(&workerv1.DistributeRequest{Message: &workerv1.DistributeRequest_Lost{Lost: &workerv1.PieceLost{Piece: uint32(piece), Needed: true}}})
+	s.queueLocked(&workerv1.DistributeRequest{Message: &workerv1.DistributeRequest_Lost{Lost: &workerv1.PieceLost{Piece: uint32(piece), Needed: true}}})
 }
 
 // Recheck drops pieces of the cache because the whole is not what it should be: the damaged ones, or all if none is.
