@@ -178,7 +178,7 @@ func (in Input) begin(look func(s *scan.Source)) error {
 		head, _ := once.Peek(peeked) // a read error shows up again when the input is read
 		r = bytes.NewReader(head)
 	}
-	s, err := scan.Open(r, in.Name(), scan.Options{})
+	s, err := scan.Open(r, in.Name(), scan.Options{Format: in.Format})
 	if err == nil {
 		look(s)
 	}

@@ -60,15 +60,12 @@ func (in Input) LoadNamedGraph(o GraphOptions) (*NamedGraph, error) {
 
 // detectGraph sets the format of standard input, which has no telling name.
 func (in *Input) detectGraph() error {
-	format, err := readInput(*in, scan.Options{}, func(s *scan.Source) (string, error) {
-		if s.Suffix == "" {
+	return in.begin(func(s *scan.Source) {
+		if in.Format = strings.TrimPrefix(s.Suffix, "."); in.Format == "" {
 			head, _ := s.Peek(peeked / 4)
-			return graphText(head), nil
+			in.Format = graphText(head)
 		}
-		return strings.TrimPrefix(s.Suffix, "."), nil
 	})
-	in.Format = format
-	return err
 }
 
 func (in Input) graphByNames(o GraphOptions) (*NamedGraph, error) {

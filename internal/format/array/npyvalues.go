@@ -85,13 +85,13 @@ func littleFloats(values []float64, from []byte) {
 // npyFile returns a function that reads values from any position of a plain file and may be called concurrently. It
 // returns nil if the input is not a plain file or its size does not match the header.
 func npyFile(s *scan.Source, count int, element npyElement) (read func(from int, values []float64) error) {
-	if s.File == nil || count == 0 {
+	file, size := s.RegularFile()
+	if file == nil || count == 0 {
 		return nil
 	}
-	offset, seekErr := s.File.Seek(0, io.SeekCurrent)
-	info, err := s.File.Stat()
+	offset, err := file.Seek(0, io.SeekCurrent)
 	offset -= int64(s.Buffered())
-	if seekErr != nil || err != nil || !info.Mode().IsRegular() || info.Size()-offset != int64(count)*int64(element.size) {
+	if err != nil || size-offset != int64(count)*int64(element.size) {
 		return nil
 	}
 	var buffers sync.Pool
@@ -102,7 +102,7 @@ func npyFile(s *scan.Source, count int, element npyElement) (read func(from int,
 		}
 		defer buffers.Put(buffer)
 		*buffer = slices.Grow((*buffer)[:0], len(values)*element.size)[:len(values)*element.size]
-		if _, err := s.File.ReadAt(*buffer, offset+int64(from)*int64(element.size)); err != nil {
+		if _, err := file.ReadAt(*buffer, offset+int64(from)*int64(element.size)); err != nil {
 			return s.ReadError(err)
 		}
 		element.decode(values, *buffer)

@@ -33,11 +33,9 @@ func isSparseNPZ(archive *zip.Reader) bool {
 // HoldsSparse reports whether an NPZ file holds a sparse matrix, without consuming the source. If the source cannot
 // seek, it checks whether the name of the first array is the one that scipy writes first.
 func HoldsSparse(s *scan.Source) bool {
-	if s.File != nil {
-		if info, err := s.File.Stat(); err == nil && info.Mode().IsRegular() {
-			archive, err := zip.NewReader(s.File, info.Size())
-			return err == nil && isSparseNPZ(archive)
-		}
+	if file, size := s.RegularFile(); file != nil {
+		archive, err := zip.NewReader(file, size)
+		return err == nil && isSparseNPZ(archive)
 	}
 	const nameLength, nameStart = 26, 30 // offsets in the header of the first entry
 	head, _ := s.Peek(nameStart + 16)
@@ -70,25 +68,20 @@ func ReadSparseNPZ(s *scan.Source, features int) (*Sparse, error) {
 	return m.compress(max(features, m.columns)), nil
 }
 
-// ReadSparseNPZGraph reads the affinity matrix of a graph, by the same rules as for Matrix Market files.
-func ReadSparseNPZGraph(s *scan.Source, vertices int) ([]dataset.Edges, int, error) {
+// ReadSparseEntries reads the entries of a sparse matrix as edges from row to column.
+func ReadSparseEntries(s *scan.Source) (rows, columns int, entries []dataset.Edge, err error) {
 	m, err := sparseEntries(s)
-	switch {
-	case err != nil:
-		return nil, 0, err
-	case m.rows != m.columns:
-		return nil, 0, s.Invalid("NOT_SQUARE", "the matrix has %d rows and %d columns; the matrix of a graph must be square", m.rows, m.columns)
-	case vertices > 0 && vertices != m.rows:
-		return nil, 0, s.Invalid("SIZE_MISMATCH", "the matrix has %d rows, but the number of vertices was set to %d", m.rows, vertices)
+	if err != nil {
+		return 0, 0, nil, err
 	}
-	edges := make([]dataset.Edge, 0, len(m.values))
+	entries = make([]dataset.Edge, len(m.values))
 	for at, value := range m.values {
 		if !scan.IsFinite(value) {
-			return nil, 0, s.Invalid("NOT_FINITE", "the weight of row %d and column %d is %v; weights must be finite numbers", m.row[at], m.column[at], value)
+			return 0, 0, nil, s.Invalid("NOT_FINITE", "the weight of row %d and column %d is %v; weights must be finite numbers", m.row[at], m.column[at], value)
 		}
-		edges = append(edges, dataset.Edge{Source: m.row[at], Target: m.column[at], Weight: value})
+		entries[at] = dataset.Edge{Source: m.row[at], Target: m.column[at], Weight: value}
 	}
-	return []dataset.Edges{dataset.EdgesOf(WithoutMirrorImages(edges))}, m.rows, nil
+	return m.rows, m.columns, entries, nil
 }
 
 // sparseEntries reads all arrays of the matrix.
@@ -269,43 +262,4 @@ func (m *sparseNPZ) compress(features int) *Sparse {
 		result.starts = append(result.starts, int64(len(result.columns)))
 	}
 	return result
-}
-
-// mirrorTolerance is how far the weights of an edge in its two directions may differ, relative to the largest weight,
-// and still count as equal.
-const mirrorTolerance = 1e-9
-
-// WithoutMirrorImages keeps one direction of each edge if all edges are present in both directions with the same
-// weight, and all edges otherwise. It sorts edges in place.
-func WithoutMirrorImages(edges []dataset.Edge) []dataset.Edge {
-	ends := func(e dataset.Edge) uint64 {
-		return uint64(min(e.Source, e.Target))<<32 | uint64(max(e.Source, e.Target))
-	}
-	slices.SortFunc(edges, func(a, b dataset.Edge) int {
-		if byEnds := cmp.Compare(ends(a), ends(b)); byEnds != 0 {
-			return byEnds
-		}
-		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Weight, b.Weight))
-	})
-	largest := 0.0
-	for _, e := range edges {
-		largest = math.Max(largest, math.Abs(e.Weight))
-	}
-	for from := 0; from < len(edges); {
-		upMinusDown := 0.0
-		to := from
-		for ; to < len(edges) && ends(edges[from]) == ends(edges[to]); to++ {
-			switch e := edges[to]; {
-			case e.Source < e.Target:
-				upMinusDown += e.Weight
-			case e.Source > e.Target:
-				upMinusDown -= e.Weight
-			}
-		}
-		if math.Abs(upMinusDown) > mirrorTolerance*largest {
-			return edges
-		}
-		from = to
-	}
-	return slices.DeleteFunc(edges, func(e dataset.Edge) bool { return e.Source > e.Target })
 }

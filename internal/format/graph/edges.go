@@ -1,15 +1,14 @@
-// Package graph reads the edges of graphs from edge lists, Matrix Market, METIS, GraphML and GML files.
+// Package graph reads the edges of graphs from edge lists, sparse matrices (Matrix Market, NPZ), METIS, GraphML and GML
+// files.
 package graph
 
 import (
 	"errors"
 	"io"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/format/array"
 	"github.com/cleave-project/cleave/internal/format/scan"
 	"github.com/cleave-project/cleave/internal/text"
 )
@@ -179,36 +178,4 @@ func Numbered(vertices int) Vertex {
 		}
 		return int32(vertex), nil
 	}
-}
-
-// ReadMatrixMarketGraph reads an affinity matrix as edges. A "symmetric" file lists each edge once. A "general" file
-// whose matrix is symmetric lists each edge in both directions, of which one is kept. In any other file every entry is
-// an edge, and the weights of repeated edges are added.
-func ReadMatrixMarketGraph(s *scan.Source, vertices int) (*Graph, error) {
-	m, err := array.OpenMatrixMarket(s)
-	switch {
-	case err != nil:
-		return nil, err
-	case !m.Coordinate:
-		return nil, m.Source.Invalid("UNSUPPORTED_MATRIX", "a graph must be in coordinate form; to use a dense array, pass it with --kernel-matrix")
-	case m.Rows != m.Columns:
-		return nil, m.Source.Invalid("NOT_SQUARE", "the matrix has %d rows and %d columns; the matrix of a graph must be square", m.Rows, m.Columns)
-	case vertices > 0 && vertices != m.Rows:
-		return nil, m.Source.Invalid("SIZE_MISMATCH", "the matrix has %d rows, but the number of vertices was set to %d", m.Rows, vertices)
-	}
-	entries, err := m.Coordinates()
-	if err != nil {
-		return nil, err
-	}
-	if !m.Symmetric {
-		edges := array.WithoutMirrorImages(slices.AppendSeq(make([]dataset.Edge, 0, dataset.CountEdges(entries)), dataset.EachEdge(entries)))
-		entries = []dataset.Edges{dataset.EdgesOf(edges)}
-	}
-	return &Graph{Edges: entries, Vertices: m.Rows}, nil
-}
-
-// ReadNPZ reads an affinity matrix that SciPy saved.
-func ReadNPZ(s *scan.Source, vertices int) (*Graph, error) {
-	edges, found, err := array.ReadSparseNPZGraph(s, vertices)
-	return &Graph{Edges: edges, Vertices: found}, err
 }

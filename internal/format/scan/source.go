@@ -40,11 +40,9 @@ type Source struct {
 	*bufio.Reader
 	Options
 	Name      string
-	Suffix    string            // identifies the format, such as ".csv"; see SuffixOf
-	BlockSize int               // bytes of text parsed at a time
-	File      *os.File          // the underlying file if it is uncompressed, otherwise nil
-	spool     *Spool            // the underlying spool if it is uncompressed, otherwise nil
-	section   *io.SectionReader // the underlying section of something else if it is uncompressed, otherwise nil
+	Suffix    string    // identifies the format, such as ".csv"; see SuffixOf
+	BlockSize int       // bytes of text parsed at a time
+	plain     io.Reader // what was opened if it is uncompressed, otherwise nil
 }
 
 // Open decompresses an input and detects its format.
@@ -56,9 +54,7 @@ func Open(r io.Reader, name string, o Options) (*Source, error) {
 	}
 	s.Reader = plain
 	if !packed {
-		s.File, _ = r.(*os.File)
-		s.spool, _ = r.(*Spool)
-		s.section, _ = r.(*io.SectionReader)
+		s.plain = r
 	}
 	found := s.detect()
 	if o.Format != "" {
@@ -73,6 +69,18 @@ func Open(r io.Reader, name string, o Options) (*Source, error) {
 		}
 	}
 	return s, nil
+}
+
+// RegularFile returns the uncompressed file on a disk that the input is, and its size. It returns nil for other inputs.
+func (s *Source) RegularFile() (file *os.File, size int64) {
+	file, _ = s.plain.(*os.File)
+	if file == nil {
+		return nil, 0
+	}
+	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+		return file, info.Size()
+	}
+	return nil, 0
 }
 
 // Invalid returns a fault that names the file.

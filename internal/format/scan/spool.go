@@ -106,22 +106,20 @@ func newTemporary() (*temporary, error) {
 // Seekable returns random access to the input: the file itself, or a temporary copy of an input that can be read only
 // once. The caller must close end.
 func (s *Source) Seekable() (content io.ReaderAt, size int64, end io.Closer, err error) {
-	if s.File != nil {
-		if info, err := s.File.Stat(); err == nil && info.Mode().IsRegular() {
-			return s.File, info.Size(), io.NopCloser(nil), nil
-		}
+	if file, size := s.RegularFile(); file != nil {
+		return file, size, io.NopCloser(nil), nil
 	}
-	if s.section != nil {
-		return s.section, s.section.Size(), io.NopCloser(nil), nil
-	}
-	if s.spool != nil {
+	switch plain := s.plain.(type) {
+	case *io.SectionReader:
+		return plain, plain.Size(), io.NopCloser(nil), nil
+	case *Spool:
 		if _, err := io.Copy(io.Discard, s.Reader); err != nil {
 			return nil, 0, nil, s.ReadError(err)
 		}
-		if err := s.spool.Rewind(); err != nil {
+		if err := plain.Rewind(); err != nil {
 			return nil, 0, nil, err
 		}
-		return s.spool.copied(), s.spool.kept, io.NopCloser(nil), nil
+		return plain.copied(), plain.kept, io.NopCloser(nil), nil
 	}
 	spooled, err := newTemporary()
 	if err != nil {
