@@ -35,22 +35,20 @@ func DatasetProto(d dataset.Dataset) *cleavev1.Dataset {
 // Upload assembles a data set from the parts of an upload, in the order they arrive. It trusts nothing: memory grows
 // with what has arrived, never with what the header claims, and stops at the limit.
 type Upload struct {
-	limit int64 // in canonical bytes
-	form  *cleavev1.DatasetHeader
+	limit  byteLimit
+	header *cleavev1.DatasetHeader
+	form   uploadForm // what the header declares; nil before it has arrived
+}
 
-	counted  bool   // points without declared rows, which are counted as they arrive
-	want     uint64 // dense: number of values declared, or the most that the limit allows
-	columns  uint64
-	rows     uint64
-	values   []float64
-	edges    []dataset.Edges
-	count    int // number of edges
-	vertices int // declared number, or 0
-	sparse   sparseRows
+// uploadForm assembles a data set of one kind.
+type uploadForm interface {
+	// add adds what a part has. It fails if that is not what the form is made of.
+	add(part *cleavev1.CreateDatasetRequest) error
+	finish() (dataset.Dataset, error)
 }
 
 // NewUpload returns an Upload of at most limit bytes in canonical form.
-func NewUpload(limit int64) *Upload { return &Upload{limit: limit} }
+func NewUpload(limit int64) *Upload { return &Upload{limit: byteLimit(limit)} }
 
 // Bytes in canonical form: the header of a data set, a value, an edge in both directions, a vertex.
 const (
@@ -68,74 +66,64 @@ const (
 )
 
 // Add adds the next part. The first one must be the header. After an error the Upload must not be used.
-func (u *Upload) Add(part *cleavev1.CreateDatasetRequest) error {
+func (u *Upload) Add(part *cleavev1.CreateDatasetRequest) (err error) {
 	header := part.GetHeader()
 	switch {
-	case u.form == nil && header == nil:
+	case u.header == nil && header == nil:
 		return fault.Invalid("HEADER_MISSING", "the upload does not begin with a header").OnField("header")
-	case u.form == nil:
-		return u.begin(header)
-	case header != nil:
+	case header == nil:
+		return u.form.add(part)
+	case u.header != nil:
 		return fault.Invalid("HEADER_REPEATED", "the upload has a second header; it comes once, and first").OnField("header")
 	}
-	return u.addPart(part)
-}
-
-// addPart adds what follows the header, if it has the form that the header declared.
-func (u *Upload) addPart(part *cleavev1.CreateDatasetRequest) error {
-	what, wanted := "points or a kernel matrix", "values"
-	switch u.form.GetForm().(type) {
-	case *cleavev1.DatasetHeader_Graph:
-		what, wanted = "a graph", "edges"
-	case *cleavev1.DatasetHeader_SparsePoints:
-		what, wanted = "sparse points", "sparse_rows"
-	}
-	var field string
-	var add func() error
-	switch part := part.GetPart().(type) {
-	case *cleavev1.CreateDatasetRequest_Values:
-		field, add = "values", func() error { return u.addValues(part.Values.GetValues()) }
-	case *cleavev1.CreateDatasetRequest_Edges:
-		field, add = "edges", func() error { return u.addEdges(part.Edges) }
-	case *cleavev1.CreateDatasetRequest_SparseRows:
-		field, add = "sparse_rows", func() error { return u.addSparseRows(part.SparseRows) }
-	default:
-		return fault.Invalid("PART_EMPTY", "a part of the upload has neither values nor edges nor sparse rows")
-	}
-	if field != wanted {
-		return fault.Invalid("UNEXPECTED_PART", "the upload of %s has %s; send %s", what, field, wanted).OnField(field)
-	}
-	return add()
-}
-
-// Name returns the display name in the header.
-func (u *Upload) Name() string { return u.form.GetDisplayName() }
-
-// begin accepts the header, if what it declares is supported and fits.
-func (u *Upload) begin(header *cleavev1.DatasetHeader) error {
-	u.form = header
 	if err := CheckName("header.display_name", header.GetDisplayName()); err != nil {
 		return err
 	}
+	u.header = header
+	u.form, err = u.limit.formOf(header)
+	return err
+}
+
+// Finish returns the data set made of all parts. The Upload must not be used afterward.
+func (u *Upload) Finish() (dataset.Dataset, error) {
+	if u.header == nil {
+		return nil, fault.Invalid("HEADER_MISSING", "the upload is empty; it begins with a header").OnField("header")
+	}
+	return u.form.finish()
+}
+
+// Name returns the display name in the header.
+func (u *Upload) Name() string { return u.header.GetDisplayName() }
+
+// byteLimit is the most that a data set may take in canonical form.
+type byteLimit int64
+
+func (l byteLimit) check(bytes uint64, field string) error {
+	if bytes <= uint64(l) {
+		return nil
+	}
+	return fault.New(fault.ResourceExhausted, "DATASET_TOO_LARGE",
+		"the data set takes %d bytes; this coordinator takes at most %d in one data set", bytes, l).
+		OnField(field).With("limit_bytes", itoa(uint64(l)))
+}
+
+// formOf returns the form that a header declares, if that is supported and fits.
+func (l byteLimit) formOf(header *cleavev1.DatasetHeader) (uploadForm, error) {
 	switch form := header.GetForm().(type) {
 	case *cleavev1.DatasetHeader_Points:
-		if u.counted = form.Points.GetRows() == 0; u.counted {
-			return u.declareColumns(uint64(form.Points.GetColumns()))
-		}
-		return u.declare(uint64(form.Points.GetRows()), uint64(form.Points.GetColumns()), "header.points")
+		rows := uint64(form.Points.GetRows())
+		u := &denseUpload{limit: l, counted: rows == 0, rows: rows, columns: uint64(form.Points.GetColumns())}
+		return u, u.declare("header.points")
 	case *cleavev1.DatasetHeader_Kernel:
-		return u.declare(uint64(form.Kernel.GetRows()), uint64(form.Kernel.GetRows()), "header.kernel")
+		rows := uint64(form.Kernel.GetRows())
+		u := &denseUpload{limit: l, kernel: true, rows: rows, columns: rows}
+		return u, u.declare("header.kernel")
 	case *cleavev1.DatasetHeader_Graph:
-		vertices := uint64(form.Graph.GetVertices())
-		if vertices > dataset.MaxRows {
-			return tooManyRows(vertices).OnField("header.graph.vertices")
-		}
-		u.vertices = int(vertices)
-		return u.fits(headerBytes+vertexBytes*vertices, "header.graph.vertices")
+		return l.graph(form.Graph.GetVertices())
 	case *cleavev1.DatasetHeader_SparsePoints:
-		return u.declareSparse(form.SparsePoints)
+		return l.sparse(form.SparsePoints)
 	}
-	return fault.Invalid("FORM_MISSING", "the header does not say whether points, sparse points, a graph or a kernel matrix follows").OnField("header")
+	return nil, fault.Invalid("FORM_MISSING", "the header does not say whether points, sparse points, a graph or a kernel matrix follows").OnField("header")
 }
 
 // DeclaredRows returns the number of rows that the header of an upload declares, or 0 if it does not say.
@@ -153,46 +141,55 @@ func DeclaredRows(header *cleavev1.DatasetHeader) uint32 {
 	return 0
 }
 
-// declare declares the rows and columns of dense data. No memory is taken before values arrive.
-func (u *Upload) declare(rows, columns uint64, field string) error {
-	if rows == 0 || columns == 0 {
-		return fault.Invalid("EMPTY_DATA", "the data set has %d rows and %d columns; at least one of each is needed", rows, columns).OnField(field)
+// unexpectedPart returns the fault of a part that is not what the upload is made of.
+func unexpectedPart(part *cleavev1.CreateDatasetRequest, what, wanted string) error {
+	m := part.ProtoReflect()
+	field := m.WhichOneof(m.Descriptor().Oneofs().ByName("part"))
+	if field == nil {
+		return fault.Invalid("PART_EMPTY", "a part of the upload has neither values nor edges nor sparse rows")
 	}
-	if rows > dataset.MaxRows {
-		return tooManyRows(rows).OnField(field)
-	}
-	count := rows * columns // below 2^63: the API has 32 bits for each, and rows has at most 31
-	if count > math.MaxInt64/(2*valueBytes) {
-		return fault.Invalid("SIZE_OVERFLOW", "%d rows of %d columns are more values than can be counted", rows, columns).OnField(field)
-	}
-	u.rows, u.columns, u.want = rows, columns, count
-	return u.fits(headerBytes+valueBytes*count, field)
+	return fault.Invalid("UNEXPECTED_PART", "the upload of %s has %s; send %s", what, field.Name(), wanted).OnField(string(field.Name()))
 }
 
-// declareColumns declares the columns of points whose rows are counted when the upload ends.
-func (u *Upload) declareColumns(columns uint64) error {
-	const field = "header.points"
-	if columns == 0 {
+// denseUpload assembles points or a kernel matrix.
+type denseUpload struct {
+	limit         byteLimit
+	kernel        bool
+	counted       bool // no rows are declared; they are counted when the upload ends
+	rows, columns uint64
+	want          uint64 // number of values declared, or the most that the limit allows
+	values        []float64
+}
+
+// declare checks the declared rows and columns. No memory is taken before values arrive.
+func (u *denseUpload) declare(field string) error {
+	switch {
+	case u.counted && u.columns == 0:
 		return fault.Invalid("EMPTY_DATA", "the data set has 0 columns; at least one is needed").OnField(field)
+	case u.counted:
+		u.want = uint64(max(0, u.limit-headerBytes)) / valueBytes
+		return u.limit.check(headerBytes, field)
+	case u.rows == 0 || u.columns == 0:
+		return fault.Invalid("EMPTY_DATA", "the data set has %d rows and %d columns; at least one of each is needed", u.rows, u.columns).OnField(field)
+	case u.rows > dataset.MaxRows:
+		return tooManyRows(u.rows).OnField(field)
 	}
-	u.columns, u.want = columns, uint64(max(0, u.limit-headerBytes))/valueBytes
-	return u.fits(headerBytes, field)
+	u.want = u.rows * u.columns // below 2^63: the API has 32 bits for each, and rows has at most 31
+	if u.want > math.MaxInt64/(2*valueBytes) {
+		return fault.Invalid("SIZE_OVERFLOW", "%d rows of %d columns are more values than can be counted", u.rows, u.columns).OnField(field)
+	}
+	return u.limit.check(headerBytes+valueBytes*u.want, field)
 }
 
-func (u *Upload) fits(bytes uint64, field string) error {
-	if bytes <= uint64(u.limit) {
-		return nil
+// add copies the next values.
+func (u *denseUpload) add(part *cleavev1.CreateDatasetRequest) error {
+	if part.GetValues() == nil {
+		return unexpectedPart(part, "points or a kernel matrix", "values")
 	}
-	return fault.New(fault.ResourceExhausted, "DATASET_TOO_LARGE",
-		"the data set takes %d bytes; this coordinator takes at most %d in one data set", bytes, u.limit).
-		OnField(field).With("limit_bytes", itoa(uint64(u.limit)))
-}
-
-// addValues copies the next values of dense data.
-func (u *Upload) addValues(values []float64) error {
+	values := part.GetValues().GetValues()
 	have := uint64(len(u.values)) + uint64(len(values))
 	if u.counted {
-		if err := u.fits(headerBytes+valueBytes*have, "values"); err != nil {
+		if err := u.limit.check(headerBytes+valueBytes*have, "values"); err != nil {
 			return err
 		}
 	}
@@ -210,15 +207,61 @@ func (u *Upload) addValues(values []float64) error {
 	return nil
 }
 
+func (u *denseUpload) finish() (dataset.Dataset, error) {
+	have := uint64(len(u.values))
+	if u.counted {
+		u.rows, u.want = have/u.columns, have
+	}
+	switch {
+	case u.counted && have == 0:
+		return nil, fault.Invalid("EMPTY_DATA", "the upload ended without a row; at least one is needed").OnField("values")
+	case u.counted && have%u.columns != 0:
+		return nil, fault.Invalid("TOO_FEW_VALUES", "the upload ended after %d values of row %d, which has %d columns",
+			have%u.columns, u.rows, u.columns).OnField("values")
+	case u.rows > dataset.MaxRows:
+		return nil, tooManyRows(u.rows).OnField("values")
+	case have < u.want:
+		return nil, fault.Invalid("TOO_FEW_VALUES", "the upload ended after %d values; %d rows of %d columns are %d",
+			have, u.rows, u.columns, u.want).OnField("values")
+	case u.kernel:
+		return AsDataset(dataset.NewKernel(int(u.rows), int(u.columns), u.values))
+	}
+	return AsDataset(dataset.NewPoints(int(u.rows), int(u.columns), u.values))
+}
+
+// graphUpload assembles a graph.
+type graphUpload struct {
+	limit    byteLimit
+	vertices int // declared number; 0 means as many as edges name
+	edges    []dataset.Edges
+	count    int // number of edges
+}
+
+// graph declares a graph.
+func (l byteLimit) graph(vertices uint32) (*graphUpload, error) {
+	const field = "header.graph.vertices"
+	if vertices > dataset.MaxRows {
+		return nil, tooManyRows(uint64(vertices)).OnField(field)
+	}
+	return &graphUpload{limit: l, vertices: int(vertices)}, l.check(headerBytes+vertexBytes*uint64(vertices), field)
+}
+
+func (u *graphUpload) add(part *cleavev1.CreateDatasetRequest) error {
+	if part.GetEdges() == nil {
+		return unexpectedPart(part, "a graph", "edges")
+	}
+	return u.addEdges(part.GetEdges())
+}
+
 // addEdges copies the next edges. Without weights, all have the weight 1.
-func (u *Upload) addEdges(p *cleavev1.Edges) error {
+func (u *graphUpload) addEdges(p *cleavev1.Edges) error {
 	sources, targets, weights := p.GetSources(), p.GetTargets(), p.GetWeights()
 	if len(sources) != len(targets) || len(weights) != 0 && len(weights) != len(sources) {
 		return fault.Invalid("EDGE_COUNTS_DIFFER", "a part of the upload has %d sources, %d targets and %d weights; "+
 			"they must be equally many, but weights may be left out", len(sources), len(targets), len(weights)).OnField("edges")
 	}
 	total := uint64(u.count) + uint64(len(sources))
-	if err := u.fits(headerBytes+vertexBytes*uint64(u.vertices)+edgeBytes*total, "edges"); err != nil {
+	if err := u.limit.check(headerBytes+vertexBytes*uint64(u.vertices)+edgeBytes*total, "edges"); err != nil {
 		return err
 	}
 	if at := len(u.edges); at == 0 || u.edges[at-1].Len() >= partEdges { // small parts share a list
@@ -240,52 +283,7 @@ func (u *Upload) addEdges(p *cleavev1.Edges) error {
 	return nil
 }
 
-// Finish returns the data set made of all parts. The Upload must not be used afterward.
-func (u *Upload) Finish() (dataset.Dataset, error) {
-	switch u.form.GetForm().(type) {
-	case *cleavev1.DatasetHeader_Points, *cleavev1.DatasetHeader_Kernel:
-		if u.counted {
-			if err := u.countRows(); err != nil {
-				return nil, err
-			}
-		}
-		if have := uint64(len(u.values)); have < u.want {
-			return nil, fault.Invalid("TOO_FEW_VALUES", "the upload ended after %d values; %d rows of %d columns are %d",
-				have, u.rows, u.columns, u.want).OnField("values")
-		}
-	}
-	switch u.form.GetForm().(type) {
-	case *cleavev1.DatasetHeader_Points:
-		return AsDataset(dataset.NewPoints(int(u.rows), int(u.columns), u.values))
-	case *cleavev1.DatasetHeader_Kernel:
-		return AsDataset(dataset.NewKernel(int(u.rows), int(u.columns), u.values))
-	case *cleavev1.DatasetHeader_Graph:
-		return u.finishGraph()
-	case *cleavev1.DatasetHeader_SparsePoints:
-		return u.finishSparse()
-	}
-	return nil, fault.Invalid("HEADER_MISSING", "the upload is empty; it begins with a header").OnField("header")
-}
-
-// countRows sets the number of rows from the values that have arrived.
-func (u *Upload) countRows() error {
-	have := uint64(len(u.values))
-	u.rows = have / u.columns
-	switch {
-	case have == 0:
-		return fault.Invalid("EMPTY_DATA", "the upload ended without a row; at least one is needed").OnField("values")
-	case have%u.columns != 0:
-		return fault.Invalid("TOO_FEW_VALUES", "the upload ended after %d values of row %d, which has %d columns",
-			have%u.columns, u.rows, u.columns).OnField("values")
-	case u.rows > dataset.MaxRows:
-		return tooManyRows(u.rows).OnField("values")
-	}
-	u.want = have
-	return nil
-}
-
-// finishGraph returns the graph. If no vertices were declared, there are as many as edges name.
-func (u *Upload) finishGraph() (dataset.Dataset, error) {
+func (u *graphUpload) finish() (dataset.Dataset, error) {
 	vertices := u.vertices
 	if vertices == 0 {
 		for _, e := range u.edges {
@@ -298,7 +296,7 @@ func (u *Upload) finishGraph() (dataset.Dataset, error) {
 		return nil, fault.Invalid("TOO_FEW_EDGES", "the graph has %d vertices but only %d edges; "+
 			"number the vertices that have edges from 0 on, without gaps", vertices, u.count).OnField("edges")
 	}
-	if err := u.fits(headerBytes+vertexBytes*uint64(vertices+1)+edgeBytes*uint64(u.count), "edges"); err != nil {
+	if err := u.limit.check(headerBytes+vertexBytes*uint64(vertices+1)+edgeBytes*uint64(u.count), "edges"); err != nil {
 		return nil, err
 	}
 	return AsDataset(dataset.GraphOf(u.vertices, u.edges))

@@ -10,8 +10,9 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// sparseRows holds the rows of sparse points that have arrived so far.
-type sparseRows struct {
+// sparseUpload assembles sparse points.
+type sparseUpload struct {
+	limit         byteLimit
 	counted       bool    // no rows are declared; they are counted as they arrive
 	rows, columns int     // as declared, or the rows that have arrived
 	starts        []int64 // starts of the rows whose lengths have arrived, and the end of the last
@@ -32,26 +33,29 @@ const (
 	columnsPerEntry = 64
 )
 
-// declareSparse declares sparse points. If rows is 0, they are counted as their lengths arrive.
-func (u *Upload) declareSparse(form *cleavev1.SparsePointsForm) error {
+// sparse declares sparse points. If they have no rows, these are counted as their lengths arrive.
+func (l byteLimit) sparse(form *cleavev1.SparsePointsForm) (*sparseUpload, error) {
 	const field = "header.sparse_points"
 	rows, columns := uint64(form.GetRows()), uint64(form.GetColumns())
 	switch {
 	case columns == 0:
-		return fault.Invalid("EMPTY_DATA", "the data set has 0 columns; at least one is needed").OnField(field)
+		return nil, fault.Invalid("EMPTY_DATA", "the data set has 0 columns; at least one is needed").OnField(field)
 	case rows > dataset.MaxRows:
-		return tooManyRows(rows).OnField(field)
+		return nil, tooManyRows(rows).OnField(field)
 	case columns > dataset.MaxColumns:
-		return fault.Invalid("TOO_MANY_COLUMNS", "the data set has %d columns; at most %d are supported", columns, dataset.MaxColumns).OnField(field)
+		return nil, fault.Invalid("TOO_MANY_COLUMNS", "the data set has %d columns; at most %d are supported", columns, dataset.MaxColumns).OnField(field)
 	}
-	u.sparse = sparseRows{counted: rows == 0, rows: int(rows), columns: int(columns), starts: []int64{0}}
-	return u.fits(headerBytes+rowStartBytes*(rows+1), field)
+	s := &sparseUpload{limit: l, counted: rows == 0, rows: int(rows), columns: int(columns), starts: []int64{0}}
+	return s, l.check(headerBytes+rowStartBytes*(rows+1), field)
 }
 
-// addSparseRows copies the next lengths of rows and the next entries, which need not belong to each other.
-func (u *Upload) addSparseRows(p *cleavev1.SparseRows) error {
+// add copies the next lengths of rows and the next entries, which need not belong to each other.
+func (s *sparseUpload) add(part *cleavev1.CreateDatasetRequest) error {
 	const field = "sparse_rows"
-	s := &u.sparse
+	p := part.GetSparseRows()
+	if p == nil {
+		return unexpectedPart(part, "sparse points", field)
+	}
 	lengths, columns, values := p.GetLengths(), p.GetColumns(), p.GetValues()
 	if len(columns) != len(values) {
 		return fault.Invalid("ENTRY_COUNTS_DIFFER", "a part of the upload has %d columns and %d values; every value needs its column",
@@ -67,7 +71,7 @@ func (u *Upload) addSparseRows(p *cleavev1.SparseRows) error {
 		return fault.Invalid("TOO_MANY_ROWS", "the upload has the lengths of at least %d rows; %d are declared", have, s.rows).OnField(field)
 	}
 	entries := uint64(len(s.column)) + uint64(len(columns))
-	if err := u.fits(headerBytes+rowStartBytes*uint64(s.rows+1)+entryBytes*entries, field); err != nil {
+	if err := s.limit.check(headerBytes+rowStartBytes*uint64(s.rows+1)+entryBytes*entries, field); err != nil {
 		return err
 	}
 	for _, length := range lengths {
@@ -82,10 +86,9 @@ func (u *Upload) addSparseRows(p *cleavev1.SparseRows) error {
 	return nil
 }
 
-// finishSparse returns the sparse points, if lengths and entries agree.
-func (u *Upload) finishSparse() (dataset.Dataset, error) {
+// finish returns the sparse points, if lengths and entries agree.
+func (s *sparseUpload) finish() (dataset.Dataset, error) {
 	const field = "sparse_rows"
-	s := &u.sparse
 	if s.rows == 0 {
 		return nil, fault.Invalid("EMPTY_DATA", "the upload ended without a row; at least one is needed").OnField(field)
 	}
@@ -153,8 +156,7 @@ func ReceiveNeighborGraph(receive func() (*cleavev1.GetNeighborGraphResponse, er
 	if err != nil {
 		return nil, err
 	}
-	upload := NewUpload(math.MaxInt64)
-	err = upload.begin(&cleavev1.DatasetHeader{Form: &cleavev1.DatasetHeader_Graph{Graph: &cleavev1.GraphForm{Vertices: head.GetVertices()}}})
+	upload, err := byteLimit(math.MaxInt64).graph(head.GetVertices())
 	if err != nil {
 		return nil, fmt.Errorf("wire: %w", err)
 	}
@@ -170,7 +172,7 @@ func ReceiveNeighborGraph(receive func() (*cleavev1.GetNeighborGraphResponse, er
 	if count := dataset.CountEdges(upload.edges); uint64(count) != head.GetEdges() || head.GetVertices() == 0 {
 		return nil, fmt.Errorf("wire: a graph of %d vertices and %d edges ended after %d", head.GetVertices(), head.GetEdges(), count)
 	}
-	graph, err := upload.finishGraph()
+	graph, err := upload.finish()
 	if err != nil {
 		return nil, fmt.Errorf("wire: %w", err)
 	}
