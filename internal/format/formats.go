@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format/array"
 	"github.com/cleave-project/cleave/internal/format/graph"
 	"github.com/cleave-project/cleave/internal/format/scan"
@@ -66,6 +67,12 @@ func IsSparse(name string) bool {
 	return suffix != scan.NPZSuffix && sparseFormats.has(suffix)
 }
 
+// CheckGraphFormat returns an error if name is not a format of graphs.
+func CheckGraphFormat(name string) error { return graphFormats.check(name) }
+
+// CheckKernelFormat returns an error if name is not a format of kernel matrices.
+func CheckKernelFormat(name string) error { return denseFormats.check(name) }
+
 // formats lists the formats of one kind of data, in the order in which messages list them.
 type formats[R any] []struct {
 	suffix string
@@ -82,6 +89,14 @@ func (f formats[R]) suffixes() []string {
 
 func (f formats[R]) has(suffix string) bool {
 	return slices.Contains(f.suffixes(), suffix)
+}
+
+// check returns an error if name is not one of the formats.
+func (f formats[R]) check(name string) error {
+	if f.has(scan.SuffixOf("." + name)) {
+		return nil
+	}
+	return fault.Invalid("UNKNOWN_FORMAT", "the format %q is not supported for this input; use %s", name, strings.ReplaceAll(strings.Join(f.suffixes(), ", "), ".", ""))
 }
 
 // reader returns the reader of the format of s.

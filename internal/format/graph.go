@@ -7,7 +7,6 @@ import (
 	"io"
 	"iter"
 	"strconv"
-	"strings"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -128,18 +127,4 @@ func graphText(head []byte) string {
 		}
 	}
 	return "edges"
-}
-
-// CheckGraphFormat returns an error if name is not a format of graphs.
-func CheckGraphFormat(name string) error { return graphFormats.check(name) }
-
-// CheckKernelFormat returns an error if name is not a format of kernel matrices.
-func CheckKernelFormat(name string) error { return denseFormats.check(name) }
-
-// check returns an error if name is not one of the formats.
-func (f formats[R]) check(name string) error {
-	if f.has(scan.SuffixOf("." + name)) {
-		return nil
-	}
-	return fault.Invalid("UNKNOWN_FORMAT", "the format %q is not supported for this input; use %s", name, strings.ReplaceAll(strings.Join(f.suffixes(), ", "), ".", ""))
 }

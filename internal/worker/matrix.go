@@ -150,13 +150,8 @@ func (m *matrix) setOperands(j *job, a *workerv1.SetOperands) error {
 }
 
 func checkSparse(s *kernel.Sparse, rows int) error {
-	if len(s.RowStart) != rows+1 || s.RowStart[0] != 0 || s.RowStart[rows] != int64(len(s.Column)) {
-		return fmt.Errorf("worker: the rows of the sparse part do not span its %d entries", len(s.Column))
-	}
-	for i := range rows {
-		if s.RowStart[i] > s.RowStart[i+1] {
-			return fmt.Errorf("worker: row %d of the sparse part ends before it starts", i)
-		}
+	if len(s.RowStart) != rows+1 || s.RowStart[0] != 0 || s.RowStart[rows] != int64(len(s.Column)) || !slices.IsSorted(s.RowStart) {
+		return fmt.Errorf("worker: the rows of the sparse part do not span its %d entries in ascending order", len(s.Column))
 	}
 	for _, column := range s.Column {
 		if column < 0 || int(column) >= rows {
