@@ -15,20 +15,20 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// csvLayout describes how to parse the rows of a text: its dialect and the kinds of its columns.
-type csvLayout struct {
+// layout describes how to parse the rows of a text: its dialect and the kinds of its columns.
+type layout struct {
 	dialect
 	name     string
-	columns  []csvColumn
+	columns  []sniffedColumn
 	header   [][]byte // the cells of the header; nil if there is none
 	kinds    []cellKind
 	allPlain bool // every column is plain; enables the fast path parsePlain
 	survey   bool // only collect evidence
 }
 
-// csvRows holds the parsed rows of a block.
-type csvRows struct {
-	columns       []csvCells
+// parsedRows holds the parsed rows of a block.
+type parsedRows struct {
+	columns       []parsedCells
 	rows          int
 	jumps         []table.Jump
 	seen          []evidence   // evidence against the kinds of the columns; nil if there is none
@@ -44,8 +44,8 @@ type csvRows struct {
 	skipped bool
 }
 
-// csvCells holds the cells of a column. Texts are concatenated; ends holds the end of each.
-type csvCells struct {
+// parsedCells holds the cells of a column. Texts are concatenated; ends holds the end of each.
+type parsedCells struct {
 	integers []int64
 	numbers  []float64
 	texts    []byte
@@ -54,8 +54,8 @@ type csvCells struct {
 }
 
 // parse parses a block up to its first error and makes a table of its rows.
-func (l *csvLayout) parse(block scan.Block) (*csvRows, error) {
-	parsed := &csvRows{columns: make([]csvCells, len(l.columns))}
+func (l *layout) parse(block scan.Block) (*parsedRows, error) {
+	parsed := &parsedRows{columns: make([]parsedCells, len(l.columns))}
 	if !l.survey {
 		parsed.reserve(l.kinds, min(block.Lines, len(block.Text)/len(l.columns)+1))
 	}
@@ -69,7 +69,7 @@ func (l *csvLayout) parse(block scan.Block) (*csvRows, error) {
 
 // parseRows parses a block up to its first error or, except in a survey, to a cell that contradicts the kind of its
 // column.
-func (l *csvLayout) parseRows(parsed *csvRows, block scan.Block) error {
+func (l *layout) parseRows(parsed *parsedRows, block scan.Block) error {
 	quote := nextQuote(block.Text, 0)
 	for offset, line := 0, block.FirstLine; offset < len(block.Text) && (parsed.seen == nil || l.survey); {
 		end, lines := offset+1+bytes.IndexByte(block.Text[offset:], '\n'), 1
@@ -99,7 +99,7 @@ func (l *csvLayout) parseRows(parsed *csvRows, block scan.Block) error {
 
 // parseRow parses the first row of a text, in any form and of any number of lines, or skips it if it is not a row of
 // the table. It returns its length.
-func (l *csvLayout) parseRow(parsed *csvRows, text []byte, line int) (length int, err error) {
+func (l *layout) parseRow(parsed *parsedRows, text []byte, line int) (length int, err error) {
 	cells, length, err := l.split(text, 0, parsed.cells[:0])
 	if parsed.cells = cells; err != nil {
 		column := len(cells)
@@ -155,7 +155,7 @@ func nextQuote(text []byte, at int) int {
 func isBlank(line []byte) bool { return len(bytes.TrimLeft(line, " \r\n")) == 0 }
 
 // reserve allocates memory for the given number of rows.
-func (p *csvRows) reserve(kinds []cellKind, rows int) {
+func (p *parsedRows) reserve(kinds []cellKind, rows int) {
 	for at := range p.columns {
 		c := &p.columns[at]
 		switch kinds[at].Type {
@@ -170,7 +170,7 @@ func (p *csvRows) reserve(kinds []cellKind, rows int) {
 }
 
 // undoRow removes the cells of a partly parsed row.
-func (p *csvRows) undoRow() {
+func (p *parsedRows) undoRow() {
 	for at := range p.columns {
 		c := &p.columns[at]
 		c.integers, c.numbers = c.integers[:min(len(c.integers), p.rows)], c.numbers[:min(len(c.numbers), p.rows)]
@@ -184,7 +184,7 @@ func (p *csvRows) undoRow() {
 	}
 }
 
-func (c *csvCells) textStart() int {
+func (c *parsedCells) textStart() int {
 	if len(c.ends) == 0 {
 		return 0
 	}
@@ -193,7 +193,7 @@ func (c *csvCells) textStart() int {
 
 // parsePlain parses a line without quotes, including its end. It returns false, and adds nothing, if a cell is not of
 // the plain form.
-func (l *csvLayout) parsePlain(parsed *csvRows, line []byte) (plain bool) {
+func (l *layout) parsePlain(parsed *parsedRows, line []byte) (plain bool) {
 	defer func() {
 		if !plain {
 			parsed.undoRow()
@@ -271,7 +271,7 @@ func shortInteger(text []byte, at int) (value int64, after int) {
 	return value, at
 }
 
-func (c *csvCells) appendText(cell []byte, row int) {
+func (c *parsedCells) appendText(cell []byte, row int) {
 	if table.IsMissingText(cell) {
 		c.empty = append(c.empty, row)
 	} else {
@@ -281,7 +281,7 @@ func (c *csvCells) appendText(cell []byte, row int) {
 }
 
 // parseCells parses the cells of a row in any form.
-func (l *csvLayout) parseCells(parsed *csvRows, cells [][]byte, line int) error {
+func (l *layout) parseCells(parsed *parsedRows, cells [][]byte, line int) error {
 	if width := len(l.columns); len(cells) > width && l.separator != ' ' && emptyCells(cells[width:]) == len(cells)-width {
 		cells = cells[:width]
 	}
@@ -324,14 +324,14 @@ func (l *csvLayout) parseCells(parsed *csvRows, cells [][]byte, line int) error 
 }
 
 // mark records that the cell of a row is empty.
-func (c *csvCells) mark(empty bool, row int) {
+func (c *parsedCells) mark(empty bool, row int) {
 	if empty {
 		c.empty = append(c.empty, row)
 	}
 }
 
 // contradict records a cell that contradicts the kind of its column.
-func (p *csvRows) contradict(l *csvLayout, column int, cell []byte, line int) {
+func (p *parsedRows) contradict(l *layout, column int, cell []byte, line int) {
 	if p.seen == nil {
 		p.seen = make([]evidence, len(l.columns))
 	}
@@ -342,7 +342,7 @@ func (p *csvRows) contradict(l *csvLayout, column int, cell []byte, line int) {
 }
 
 // makeTable converts the parsed rows to a table.
-func (p *csvRows) makeTable(l *csvLayout, firstLine int) error {
+func (p *parsedRows) makeTable(l *layout, firstLine int) error {
 	columns := make([]table.Column, len(p.columns))
 	for number := range columns {
 		column, from := &columns[number], &p.columns[number]
@@ -381,7 +381,7 @@ func (p *csvRows) makeTable(l *csvLayout, firstLine int) error {
 }
 
 // lineOf returns the line number of a row.
-func (p *csvRows) lineOf(row, firstLine int) int {
+func (p *parsedRows) lineOf(row, firstLine int) int {
 	line := firstLine + row
 	for _, jump := range p.jumps {
 		if jump.Row <= row {
@@ -392,7 +392,7 @@ func (p *csvRows) lineOf(row, firstLine int) int {
 }
 
 // nameOf returns the name of a column for errors.
-func (l *csvLayout) nameOf(column int) string {
+func (l *layout) nameOf(column int) string {
 	if column >= len(l.columns) {
 		return strconv.Itoa(column + 1)
 	}
@@ -400,17 +400,17 @@ func (l *csvLayout) nameOf(column int) string {
 }
 
 // inCell returns a fault about a cell.
-func (l *csvLayout) inCell(line, column int, reason, format string, args ...any) *fault.Error {
+func (l *layout) inCell(line, column int, reason, format string, args ...any) *fault.Error {
 	return fault.Invalid(reason, "%s, line %d, column %s: %s", l.name, line, l.nameOf(column), fmt.Sprintf(format, args...)).With("line", strconv.Itoa(line))
 }
 
 // tooLong returns a fault about a cell that a table cannot hold.
-func (l *csvLayout) tooLong(line, column int, cell []byte) *fault.Error {
+func (l *layout) tooLong(line, column int, cell []byte) *fault.Error {
 	return l.inCell(line, column, "BAD_TEXT", "%s has %d bytes; at most %d are supported; check for a missing quote, and --delimiter", scan.Quote(cell), len(cell), table.MaxTextBytes)
 }
 
 // ragged returns a fault about a line with too few or too many cells.
-func (l *csvLayout) ragged(line int, cells [][]byte) *fault.Error {
+func (l *layout) ragged(line int, cells [][]byte) *fault.Error {
 	return scan.InLine(l.name, line, "RAGGED_ROWS", "the line has %s, but other lines have %d, up to column %s; check for a missing separator or missing quotes",
 		text.Plural(len(cells), "cell"), len(l.columns), l.nameOf(len(l.columns)-1))
 }

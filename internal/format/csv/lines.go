@@ -28,7 +28,7 @@ func (c *lineCount) merge(more lineCount) {
 // skippedLines counts lines that are not read as they are, for notices.
 type skippedLines struct {
 	blank  lineCount // blank lines after the last row, which are no notice unless more rows follow
-	notes  lineCount // lines after the last row that are not rows, see csvLayout.isNote
+	notes  lineCount // lines after the last row that are not rows, see layout.isNote
 	others lineCount // blank lines before the last row, comments, and texts that are not rows
 }
 
@@ -62,7 +62,7 @@ func (s *skippedLines) notice(name string) string {
 }
 
 // isAside reports whether the cells of a line are not a row of the table: an aside, or the header again.
-func (l *csvLayout) isAside(cells [][]byte) bool {
+func (l *layout) isAside(cells [][]byte) bool {
 	return l.dialect.isAside(cells, len(l.columns)) || sameCells(cells, l.header) || isLone(cells) && l.kinds[0].Type != table.Text
 }
 
@@ -74,7 +74,7 @@ func isLone(cells [][]byte) bool {
 
 // isNote reports whether a line may be a note below the table: it has too few or too many cells, and begins with a
 // word where the rows have a number.
-func (l *csvLayout) isNote(cells [][]byte) bool {
+func (l *layout) isNote(cells [][]byte) bool {
 	return len(cells) != len(l.columns) && l.separator != ' ' && l.kinds[0].Type != table.Text && classify(cells[0], "").isWord()
 }
 
@@ -82,7 +82,7 @@ func (l *csvLayout) isNote(cells [][]byte) bool {
 const maxNotes = 20
 
 // isOverNumbers reports whether the header has a word over a column of numbers.
-func (l *csvLayout) isOverNumbers() bool {
+func (l *layout) isOverNumbers() bool {
 	for at, cell := range l.header[:min(len(l.header), len(l.kinds))] {
 		if l.kinds[at].Type != table.Text && classify(cell, "").isWord() {
 			return true
@@ -107,7 +107,7 @@ func (d dialect) isAside(cells [][]byte, columns int) bool {
 // belong to the table only if other rows follow.
 
 // isEmptyRow reports whether all cells of a line are empty.
-func (l *csvLayout) isEmptyRow(line []byte) bool {
+func (l *layout) isEmptyRow(line []byte) bool {
 	found := 0
 	for _, c := range line {
 		switch c {
@@ -134,7 +134,7 @@ func (e *emptyRows) add(line int) {
 }
 
 // appendTo appends the rows to the parsed ones.
-func (e *emptyRows) appendTo(p *csvRows, kinds []cellKind) {
+func (e *emptyRows) appendTo(p *parsedRows, kinds []cellKind) {
 	p.jumps = append(p.jumps, table.Jump{Row: p.rows, Line: e.firstLine})
 	for ; e.rows > 0; e.rows-- {
 		for at := range p.columns {
@@ -158,10 +158,10 @@ func (e *emptyRows) appendTo(p *csvRows, kinds []cellKind) {
 const maxEmptyRows = 1 << 16
 
 // take removes the first rows, at most maxEmptyRows, and returns them as a table.
-func (e *emptyRows) take(l *csvLayout) (*table.Table, error) {
+func (e *emptyRows) take(l *layout) (*table.Table, error) {
 	first := emptyRows{min(e.rows, maxEmptyRows), e.firstLine}
 	e.rows, e.firstLine = e.rows-first.rows, e.firstLine+first.rows
-	p := &csvRows{columns: make([]csvCells, len(l.columns))}
+	p := &parsedRows{columns: make([]parsedCells, len(l.columns))}
 	first.appendTo(p, l.kinds)
 	err := p.makeTable(l, first.firstLine)
 	return p.table, err

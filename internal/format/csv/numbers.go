@@ -53,7 +53,7 @@ func (d dialect) preferred(decimals string) []reading {
 }
 
 // decimalsOf returns the decimal separator of the unambiguous columns, "" if there are none or they differ.
-func decimalsOf(columns []csvColumn) string {
+func decimalsOf(columns []sniffedColumn) string {
 	marks := ""
 	for _, c := range columns {
 		possible := isText &^ c.seen
@@ -77,7 +77,7 @@ func Same(marks string) string {
 }
 
 // decimals returns the decimal separator by which the columns were read, including ambiguous ones.
-func (l *csvLayout) decimals() string {
+func (l *layout) decimals() string {
 	marks := ""
 	for at := range l.kinds {
 		k := &l.kinds[at]

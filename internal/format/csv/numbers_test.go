@@ -35,7 +35,7 @@ func TestEvidenceIsParsed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cell := bytes.TrimSpace([]byte(rapid.StringMatching(`[<~]?[(]?[-\x{2212}]?[$%]?[(]?-?[0-9]{0,4}([.,' ][0-9]{0,3}){0,2}[)]? ?(%|€|EUR|kg|h|days|\*)?[)*]?`).Draw(t, "cell"))) // the dialect trims cells
 		unit := rapid.SampledFrom([]string{"", unitOf(cell), "kg"}).Draw(t, "unit")
-		c := csvColumn{seen: classify(cell, unit), unit: unit}
+		c := sniffedColumn{seen: classify(cell, unit), unit: unit}
 		if c.seen == 0 {
 			return // missing
 		}

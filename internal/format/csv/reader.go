@@ -19,11 +19,11 @@ type Reader struct {
 	options Options
 	latin   bool // the text is known not to be UTF-8
 
-	layout       csvLayout
+	layout       layout
 	lines        *scan.Lines // for faults
 	skipped      int         // lines before the first row, including the header
-	blocks       *scan.BlockParser[*csvRows]
-	queue        []scan.ParsedBlock[*csvRows]
+	blocks       *scan.BlockParser[*parsedRows]
+	queue        []scan.ParsedBlock[*parsedRows]
 	skippedLines skippedLines
 	note         *fault.Error // about the first line that may be a note below the table
 	emptyRows    emptyRows
@@ -88,7 +88,7 @@ func (r *Reader) sniff() error {
 	}
 	for column, cell := range b.first {
 		if len(cell) > table.MaxTextBytes {
-			return (&csvLayout{name: source.Name}).tooLong(lines+1, column, cell)
+			return (&layout{name: source.Name}).tooLong(lines+1, column, cell)
 		}
 	}
 	hasHeader := r.findHeader(b, source.Name)
@@ -171,10 +171,10 @@ func (r *Reader) findColumns(source *scan.Source, b *beginning, d dialect, hasHe
 	for _, notice := range notices {
 		r.addNotice(source.Name + ": " + notice)
 	}
-	columns, asText := make([]csvColumn, len(names)), table.Listed(names, r.options.Texts)
+	columns, asText := make([]sniffedColumn, len(names)), table.Listed(names, r.options.Texts)
 	for number, name := range names {
 		column := &columns[number]
-		*column = csvColumn{name: name, asText: asText[number], isCode: table.IsCodeName(name), isID: table.IsIDName(name) || number == 0 && hasHeader && name == table.Unnamed(0)}
+		*column = sniffedColumn{name: name, asText: asText[number], isCode: table.IsCodeName(name), isID: table.IsIDName(name) || number == 0 && hasHeader && name == table.Unnamed(0)}
 		if number < len(b.below) {
 			column.seen, column.unit = b.below[number], b.units[number]
 		}
@@ -185,7 +185,7 @@ func (r *Reader) findColumns(source *scan.Source, b *beginning, d dialect, hasHe
 			column.seen |= r.learned[number]
 		}
 	}
-	r.layout = csvLayout{dialect: d, name: source.Name, columns: columns, header: header}
+	r.layout = layout{dialect: d, name: source.Name, columns: columns, header: header}
 	return nil
 }
 
@@ -232,8 +232,8 @@ func (r *Reader) start(s *scan.Source, skip int) error {
 	}
 	r.lines = scan.NewLines(s, r.layout.separator)
 	r.queue, r.skippedLines, r.note, r.emptyRows, r.rows = nil, skippedLines{}, nil, emptyRows{}, 0
-	layout := r.layout
-	r.blocks = scan.NewBlockParser(&scan.BlockReader{Source: s, NextLine: r.skipped + 1, Cut: layout.lastRowEnd}, layout.parse)
+	current := r.layout // a copy, because restart changes r.layout while blocks are parsed ahead
+	r.blocks = scan.NewBlockParser(&scan.BlockReader{Source: s, NextLine: r.skipped + 1, Cut: current.lastRowEnd}, current.parse)
 	return nil
 }
 

@@ -76,8 +76,8 @@ func classify(cell []byte, unit string) evidence {
 	return seen | found
 }
 
-// csvColumn describes a column.
-type csvColumn struct {
+// sniffedColumn describes a column.
+type sniffedColumn struct {
 	name   string
 	seen   evidence
 	unit   string // that follows the numbers, if the first rows have one
@@ -97,7 +97,7 @@ type cellKind struct {
 
 // kind returns how to parse the cells: by the first reading that fits all of them. decimals is the decimal separator
 // of the table, "" if unknown.
-func (c *csvColumn) kind(d dialect, decimals string) cellKind {
+func (c *sniffedColumn) kind(d dialect, decimals string) cellKind {
 	marked, notated := c.seen&allMarks, c.seen&(allMarks|allSigns)
 	switch {
 	case c.asText, c.isCode && c.seen&(sawPadded|sawUnit) != 0, c.isID && (c.seen&sawCell == 0 || c.seen&(asInteger.bit()|sawPadded|allMarks) != 0):
