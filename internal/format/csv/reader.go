@@ -232,8 +232,7 @@ func (r *Reader) start(s *scan.Source, skip int) error {
 	}
 	r.lines = scan.NewLines(s, r.layout.separator)
 	r.queue, r.skippedLines, r.note, r.emptyRows, r.rows = nil, skippedLines{}, nil, emptyRows{}, 0
-	current := r.layout // a copy, because restart changes r.layout while blocks are parsed ahead
-	r.blocks = scan.NewBlockParser(&scan.BlockReader{Source: s, NextLine: r.skipped + 1, Cut: current.lastRowEnd}, current.parse)
+	r.blocks = scan.NewBlockParser(&scan.BlockReader{Source: s, NextLine: r.skipped + 1, Cut: r.layout.lastRowEnd}, r.layout.parse)
 	return nil
 }
 
