@@ -140,21 +140,6 @@ func (s *Shard) Distances(ctx context.Context, numbers []int, queries []Query) (
 	})
 }
 
-// Nearest returns, for every query and every row of the given tiles, the distortion to the nearest centroid.
-func (s *Shard) Nearest(ctx context.Context, numbers []int, queries []Query) ([][]float64, error) {
-	tiles, err := s.tilesOf(numbers)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.setModels(ctx, queries, false); err != nil {
-		return nil, err
-	}
-	count := func(_ int, t *tile) int { return t.rows.Len() }
-	return s.measure(ctx, tiles, queries, count, func(q int, t *tile, w *workspace, dst []float64) {
-		s.nearestDistances(t, s.terms[q], w, dst)
-	})
-}
-
 // Farthest returns, for every query, the point that is farthest from its own centroid. Ties go to the lowest point. It
 // ignores clusters of a single point and the query's Points.
 func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, queries []Query) ([]labeling.Candidate, error) {
