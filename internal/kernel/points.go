@@ -235,7 +235,7 @@ func GivenRows(k *dataset.Kernel) RowFetcher {
 // graphWeights returns a graph's weights rounded to the grid. If all of them are already on the grid, as small whole
 // numbers are, it returns the graph's own slice without a copy.
 func graphWeights(spec MatrixSpec, g *dataset.Graph) []float64 {
-	c := spec.Grid.rounder()
+	c := spec.Grid.Rounder()
 	if spec.Scale == nil && !slices.ContainsFunc(g.Weight, func(w float64) bool { return math.Float64bits((w+c)-c) != math.Float64bits(w) }) {
 		return g.Weight
 	}

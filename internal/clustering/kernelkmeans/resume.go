@@ -15,7 +15,6 @@ import (
 var (
 	_ clustering.Resumable    = (*method)(nil)
 	_ clustering.NoticeKeeper = (*Setup)(nil)
-	_ Executor                = (*Local)(nil)
 )
 
 // KeepNotices implements clustering.NoticeKeeper.
@@ -44,7 +43,6 @@ func (m *method) Save(w *snapshot.Writer) {
 	}
 }
 
-// Restore implements clustering.Resumable.
 func (m *method) Restore(_ context.Context, r *snapshot.Reader) error {
 	n, k := m.p.n, m.p.spec.K
 	labels := r.Labels(n, k)

@@ -77,7 +77,6 @@ type withRest struct {
 	rest float64
 }
 
-// Observe implements clustering.Observer.
 func (w withRest) Observe(e clustering.Event) {
 	if done, ok := e.(clustering.IterationDone); ok {
 		done.HistoryEntry = entryWith(done.HistoryEntry, w.rest)

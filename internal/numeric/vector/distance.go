@@ -74,11 +74,7 @@ func (t *terms) fullDistance(x *row, mu []float64, w *workspace) float64 {
 	difference, d := w.differenceTo(mu, x), len(mu)
 	sum := 0.0
 	for i, v := range difference {
-		product := 0.0
-		for j, a := range t.model.Metric[i*d:][:d] {
-			product += float64(a * difference[j])
-		}
-		sum += float64(v * product)
+		sum += float64(v * elementary.Dot(t.model.Metric[i*d:][:d], difference))
 	}
 	return sum
 }

@@ -22,7 +22,7 @@ type Source struct {
 	fetch    RowFetcher       // nil if there is data
 	sparse   bool             // tiles store sparse rows
 	features *kernel.Features // nil if rows are those of the data
-	rounders []float64        // per feature, then for the background; see rounder
+	rounders []float64        // per feature, then for the background; see kernel.Grid
 	routines routines
 }
 
@@ -96,17 +96,13 @@ func (s *RowSpec) fits(rows, columns int) error {
 func sourceOf(spec *RowSpec, data dataset.Dataset) *Source {
 	s := &Source{spec: spec, data: data, rounders: make([]float64, spec.Width()), routines: detectRoutines()}
 	for f, grid := range spec.Grids {
-		s.rounders[f] = rounder(grid)
+		s.rounders[f] = kernel.Grid(grid).Rounder()
 	}
 	if spec.HasBackground() {
-		s.rounders[spec.Columns] = rounder(spec.BackgroundGrid)
+		s.rounders[spec.Columns] = kernel.Grid(spec.BackgroundGrid).Rounder()
 	}
 	return s
 }
-
-// rounder returns the constant c for which (v + c) - c rounds v to a multiple of g = 2^grid. Near 1.5 * 2^52 g the
-// spacing of float64 is exactly g, so the addition rounds to the nearest multiple, ties to even.
-func rounder(grid int32) float64 { return math.Ldexp(1.5, int(grid)+52) }
 
 // round rounds a prepared row to the grids, in place. A background never becomes 0, because its logarithm is needed.
 func (s *Source) round(r *row) {
