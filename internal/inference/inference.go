@@ -149,10 +149,11 @@ func (t *terms) energyOf(labels []int32) float64 {
 
 // Solve finds labels of low energy, given the unary costs: k for each point, point after point. ICM starts from the
 // current labels, where -1 means no label. The result is never worse than the current labels, and keeps them if its
-// energy is equal, so that repeated calls converge. Solve returns an error if the input is invalid or ctx is done.
+// energy is equal, so that repeated calls converge. Solve returns an error if a cost is not finite, a pair's is negative,
+// or ctx is done. Pairs must join two different points.
 func (e *Energy) Solve(ctx context.Context, engine Engine, unary []float64, current []int32, rng *rand.Rand) (Result, error) {
 	e.unary = unary
-	if err := check(engine, &e.terms, current); err != nil {
+	if err := e.check(); err != nil {
 		return Result{}, err
 	}
 	if e.components == nil || e.split != e.points() {
