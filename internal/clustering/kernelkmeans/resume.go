@@ -83,34 +83,3 @@ func (m *method) Restore(_ context.Context, r *snapshot.Reader) error {
 	}
 	return m.load(labels)
 }
-
-// unconstrained is the answer without constraints, and the least cost of merging two of its clusters.
-type unconstrained struct {
-	labels []int32
-	cost   float64
-}
-
-// unconstrained computes the answer without constraints, unless an earlier process has.
-func (s *Setup) unconstrained(ctx context.Context) (unconstrained, error) {
-	return snapshot.Once(ctx, "unconstrained",
-		func(w *snapshot.Writer, u unconstrained) {
-			w.Int32s(u.labels)
-			w.Float(u.cost)
-		},
-		func(r *snapshot.Reader) unconstrained {
-			u := unconstrained{r.Labels(s.p.n, s.p.spec.K), r.Float()}
-			r.Check(clustering.Complete(u.labels))
-			return u
-		},
-		func(ctx context.Context) (unconstrained, error) {
-			answer, err := clustering.Run(ctx, begun{s}, clustering.NopObserver{})
-			if err == nil {
-				err = ctx.Err()
-			}
-			if err != nil {
-				return unconstrained{}, err
-			}
-			cost, err := s.leastMerge(ctx, answer.Labels)
-			return unconstrained{answer.Labels, cost}, err
-		})
-}

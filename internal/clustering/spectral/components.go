@@ -10,6 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/numeric/connected"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/text"
 )
@@ -26,20 +27,11 @@ func (m *method) pieces(together *constraint.Components) (pieces component.Piece
 // components returns the connected component of each included vertex, numbered by their first vertices, and how many
 // there are.
 func (m *method) components() (component []int32, count int) {
-	component = make([]int32, m.rows())
 	pieces, isGraph := m.pieces(nil)
-	if !isGraph {
-		return component, min(1, m.rows())
+	if !isGraph || m.rows() == 0 {
+		return make([]int32, m.rows()), min(1, m.rows())
 	}
-	number := map[int32]int32{}
-	for i := range component {
-		c := pieces.Piece[m.kept.Row(i)]
-		if _, seen := number[c]; !seen {
-			number[c] = int32(len(number))
-		}
-		component[i] = number[c]
-	}
-	return component, len(number)
+	return connected.Numbers(m.kept.Kept(), m.n, func(i int32) int32 { return pieces.Piece[i] })
 }
 
 // nullVectors spans what Lbar maps to 0: D^1/2 1 on each connected component.
