@@ -98,7 +98,6 @@ type Energy struct {
 	terms
 	limits     limits
 	components []*graph // nil until the first Solve
-	split      int      // number of points that components are for
 }
 
 // terms holds the costs of an energy.
@@ -156,8 +155,7 @@ func (e *Energy) Solve(ctx context.Context, engine Engine, unary []float64, curr
 	if err := e.check(); err != nil {
 		return Result{}, err
 	}
-	if e.components == nil || e.split != e.points() {
-		e.split = e.points()
+	if e.components == nil {
 		e.components = split(wholeGraph(&e.terms))
 	} else {
 		for _, g := range e.components {

@@ -109,15 +109,15 @@ func (m *method) join(ctx context.Context) error {
 	if math.IsInf(least, 1) {
 		least = m.Matrix.Grid.Round(1) // there are no edges
 	}
-	var bridges []dataset.Edge
-	last := int32(-1) // the first vertex of the piece before
+	var first []int32 // vertices of the pieces, which are numbered in this order
 	for i, c := range pieces.Piece {
-		if int(c) == len(bridges)+1 || c == 0 && last < 0 { // the first vertex of its piece
-			if last >= 0 {
-				bridges = append(bridges, dataset.Edge{Source: last, Target: int32(i), Weight: least})
-			}
-			last = int32(i)
+		if int(c) == len(first) {
+			first = append(first, int32(i))
 		}
+	}
+	var bridges []dataset.Edge
+	for at, i := range first[1:] {
+		bridges = append(bridges, dataset.Edge{Source: first[at], Target: i, Weight: least})
 	}
 	m.joined = true
 	m.setup.Warn(m.o, "COMPONENTS_JOINED", fmt.Sprintf("the graph had %d connected components; they are joined by edges of weight %g", pieces.Count(), m.FromUnit(least)))
