@@ -38,13 +38,7 @@ type graphTile struct {
 	rows   partition.Range
 }
 
-func (t *graphTile) row(i int) ([]int32, []float64) { return t.source.graphRow(i) }
-
-// graphRow returns the neighbors of vertex i and the weights of its edges, rounded to the grid.
-func (s *Source) graphRow(i int) ([]int32, []float64) {
-	from, to := s.graph.RowStart[i], s.graph.RowStart[i+1]
-	return s.graph.Column[from:to:to], s.weights[from:to:to]
-}
+func (t *graphTile) row(i int) ([]int32, []float64) { return t.source.graph.Row(i) }
 
 // column returns the part of column j that lies in the tile: the neighbors of j among the tile's rows.
 func (t *graphTile) column(j int) ([]int32, []float64) {
@@ -238,7 +232,7 @@ func (t *graphTile) multiply(dst [][]float64, x *vectors) error {
 	w := t.source.borrowWindow()
 	defer t.source.returnWindow(w)
 	g, r := t.source.graph, &t.source.routines
-	base := &Sparse{RowStart: g.RowStart, Column: g.Column, Value: t.source.weights}
+	base := &Sparse{RowStart: g.RowStart, Column: g.Column, Value: g.Weight}
 	for i := range x.bundles {
 		b := &x.bundles[i]
 		for from := t.rows.From; from < t.rows.To; from += rowsPerBlock {

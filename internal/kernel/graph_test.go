@@ -124,7 +124,7 @@ func (c *graphCase) dense(number int) *denseSums {
 	s := &denseSums{rows: rows, stride: padded(rows.Len()), sparse: c.operands.Sparse, routines: &portable}
 	s.values = make([]float64, s.stride*c.k)
 	for r := range rows.Len() {
-		neighbors, weights := c.source.graphRow(rows.From + r)
+		neighbors, weights := c.source.graph.Row(rows.From + r)
 		for at, j := range neighbors {
 			s.add(r, c.labels[j], weights[at])
 		}

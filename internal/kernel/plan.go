@@ -308,7 +308,7 @@ func (s *Shard) placeChanges(next []int, moves []labeling.Move, first int) {
 	for at, m := range moves {
 		if m.From != m.To {
 			put(m.Point, 0, onlyLabelChanged)
-			neighbors, weights := s.source.graphRow(int(m.Point))
+			neighbors, weights := s.source.graph.Row(int(m.Point))
 			for to, i := range neighbors {
 				put(i, weights[to], first+at)
 			}

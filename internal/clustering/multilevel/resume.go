@@ -43,7 +43,7 @@ func (m *memory) save(w *snapshot.Writer, level int, found Found) {
 	}
 }
 
-// restore returns what an earlier process saved, and reports its levels again. It returns nil if r is nil or damaged, or
+// restore returns what an earlier process saved, and reports its levels again. It returns nil if r is nil, damaged, or
 // does not fit the graphs of the levels.
 func (m *memory) restore(r *snapshot.Reader, levels []*Graph, k int) *saved {
 	if r == nil {

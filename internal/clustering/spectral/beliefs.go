@@ -14,7 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
-// beliefs is the symmetric matrix Q of Wang2014: Q_ij is positive if i and j belong together and negative if they belong
+// beliefs is the symmetric matrix Q of Wang2014: Q_ij is positive if i and j belong together, negative if they belong
 // apart, and its magnitude is how certain that is. It is the sum of the entries of pairs and those of seeds.
 type beliefs struct {
 	pairs *dataset.Graph

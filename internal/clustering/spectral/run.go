@@ -32,8 +32,8 @@ type method struct {
 	stop     clustering.StopReason
 }
 
-// setup is a problem with its executor, a clustering.Job and its clustering.Setup. There is one run, which keeps the runs
-// of k-means on the eigenvectors: the restarts that a user asks for.
+// setup is a problem with its executor, a clustering.Job and its clustering.Setup. There is one run, which keeps the
+// runs of k-means on the eigenvectors: the restarts that a user asks for.
 type setup struct {
 	clustering.Sequential
 	p      *Problem
