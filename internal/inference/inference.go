@@ -98,7 +98,6 @@ type Energy struct {
 	terms
 	limits     limits
 	components []*graph // nil until the first Solve
-	split      int      // number of points that components are for
 }
 
 // terms holds the costs of an energy.
@@ -149,14 +148,14 @@ func (t *terms) energyOf(labels []int32) float64 {
 
 // Solve finds labels of low energy, given the unary costs: k for each point, point after point. ICM starts from the
 // current labels, where -1 means no label. The result is never worse than the current labels, and keeps them if its
-// energy is equal, so that repeated calls converge. Solve returns an error if the input is invalid or ctx is done.
+// energy is equal, so that repeated calls converge. Solve returns an error if a cost is not finite, a pair's cost is
+// negative, or ctx is done. Pairs must join two different points.
 func (e *Energy) Solve(ctx context.Context, engine Engine, unary []float64, current []int32, rng *rand.Rand) (Result, error) {
 	e.unary = unary
-	if err := check(engine, &e.terms, current); err != nil {
+	if err := e.check(); err != nil {
 		return Result{}, err
 	}
-	if e.components == nil || e.split != e.points() {
-		e.split = e.points()
+	if e.components == nil {
 		e.components = split(wholeGraph(&e.terms))
 	} else {
 		for _, g := range e.components {

@@ -67,36 +67,25 @@ func (s *Shard) Farthest(ctx context.Context, numbers []int, step uint64, stats 
 	if err != nil {
 		return nil, err
 	}
-	s.workspaces.reset(s.operands.clusters())
+	byTile := make([]labeling.Candidate, len(tiles)*len(stats))
 	err = s.parallel(ctx, len(tiles), func(at int) error {
 		if err := s.loadDiagonal(tiles[at]); err != nil {
 			return err
 		}
-		w := s.workspaces.borrow()
-		for len(w.farthest) < len(stats) {
-			w.farthest = append(w.farthest, labeling.Candidate{})
-		}
 		for i := range stats {
-			w.farthest[i] = s.farthestInTile(w.farthest[i], tiles[at], &stats[i], &s.terms[i])
+			byTile[at*len(stats)+i] = s.farthestInTile(tiles[at], &stats[i], &s.terms[i])
 		}
-		s.workspaces.GiveBack(w)
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
 	best := make([]labeling.Candidate, len(stats))
-	for _, w := range s.workspaces.Idle {
-		for i := range min(len(best), len(w.farthest)) {
-			best[i] = best[i].Farther(w.farthest[i])
-		}
+	for at, found := range byTile {
+		best[at%len(stats)] = best[at%len(stats)].Farther(found)
 	}
-	return best, nil
+	return best, err
 }
 
-// farthestInTile returns the farther of best and the point of a tile with the largest a_i d_ic, among clusters of at
-// least two points.
-func (s *Shard) farthestInTile(best labeling.Candidate, t *tile, stats *ClusterStats, terms *clusterTerms) labeling.Candidate {
+// farthestInTile returns the point of a tile with the largest a_i d_ic, among clusters of at least two points.
+func (s *Shard) farthestInTile(t *tile, stats *ClusterStats, terms *clusterTerms) (best labeling.Candidate) {
 	rows := s.assignment(t, stats.Lane)
 	for r, a := range rows.weights {
 		c := rows.own(r)
@@ -224,22 +213,13 @@ func (s *graphSums) otherParts(dst []float64, w *workspace) {
 	a := &w.assignment
 	for r := range dst {
 		own, row, least := a.own(r), s.row(r), math.Inf(1)
-		if own >= 0 {
-			w.place[own] = 1
-		}
 		for i := range row {
-			c := row[i].cluster
-			if c != own {
+			if c := row[i].cluster; c != own {
 				least = min(least, a.part(r, c, row[i].sum))
 			}
-			w.place[c] = 1
 		}
+		w.mark(own, row, 1)
 		dst[r] = min(least, nearestOther(w.place, a.terms))
-		if own >= 0 {
-			w.place[own] = 0
-		}
-		for i := range row {
-			w.place[row[i].cluster] = 0
-		}
+		w.mark(own, row, 0)
 	}
 }

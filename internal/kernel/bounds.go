@@ -103,11 +103,8 @@ func graphBound(spec MatrixSpec, g *dataset.Graph) Bounds {
 			if spec.Scale != nil {
 				w *= spec.Scale[i] * spec.Scale[columns[at]]
 			}
-			magnitude := math.Abs(w)
-			row += magnitude
-			if magnitude > bound.Entry {
-				bound.Entry = magnitude
-			}
+			row += math.Abs(w)
+			bound.Entry = max(bound.Entry, math.Abs(w))
 		}
 		bound.RowSum = max(bound.RowSum, row)
 	}

@@ -242,7 +242,7 @@ func (m *entryMaker) finish(column []float32, row, j int, products []float64) er
 	rows := partition.Range{From: m.tile.From + row, To: m.tile.To}
 	column, products = column[row:], products[row:]
 	if spec.Function == Gaussian && spec.Scale == nil && len(products) >= len(column) {
-		s.routines.gaussian(column, products, m.norms[row:], s.points.norms[j], spec.inverseWidth(), spec.Grid.rounder())
+		s.routines.gaussian(column, products, m.norms[row:], s.points.norms[j], spec.inverseWidth(), spec.Grid.Rounder())
 		clear(column[rows.Len():])
 		spec.clearDiagonal(column, rows, j)
 		return nil
@@ -262,7 +262,7 @@ func (s *MatrixSpec) store(column []float32, rows partition.Range, j int, values
 			values[r] *= s.Scale[rows.From+r] * s.Scale[j]
 		}
 	}
-	c := s.Grid.rounder()
+	c := s.Grid.Rounder()
 	for r, v := range values {
 		column[r] = float32((float64(float32(v)) + c) - c)
 		if column[r]-column[r] != 0 { // infinite or not a number

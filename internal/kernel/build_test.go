@@ -40,7 +40,7 @@ func TestBuildComputesEveryEntry(t *testing.T) {
 // checkEntries compares a tile with entries computed one by one.
 func checkEntries(t *testing.T, s *Source, tile *denseTile) {
 	t.Helper()
-	points, spec, c := s.points, &s.spec, s.spec.Grid.rounder()
+	points, spec, c := s.points, &s.spec, s.spec.Grid.Rounder()
 	for j := range tile.n {
 		for r := range tile.stride {
 			want, i := float32(0), tile.rows.From+r

@@ -116,15 +116,11 @@ func (s *graphSums) joining(dst []float64, terms *gainTerms, w *workspace) {
 		own, weight, diagonal := a.own(r), a.weights[r], a.diagonal[r]
 		best, row := math.Inf(-1), s.row(r)
 		for i := range row {
-			c := row[i].cluster
-			if c != own {
+			if c := row[i].cluster; c != own {
 				best = max(best, terms.Joining(c, row[i].sum, diagonal, weight))
 			}
-			w.place[c] = 1
 		}
-		if own >= 0 {
-			w.place[own] = 1
-		}
+		w.mark(own, row, 1)
 		for _, c := range terms.nonEmpty {
 			if terms.mostWithout(c, diagonal, weight) <= best {
 				break // nor can any cluster after it be better
@@ -133,12 +129,7 @@ func (s *graphSums) joining(dst []float64, terms *gainTerms, w *workspace) {
 				best = max(best, terms.Joining(c, 0, diagonal, weight))
 			}
 		}
-		if own >= 0 {
-			w.place[own] = 0
-		}
-		for i := range row {
-			w.place[row[i].cluster] = 0
-		}
+		w.mark(own, row, 0)
 		dst[r] = best
 	}
 }

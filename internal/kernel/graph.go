@@ -38,13 +38,7 @@ type graphTile struct {
 	rows   partition.Range
 }
 
-func (t *graphTile) row(i int) ([]int32, []float64) { return t.source.graphRow(i) }
-
-// graphRow returns the neighbors of vertex i and the weights of its edges, rounded to the grid.
-func (s *Source) graphRow(i int) ([]int32, []float64) {
-	from, to := s.graph.RowStart[i], s.graph.RowStart[i+1]
-	return s.graph.Column[from:to:to], s.weights[from:to:to]
-}
+func (t *graphTile) row(i int) ([]int32, []float64) { return t.source.graph.Row(i) }
 
 // column returns the part of column j that lies in the tile: the neighbors of j among the tile's rows.
 func (t *graphTile) column(j int) ([]int32, []float64) {
@@ -155,14 +149,19 @@ func (s *graphSums) assign(moves []labeling.Move, w *workspace) []labeling.Move 
 				moves = append(moves, a.move(r, to))
 			}
 		}
-		if own >= 0 {
-			w.place[own] = 0
-		}
-		for i := range row {
-			w.place[row[i].cluster] = 0
-		}
+		w.mark(own, row, 0)
 	}
 	return moves
+}
+
+// mark sets the places of a row's adjacent clusters and its own, which may be negative.
+func (w *workspace) mark(own int32, row []adjacency, place int32) {
+	if own >= 0 {
+		w.place[own] = place
+	}
+	for i := range row {
+		w.place[row[i].cluster] = place
+	}
 }
 
 // nearestOther returns the smallest distance part among the clusters with place 0, which are neither adjacent to the
@@ -185,10 +184,18 @@ func lowestWithin(row []adjacency, r int, a *assignment, place []int32, limit fl
 			lowest = c
 		}
 	}
-	filled, least := a.terms.nonEmpty, &a.terms.squareTree
-	for at := least.firstAtMost(0, limit); at < len(filled) && (lowest < 0 || filled[at] < lowest); at = least.firstAtMost(at+1, limit) {
-		if place[filled[at]] == 0 {
-			return filled[at]
+	for at := int32(0); int(at) < len(a.terms.bySquare); {
+		c := a.terms.bySquare[at]
+		switch {
+		case a.terms.square[c] > limit:
+			return lowest
+		case place[c] != 0:
+			at++
+		default: // the others of the same square have higher numbers
+			if lowest < 0 || c < lowest {
+				lowest = c
+			}
+			at = a.terms.nextSquare[at]
 		}
 	}
 	return lowest
@@ -225,7 +232,7 @@ func (t *graphTile) multiply(dst [][]float64, x *vectors) error {
 	w := t.source.borrowWindow()
 	defer t.source.returnWindow(w)
 	g, r := t.source.graph, &t.source.routines
-	base := &Sparse{RowStart: g.RowStart, Column: g.Column, Value: t.source.weights}
+	base := &Sparse{RowStart: g.RowStart, Column: g.Column, Value: g.Weight}
 	for i := range x.bundles {
 		b := &x.bundles[i]
 		for from := t.rows.From; from < t.rows.To; from += rowsPerBlock {

@@ -124,7 +124,7 @@ func (c *graphCase) dense(number int) *denseSums {
 	s := &denseSums{rows: rows, stride: padded(rows.Len()), sparse: c.operands.Sparse, routines: &portable}
 	s.values = make([]float64, s.stride*c.k)
 	for r := range rows.Len() {
-		neighbors, weights := c.source.graphRow(rows.From + r)
+		neighbors, weights := c.source.graph.Row(rows.From + r)
 		for at, j := range neighbors {
 			s.add(r, c.labels[j], weights[at])
 		}
@@ -400,24 +400,27 @@ func TestGraphSumsTakeMemoryByEdges(t *testing.T) {
 	}
 }
 
-func TestMinimaFindTheNextWithin(t *testing.T) {
+// Of the clusters that are not adjacent to a row, the lowest within a limit is found whatever the order of the squares.
+func TestLowestWithinLooksAtAllClusters(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
-	var m minTree
+	var terms clusterTerms
 	for range 2000 {
-		values := make([]float64, rng.IntN(40))
-		for i := range values {
-			values[i] = float64(rng.IntN(6))
+		stats, place := ClusterStats{}, make([]int32, rng.IntN(40))
+		for c := range place {
+			place[c] = int32(rng.IntN(2))
+			stats.Weight, stats.SelfAffinity, stats.Count = append(stats.Weight, 1), append(stats.SelfAffinity, float64(rng.IntN(6))), append(stats.Count, int32(rng.IntN(4)))
 		}
-		m.set(len(values), func(at int) float64 { return values[at] })
+		terms.set(stats)
+		terms.sortBySquare()
 		for _, limit := range []float64{-1, 0, 1, 2.5, 6, math.Inf(1)} {
-			for from := 0; from <= len(values); from++ {
-				want := from
-				for want < len(values) && values[want] > limit {
-					want++
+			want := int32(-1)
+			for c := int32(len(place)) - 1; c >= 0; c-- {
+				if place[c] == 0 && stats.Count[c] > 0 && stats.SelfAffinity[c] <= limit {
+					want = c
 				}
-				if got := m.firstAtMost(from, limit); got != want {
-					t.Fatalf("%v from %d within %v: %d, want %d", values, from, limit, got, want)
-				}
+			}
+			if got := lowestWithin(nil, 0, &assignment{terms: &terms}, place, limit); got != want {
+				t.Fatalf("squares %v, places %v, within %v: %d, want %d", terms.square, place, limit, got, want)
 			}
 		}
 	}

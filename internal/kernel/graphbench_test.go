@@ -41,7 +41,7 @@ func benchmarkGraph(t testing.TB, n, edgesPerVertex, k int) (*Source, Operands) 
 	}
 	weights := make([]float64, n)
 	for i := range weights {
-		_, entries := source.graphRow(i)
+		_, entries := source.graph.Row(i)
 		for _, v := range entries {
 			weights[i] += v
 		}

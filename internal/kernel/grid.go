@@ -65,13 +65,13 @@ func GridFor(bound float64) Grid {
 // Spacing returns g.
 func (e Grid) Spacing() float64 { return math.Ldexp(1, int(e)) }
 
-// rounder returns the constant c for which (v + c) - c rounds v to a multiple of g. Near 1.5 * 2^52 g the spacing of
+// Rounder returns the constant c for which (v + c) - c rounds v to a multiple of g. Near 1.5 * 2^52 g the spacing of
 // float64 is exactly g, so the addition rounds to the nearest multiple, ties to even.
-func (e Grid) rounder() float64 { return math.Ldexp(1.5, int(e)+52) }
+func (e Grid) Rounder() float64 { return math.Ldexp(1.5, int(e)+52) }
 
 // Round returns the multiple of g nearest to v. |v| must be less than 2^51 g.
 func (e Grid) Round(v float64) float64 {
-	c := e.rounder()
+	c := e.Rounder()
 	return (v + c) - c
 }
 

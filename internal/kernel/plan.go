@@ -276,7 +276,8 @@ func (s *Shard) gatherChanges(ctx context.Context, tiles []*tile, step uint64, m
 			return nil
 		})
 	}
-	if err := each(s.countChanges); err != nil {
+	c.list = c.list[:0]
+	if err := each(s.placeChanges); err != nil {
 		return nil, err
 	}
 	total := 0
@@ -292,41 +293,22 @@ func (s *Shard) gatherChanges(ctx context.Context, tiles []*tile, step uint64, m
 	return c, each(s.placeChanges)
 }
 
-// countChanges counts, for each tile, how many changes placeChanges will put there.
-func (s *Shard) countChanges(next []int, moves []labeling.Move, _ int) {
-	wanted, tileRows := s.changes.wanted, uint32(s.changes.tileRows)
-	count := func(rows ...int32) {
-		for _, i := range rows {
-			if tile := uint32(i) / tileRows; wanted[tile] {
-				next[tile]++
-			}
-		}
-	}
-	for _, m := range moves {
-		if m.From != m.To {
-			neighbors, _ := s.source.graphRow(int(m.Point))
-			partners, _ := s.operands.Sparse.Row(int(m.Point))
-			count(m.Point)
-			count(neighbors...)
-			count(partners...)
-		}
-	}
-}
-
-// placeChanges puts the changes of moves into the lists of their tiles; next is where each list goes on. first is
-// the number of the first move.
+// placeChanges puts the changes of moves into the lists of their tiles; next is where each list goes on. first is the
+// number of the first move. While the list has no room yet, it only counts the changes of each tile.
 func (s *Shard) placeChanges(next []int, moves []labeling.Move, first int) {
 	wanted, list, tileRows := s.changes.wanted, s.changes.list, uint32(s.changes.tileRows)
 	put := func(i int32, weight float64, move int) {
 		if tile := uint32(i) / tileRows; wanted[tile] {
-			list[next[tile]] = rowChange{weight: weight, row: int32(uint32(i) % tileRows), move: int32(move)}
+			if len(list) > 0 {
+				list[next[tile]] = rowChange{weight: weight, row: int32(uint32(i) % tileRows), move: int32(move)}
+			}
 			next[tile]++
 		}
 	}
 	for at, m := range moves {
 		if m.From != m.To {
 			put(m.Point, 0, onlyLabelChanged)
-			neighbors, weights := s.source.graphRow(int(m.Point))
+			neighbors, weights := s.source.graph.Row(int(m.Point))
 			for to, i := range neighbors {
 				put(i, weights[to], first+at)
 			}

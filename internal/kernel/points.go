@@ -183,11 +183,9 @@ type RowFetcher func(ctx context.Context, from, to int) ([]float64, error)
 
 // Source provides the entries of one base matrix. Its tiles share it, and it is safe for concurrent use once made.
 type Source struct {
-	spec   MatrixSpec
-	points *pointSet
-	graph  *dataset.Graph
-	// weights are the graph's entries on the grid, parallel to graph.Column.
-	weights  []float64
+	spec     MatrixSpec
+	points   *pointSet
+	graph    *dataset.Graph // with weights on the grid
 	rows     RowFetcher
 	routines routines
 	windows  sync.Pool // of *window
@@ -215,8 +213,7 @@ func NewSource(spec MatrixSpec, data dataset.Dataset, rows RowFetcher) (*Source,
 		}
 		s.points = points
 	case *dataset.Graph:
-		s.graph = data
-		s.weights = graphWeights(spec, data)
+		s.graph = onGrid(spec, data)
 	default:
 		if spec.Function != Given || rows == nil {
 			return nil, fmt.Errorf("kernel: no data for function %d", spec.Function)
@@ -232,12 +229,12 @@ func GivenRows(k *dataset.Kernel) RowFetcher {
 	}
 }
 
-// graphWeights returns a graph's weights rounded to the grid. If all of them are already on the grid, as small whole
-// numbers are, it returns the graph's own slice without a copy.
-func graphWeights(spec MatrixSpec, g *dataset.Graph) []float64 {
-	c := spec.Grid.rounder()
+// onGrid returns a graph with its weights scaled and rounded to the grid. If all of them are on the grid already, as
+// small whole numbers are, it returns the graph itself.
+func onGrid(spec MatrixSpec, g *dataset.Graph) *dataset.Graph {
+	c := spec.Grid.Rounder()
 	if spec.Scale == nil && !slices.ContainsFunc(g.Weight, func(w float64) bool { return math.Float64bits((w+c)-c) != math.Float64bits(w) }) {
-		return g.Weight
+		return g
 	}
 	weights := make([]float64, len(g.Weight))
 	for i := range g.N {
@@ -249,7 +246,7 @@ func graphWeights(spec MatrixSpec, g *dataset.Graph) []float64 {
 			weights[at] = (w + c) - c
 		}
 	}
-	return weights
+	return &dataset.Graph{N: g.N, RowStart: g.RowStart, Column: g.Column, Weight: weights}
 }
 
 // Rows returns n.

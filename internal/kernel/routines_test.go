@@ -60,7 +60,7 @@ func TestRoutinesAgreeBitForBit(t *testing.T) {
 					products[rng.IntN(rows)] = -1e6 // far below the smallest float32
 				}
 				want, got := make([]float32, rows), make([]float32, rows+offset)[offset:]
-				normY, scale, rounder := 9*rng.Float64(), rng.Float64(), grid.rounder()
+				normY, scale, rounder := 9*rng.Float64(), rng.Float64(), grid.Rounder()
 				reference.gaussian(want, products, norms, normY, scale, rounder)
 				other.gaussian(got, products, norms, normY, scale, rounder)
 				halves, other16 := make([]uint16, rows), make([]uint16, rows+offset)[offset:]

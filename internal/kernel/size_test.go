@@ -136,13 +136,13 @@ func TestSharedBytesOfGraphs(t *testing.T) {
 	for _, k := range []int{2, 40} {
 		p := newProblem(t, rand.New(rand.NewPCG(3, 9)), 1100, k, Adjacency)
 		s := workedShard(t, p, true, 1, 2)
-		entries := int64(len(p.source.weights) + len(p.operands.Sparse.Column))
+		entries := int64(len(p.source.graph.Weight) + len(p.operands.Sparse.Column))
 		sums := int64(0)
 		for _, tile := range s.tiles {
 			sums += graphSumBytes * int64(len(tile.sums.(*graphSums).entries))
 		}
 		planned := p.source.spec.SharedBytes(k, entries) - sharedRowBytes*int64(p.n)
-		weights := 8 * int64(len(p.source.weights))
+		weights := 8 * int64(len(p.source.graph.Weight))
 		if taken := weights + sums + 16*int64(len(s.changes.list)); planned < taken || planned > 2*taken {
 			t.Errorf("k = %d: %d bytes are planned; weights take %d, sums %d, %d changes 16 each", k, planned, weights, sums, len(s.changes.list))
 		}

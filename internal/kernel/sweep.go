@@ -141,7 +141,7 @@ type clusterTerms struct {
 	maxSquare float64   // max_c |square|
 	// Only for graphs, where the sums of a row are 0 for most clusters, so that their squares alone decide:
 	bySquare   []int32 // the non-empty clusters, by square, then by number
-	squareTree minTree // over the squares of nonEmpty
+	nextSquare []int32 // per index of bySquare: the first index with a larger square
 }
 
 // set computes the terms from stats, reusing buffers. It keeps stats.Weight.
@@ -159,13 +159,19 @@ func (terms *clusterTerms) set(stats ClusterStats) {
 	}
 }
 
-// sortBySquare computes bySquare and squareTree. Call it after set.
+// sortBySquare computes bySquare and nextSquare. Call it after set.
 func (terms *clusterTerms) sortBySquare() {
 	terms.bySquare = append(terms.bySquare[:0], terms.nonEmpty...)
 	slices.SortFunc(terms.bySquare, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(terms.square[a], terms.square[b]), cmp.Compare(a, b))
 	})
-	terms.squareTree.set(len(terms.nonEmpty), func(at int) float64 { return terms.square[terms.nonEmpty[at]] })
+	terms.nextSquare = parallel.Resized(terms.nextSquare, len(terms.bySquare))
+	for at := len(terms.bySquare) - 1; at >= 0; at-- {
+		terms.nextSquare[at] = int32(at + 1)
+		if at+1 < len(terms.bySquare) && terms.square[terms.bySquare[at]] == terms.square[terms.bySquare[at+1]] {
+			terms.nextSquare[at] = terms.nextSquare[at+1]
+		}
+	}
 }
 
 // distancePart returns d_ic without its first term M_ii/a_i^2, which is the same for every cluster.
@@ -175,54 +181,3 @@ func (terms *clusterTerms) distancePart(c int32, sum, a float64) float64 {
 
 // shifted adds the diagonal shift to the sum of a point's own cluster: S_ic + sigma a_i.
 func (terms *clusterTerms) shifted(sum, a float64) float64 { return sum + float64(terms.sigma*a) }
-
-// minTree finds the next value up to a limit in a list, in logarithmic time. It is a binary tree over the list, in
-// which every node is the smallest value below it. Node 1 is the root, 2i and 2i+1 are the children of i, and the
-// leaves are the second half.
-type minTree struct {
-	nodes []float64
-	size  int
-}
-
-// set builds the tree over the values of size items.
-func (m *minTree) set(size int, value func(at int) float64) {
-	leaves := 1
-	for leaves < size {
-		leaves *= 2
-	}
-	m.nodes, m.size = parallel.Resized(m.nodes, 2*leaves), size
-	for at := range leaves {
-		m.nodes[leaves+at] = math.Inf(1)
-		if at < size {
-			m.nodes[leaves+at] = value(at)
-		}
-	}
-	for node := leaves - 1; node > 0; node-- {
-		m.nodes[node] = min(m.nodes[2*node], m.nodes[2*node+1])
-	}
-}
-
-// firstAtMost returns the first index at or after from whose value is at most limit, or the size of the list if there
-// is none.
-func (m *minTree) firstAtMost(from int, limit float64) int {
-	leaves := len(m.nodes) / 2
-	if from >= m.size {
-		return m.size
-	}
-	node := leaves + from
-	for !(m.nodes[node] <= limit) { // go on to the next subtree on the right
-		for node%2 == 1 {
-			node /= 2
-		}
-		if node == 0 {
-			return m.size
-		}
-		node++
-	}
-	for node < leaves {
-		if node *= 2; !(m.nodes[node] <= limit) {
-			node++
-		}
-	}
-	return min(node-leaves, m.size)
-}

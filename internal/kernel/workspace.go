@@ -3,19 +3,17 @@ package kernel
 import (
 	"unsafe"
 
-	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/numeric/hugepage"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
 // workspace is the scratch space of one goroutine, so that work on a tile allocates nothing.
 type workspace struct {
-	self         []Int128             // contribution to Q_c of the tiles it was used for
-	farthest     []labeling.Candidate // per lane with stats: farthest point of the tiles it was used for
-	nearest      []float64            // per row of a dense tile
-	place        []int32              // per cluster: its index in the current row of a graph plus one; all 0 between rows
-	changeCounts []int32              // per row of a graph tile: how many changes it had, or rowRecomputed
-	window       window               // for dense tiles
+	self         []Int128  // contribution to Q_c of the tiles it was used for
+	nearest      []float64 // per row of a dense tile
+	place        []int32   // per cluster: its index in the current row of a graph plus one; all 0 between rows
+	changeCounts []int32   // per row of a graph tile: how many changes it had, or rowRecomputed
+	window       window    // for dense tiles
 	assignment
 }
 
@@ -32,7 +30,6 @@ func (ws *workspaces) reset(k int) {
 	}
 	for _, w := range ws.Idle {
 		clear(w.self)
-		clear(w.farthest)
 	}
 }
 

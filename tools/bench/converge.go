@@ -127,7 +127,7 @@ func (b *benchmark) ourRun(ctx context.Context, r *convergenceRuns) error {
 	debug.FreeOSMemory()
 	b.waitForIdle()
 	var problem *kernelkmeans.Problem
-	var local *kernelkmeans.Local
+	var local kernelkmeans.Executor
 	build, err := stopwatch(func() (err error) {
 		if problem, err = gaussian(r.set, r.rho, r.first, iterationLimit); err != nil {
 			return err

@@ -59,7 +59,7 @@ func measureGraph(ctx context.Context, b *benchmark) error {
 func (b *benchmark) cut(ctx context.Context, graph *dataset.Graph, prepare, run *times) (result *clustering.Result, err error) {
 	b.waitForIdle()
 	var problem *kernelkmeans.Problem
-	var local *kernelkmeans.Local
+	var local kernelkmeans.Executor
 	seconds, err := stopwatch(func() (err error) {
 		problem, err = kernelkmeans.Prepare(graph, clustering.Spec{
 			K: blocks, MaxIterations: iterationLimit, Start: clustering.StartRandom,

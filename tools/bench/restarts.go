@@ -108,7 +108,7 @@ func (b *benchmark) restart(ctx context.Context, s set, r *restartRun) error {
 	debug.FreeOSMemory()
 	b.waitForIdle()
 	var problem *kernelkmeans.Problem
-	var local *kernelkmeans.Local
+	var local kernelkmeans.Executor
 	build, err := stopwatch(func() (err error) {
 		problem, err = kernelkmeans.Prepare(s.points, clustering.Spec{
 			K: s.k, Restarts: r.restarts, MaxIterations: iterationLimit, Start: clustering.StartKmeansPlusPlus,

@@ -39,7 +39,7 @@ func measureSpectral(ctx context.Context, b *benchmark) error {
 // spectralRun is a spectral problem whose matrix is built.
 type spectralRun struct {
 	problem *spectral.Problem
-	local   *kernelkmeans.Local
+	local   kernelkmeans.Executor
 	result  *clustering.Result
 }
 

@@ -263,8 +263,8 @@ func (b *benchmark) bestProduct(k int, variants []string) (string, error) {
 	return variants[fastest()], nil
 }
 
-// shardExecutor is an executor on one shard that has every tile: kernelkmeans.Local with a choice whether the
-// tiles are stored.
+// shardExecutor is an executor on one shard that has every tile, like that of kernelkmeans.NewLocal, but with a choice
+// whether the tiles are stored.
 type shardExecutor struct{ *sweeper }
 
 func (e shardExecutor) Degrees(ctx context.Context) ([]float64, error) {

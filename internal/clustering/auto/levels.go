@@ -10,6 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
+	"github.com/cleave-project/cleave/internal/numeric/connected"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/snapshot"
@@ -80,7 +81,7 @@ func (r *run) cutLevels(ctx context.Context, s *space, set *constraint.Set, thre
 	g, rows := r.levelMatrix(s, set).Build()
 	options := multilevel.Options{K: min(r.spec.K, g.Rows()), Threads: threads, Brief: r.spec.Algorithm.(*Options).Brief, Level: level}
 	if components := set.Components(); components.Count() < r.n {
-		options.Together, options.Groups = multilevel.Numbers(rows, r.n, components.Of)
+		options.Together, options.Groups = connected.Numbers(rows, r.n, components.Of)
 	}
 	var best multilevel.Found
 	var runs []clustering.Labeling

@@ -71,7 +71,6 @@ type restricted struct {
 
 func (r restricted) Rows() int { return len(r.kept) }
 
-// Multiply implements eigen.Operator.
 func (r restricted) Multiply(ctx context.Context, columns [][]float64) ([][]float64, error) {
 	products, err := r.operator.Multiply(ctx, r.Expand(columns))
 	if err != nil {

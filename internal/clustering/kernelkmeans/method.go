@@ -15,7 +15,7 @@ import (
 
 // method is weighted kernel k-means (Kulis2009 Algorithm 1) on M = base + W, and with it KERNEL-HMRF-KMEANS (Algorithm
 // 2) and SS-KERNEL-KMEANS (Algorithm 4). A step moves all points to their nearest clusters simultaneously; further
-// rules handle shifts, rises of the objective and empty clusters.
+// rules handle shifts, rises of the objective and empty clusters. It implements clustering.Stepper.
 type method struct {
 	*Setup
 	x         lane
@@ -32,10 +32,8 @@ type method struct {
 	finalStop clustering.StopReason // why the run stops if no chain lowers J any more; 0 in phase moveAll
 }
 
-// Labels implements clustering.Stepper.
 func (m *method) Labels() []int32 { return m.attached(m.answer().labels) }
 
-// FillResult implements clustering.Stepper.
 func (m *method) FillResult(r *clustering.Result) {
 	answer := m.answer()
 	r.Sigma, r.Objective, r.PlainObjective = m.p.FromUnit(m.sigma), m.objective(answer), m.plainObjective(answer)
@@ -44,7 +42,6 @@ func (m *method) FillResult(r *clustering.Result) {
 	}
 }
 
-// Value implements clustering.Stepper.
 func (m *method) Value() float64 { return m.value(m.answer()) }
 
 // answer returns the labeling that is the answer if the run ends now.

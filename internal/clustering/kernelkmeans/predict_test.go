@@ -50,13 +50,13 @@ func TestPredictionOfTheRunsOwnPoints(t *testing.T) {
 	}
 }
 
-func localOver(t *testing.T, p *Prediction) *Local {
+func localOver(t *testing.T, p *Prediction) *local {
 	t.Helper()
 	source, err := kernel.NewSource(p.Matrix, p.Points, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &Local{shard: kernel.NewShard(source, 2), tiles: partition.AllTiles(p.Points.Rows())}
+	l := &local{shard: kernel.NewShard(source, 2), tiles: partition.AllTiles(p.Points.Rows())}
 	if err := l.shard.Build(context.Background(), l.tiles, false); err != nil {
 		t.Fatal(err)
 	}

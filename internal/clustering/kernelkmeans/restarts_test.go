@@ -107,7 +107,7 @@ func TestRestartsSideBySideEndEarly(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			x := &fragile{Local: local, left: after, fail: func() error {
+			x := &fragile{Executor: local, left: after, fail: func() error {
 				if cancels {
 					cancel()
 					return ctx.Err()
@@ -134,7 +134,7 @@ func TestRestartsSideBySideEndEarly(t *testing.T) {
 
 // fragile is an executor whose sweeps fail after the first few.
 type fragile struct {
-	*Local
+	Executor
 	left int
 	fail func() error
 }
@@ -143,12 +143,12 @@ func (f *fragile) Load(ctx context.Context, labels []int32) ([]kernel.Int128, er
 	if f.left--; f.left < 0 {
 		return nil, f.fail()
 	}
-	return f.Local.Load(ctx, labels)
+	return f.Executor.Load(ctx, labels)
 }
 
 func (f *fragile) Update(ctx context.Context, moves []labeling.Move) ([]kernel.Int128, error) {
 	if f.left--; f.left < 0 {
 		return nil, f.fail()
 	}
-	return f.Local.Update(ctx, moves)
+	return f.Executor.Update(ctx, moves)
 }

@@ -15,7 +15,6 @@ import (
 var (
 	_ clustering.Resumable    = (*method)(nil)
 	_ clustering.NoticeKeeper = (*Setup)(nil)
-	_ Executor                = (*Local)(nil)
 )
 
 // KeepNotices implements clustering.NoticeKeeper.
@@ -44,7 +43,6 @@ func (m *method) Save(w *snapshot.Writer) {
 	}
 }
 
-// Restore implements clustering.Resumable.
 func (m *method) Restore(_ context.Context, r *snapshot.Reader) error {
 	n, k := m.p.n, m.p.spec.K
 	labels := r.Labels(n, k)
@@ -84,35 +82,4 @@ func (m *method) Restore(_ context.Context, r *snapshot.Reader) error {
 		m.shift = shift
 	}
 	return m.load(labels)
-}
-
-// unconstrained is the answer without constraints, and the least cost of merging two of its clusters.
-type unconstrained struct {
-	labels []int32
-	cost   float64
-}
-
-// unconstrained computes the answer without constraints, unless an earlier process has.
-func (s *Setup) unconstrained(ctx context.Context) (unconstrained, error) {
-	return snapshot.Once(ctx, "unconstrained",
-		func(w *snapshot.Writer, u unconstrained) {
-			w.Int32s(u.labels)
-			w.Float(u.cost)
-		},
-		func(r *snapshot.Reader) unconstrained {
-			u := unconstrained{r.Labels(s.p.n, s.p.spec.K), r.Float()}
-			r.Check(clustering.Complete(u.labels))
-			return u
-		},
-		func(ctx context.Context) (unconstrained, error) {
-			answer, err := clustering.Run(ctx, begun{s}, clustering.NopObserver{})
-			if err == nil {
-				err = ctx.Err()
-			}
-			if err != nil {
-				return unconstrained{}, err
-			}
-			cost, err := s.leastMerge(ctx, answer.Labels)
-			return unconstrained{answer.Labels, cost}, err
-		})
 }

@@ -19,10 +19,8 @@ func Run(ctx context.Context, p *Problem, x Executor, o clustering.Observer) (*c
 	return clustering.Run(ctx, &job{p: p, x: x}, o)
 }
 
-// Notices implements clustering.Job.
 func (j *job) Notices() []clustering.Notice { return j.p.Warnings }
 
-// Begin implements clustering.Job.
 func (j *job) Begin(ctx context.Context, o clustering.Observer) (clustering.Setup, error) {
 	p, err := j.p.withUnconstrained(ctx, j.x)
 	if err != nil {

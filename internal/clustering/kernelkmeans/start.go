@@ -11,6 +11,8 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/multilevel"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/labeling"
+	"github.com/cleave-project/cleave/internal/numeric/connected"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
@@ -268,7 +270,7 @@ func (m *method) multilevelStart(ctx context.Context) ([]int32, error) {
 	g, rows := m.multilevelGraph(keep).Build()
 	options := multilevel.Options{K: k, Threads: parallel.Threads(ctx), Level: func(l multilevel.Level) { m.o.Observe(clustering.LevelStarted(l)) }}
 	if components := m.constraints.Components(); components.Count() < m.p.n {
-		options.Together, options.Groups = multilevel.Numbers(rows, m.p.n, components.Of)
+		options.Together, options.Groups = connected.Numbers(rows, m.p.n, components.Of)
 	}
 	found, err := multilevel.Cluster(ctx, g, options, m.rng)
 	if err != nil {
@@ -306,4 +308,44 @@ func (m *method) multilevelGraph(keep []bool) multilevel.Matrix {
 		}
 	}
 	return matrix
+}
+
+// unite moves all points of a must-link component to the cluster that most of them are in, the first of equals. Two
+// linked points in different clusters would attract each other and, moving simultaneously, only swap places.
+func (m *method) unite() error {
+	if !m.p.plan.mixed || m.p.Constraints.Len() == 0 {
+		return nil
+	}
+	components := m.constraints.Components() // in which isolated points are alone
+	var moves []labeling.Move
+	counts := make([]int, m.p.spec.K)
+	for component := range int32(components.Count()) {
+		members := components.Members(component)
+		if len(members) < 2 {
+			continue
+		}
+		clear(counts)
+		most := m.labels[members[0]]
+		for _, i := range members {
+			counts[m.labels[i]]++
+		}
+		for c, count := range counts {
+			if count > counts[most] || count == counts[most] && int32(c) < most {
+				most = int32(c)
+			}
+		}
+		for _, i := range members {
+			if m.labels[i] != most {
+				moves = append(moves, labeling.Move{Point: i, From: m.labels[i], To: most})
+			}
+		}
+	}
+	if len(moves) == 0 {
+		return nil
+	}
+	slices.SortFunc(moves, func(a, b labeling.Move) int { return int(a.Point) - int(b.Point) })
+	if err := m.apply(moves); err != nil {
+		return err
+	}
+	return m.fillEmpty()
 }

@@ -48,9 +48,9 @@ func Prepare(ctx context.Context, data dataset.Dataset, spec clustering.Spec) (*
 	if err := clustering.Validate(points.N, spec); err != nil {
 		return nil, err
 	}
-	free := spec
-	free.Constraints = nil // k-means on the features reports their notices
-	kernels, err := kernelkmeans.Prepare(points, free)
+	plain := spec
+	plain.Constraints = nil // k-means on the features reports their notices
+	kernels, err := kernelkmeans.Prepare(points, plain)
 	if err != nil {
 		return nil, err
 	}

@@ -24,15 +24,15 @@ func Run(ctx context.Context, p *Problem, x kmeans.Executor, o clustering.Observ
 	if err != nil {
 		return nil, err
 	}
-	begun, err := p.begin(snapshot.Within(ctx, "start"))
+	started, err := p.begin(snapshot.Within(ctx, "start"))
 	if err != nil {
 		return nil, err
 	}
-	result, err := kmeans.Run(ctx, begun, x, withRest{o, rest})
+	result, err := kmeans.Run(ctx, started, x, withRest{o, rest})
 	if err != nil {
 		return nil, err
 	}
-	if err := kmeans.Score(ctx, begun, x, result); err != nil {
+	if err := kmeans.Score(ctx, started, x, result); err != nil {
 		return nil, err
 	}
 	for i := range result.History {
@@ -77,7 +77,6 @@ type withRest struct {
 	rest float64
 }
 
-// Observe implements clustering.Observer.
 func (w withRest) Observe(e clustering.Event) {
 	if done, ok := e.(clustering.IterationDone); ok {
 		done.HistoryEntry = entryWith(done.HistoryEntry, w.rest)

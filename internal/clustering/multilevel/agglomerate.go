@@ -4,6 +4,8 @@ import (
 	"container/heap"
 	"context"
 	"slices"
+
+	"github.com/cleave-project/cleave/internal/numeric/connected"
 )
 
 // agglomerate starts with every vertex as its own cluster and repeatedly merges the two clusters whose merger lowers Q
@@ -154,18 +156,13 @@ func (a *agglomeration) mergeLightest(times int) {
 
 // labels numbers the clusters in the order of their lowest vertices. It shortens the paths in into.
 func (a *agglomeration) labels() []int32 {
-	labels, numbers := make([]int32, len(a.into)), map[int32]int32{}
-	for v := range int32(len(labels)) {
-		c := v
+	labels, _ := connected.Numbers(nil, len(a.into), func(c int32) int32 {
 		for a.into[c] != c {
 			a.into[c] = a.into[a.into[c]]
 			c = a.into[c]
 		}
-		if _, known := numbers[c]; !known {
-			numbers[c] = int32(len(numbers))
-		}
-		labels[v] = numbers[c]
-	}
+		return c
+	})
 	return labels
 }
 

@@ -93,25 +93,3 @@ func (m Matrix) further() map[int32][]dataset.Edge {
 	}
 	return rows
 }
-
-// Numbers numbers the groups of the vertices in kept (nil means all n) from 0 in order of appearance. It returns the
-// number of each vertex's group, and how many groups there are.
-func Numbers(kept []int32, n int, group func(i int32) int32) (numbers []int32, count int) {
-	numberOf := map[int32]int32{}
-	if kept != nil {
-		n = len(kept)
-	}
-	numbers = make([]int32, n)
-	for at := range numbers {
-		i := int32(at)
-		if kept != nil {
-			i = kept[at]
-		}
-		g := group(i)
-		if _, known := numberOf[g]; !known {
-			numberOf[g] = int32(len(numberOf))
-		}
-		numbers[at] = numberOf[g]
-	}
-	return numbers, len(numberOf)
-}

@@ -65,8 +65,8 @@ type Step struct {
 // may draw fewer numbers from rng, so do not use rng afterward.
 func Cluster(ctx context.Context, g *Graph, o Options, rng *rand.Rand) (Found, error) {
 	m := &memory{piece: snapshot.Open(ctx, "cut"), report: o.Level}
-	if found := m.result(g.Rows(), o.K); found != nil {
-		return *found, nil
+	if s := m.restore(m.piece.Result(), []*Graph{g}, o.K); s != nil {
+		return s.found, nil
 	}
 	r := newRefiner(o.K, max(1, o.Threads))
 	var best *labeling
@@ -103,9 +103,9 @@ func (r *refiner) descend(ctx context.Context, g *Graph, o Options, rng *rand.Ra
 	report := func(level int) { m.level(Level{level, len(levels), levels[level].Rows()}) }
 	last := len(levels) - 1
 	var best *labeling
-	if s := m.state(levels, o.K); s != nil {
-		last, steps = s.level, s.steps
-		best = newLabeling(levels[last], o.K, s.labels, balance)
+	if s := m.restore(m.piece.State(), levels, o.K); s != nil {
+		last, steps = s.level, s.found.Steps
+		best = newLabeling(levels[last], o.K, s.found.Labels, balance)
 		clear(levels[last+1:])
 	} else {
 		report(last)
@@ -124,7 +124,7 @@ func (r *refiner) descend(ctx context.Context, g *Graph, o Options, rng *rand.Ra
 	}
 	for level := last - 1; level >= 0; level-- {
 		if alone {
-			m.keep(level+1, best.labels, steps)
+			m.keep(level+1, Found{best.labels, steps})
 		}
 		levels[level+1] = nil
 		report(level)
@@ -139,14 +139,14 @@ func (r *refiner) descend(ctx context.Context, g *Graph, o Options, rng *rand.Ra
 		steps = append(steps, Step{best.association(), moved(before, best.labels)})
 	}
 	if alone {
-		m.keep(0, best.labels, steps)
+		m.keep(0, Found{best.labels, steps})
 	}
 	before := slices.Clone(best.labels)
-	free := newLabeling(g, o.K, best.labels, 0)
-	if err := r.improve(ctx, free); err != nil {
+	final := newLabeling(g, o.K, best.labels, 0)
+	if err := r.improve(ctx, final); err != nil {
 		return nil, nil, err
 	}
-	return free, append(steps, Step{free.association(), moved(before, free.labels)}), nil
+	return final, append(steps, Step{final.association(), moved(before, final.labels)}), nil
 }
 
 // moved returns how many labels differ.

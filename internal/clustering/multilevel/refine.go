@@ -27,11 +27,14 @@ type refiner struct {
 	chainWork int64
 	pool      *parallel.Pool
 	links     *links
-	free      chan *links // idle scratch space of threads
+	scratch   parallel.Workspaces[links] // of threads
 }
 
 func newRefiner(k, threads int) *refiner {
-	return &refiner{k: k, threads: threads, chainWork: chainWork, pool: parallel.NewPool(threads), links: newLinks(k), free: make(chan *links, max(1, threads))}
+	return &refiner{
+		k: k, threads: threads, chainWork: chainWork, pool: parallel.NewPool(threads), links: newLinks(k),
+		scratch: parallel.Workspaces[links]{New: func() *links { return newLinks(k) }},
+	}
 }
 
 // refine moves single vertices as long as that raises the value. Threads propose moves based on the labels at the
@@ -102,12 +105,7 @@ func (r *refiner) round(ctx context.Context, l *labeling, active []int32, marked
 // propose sets wants[at] if vertex block[at] could move with a gain.
 func (r *refiner) propose(ctx context.Context, l *labeling, block []int32, wants []bool, tolerance float64) error {
 	return r.pool.Run(ctx, r.threads, (len(block)+refinePiece-1)/refinePiece, func(at int) error {
-		var s *links
-		select {
-		case s = <-r.free:
-		default:
-			s = newLinks(r.k)
-		}
+		s := r.scratch.Borrow()
 		for place := at * refinePiece; place < min(len(block), (at+1)*refinePiece); place++ {
 			v := block[place]
 			if wants[place] = false; l.inside(v) {
@@ -117,7 +115,7 @@ func (r *refiner) propose(ctx context.Context, l *labeling, block []int32, wants
 			to, gain := l.best(v, s)
 			wants[place] = to >= 0 && gain > tolerance
 		}
-		r.free <- s
+		r.scratch.GiveBack(s)
 		return nil
 	})
 }

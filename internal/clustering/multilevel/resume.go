@@ -11,11 +11,10 @@ type memory struct {
 	reported []Level
 }
 
-// restored holds the labels of a level, the steps up to it, and the levels that were reported.
-type restored struct {
+// saved is what was found up to a level, and the levels that were reported.
+type saved struct {
 	level    int
-	labels   []int32
-	steps    []Step
+	found    Found
 	reported []Level
 }
 
@@ -27,8 +26,8 @@ func (m *memory) level(l Level) {
 	}
 }
 
-// save encodes the labels of a level, the steps up to it, and all levels that were reported, for read.
-func (m *memory) save(w *snapshot.Writer, level int, labels []int32, steps []Step) {
+// save encodes a saved, for restore.
+func (m *memory) save(w *snapshot.Writer, level int, found Found) {
 	w.Int(len(m.reported))
 	for _, l := range m.reported {
 		w.Int(l.Level)
@@ -36,66 +35,44 @@ func (m *memory) save(w *snapshot.Writer, level int, labels []int32, steps []Ste
 		w.Int(l.Vertices)
 	}
 	w.Int(level)
-	w.Int32s(labels)
-	w.Int(len(steps))
-	for _, s := range steps {
+	w.Int32s(found.Labels)
+	w.Int(len(found.Steps))
+	for _, s := range found.Steps {
 		w.Float(s.Value)
 		w.Int(s.Moved)
 	}
 }
 
-// read decodes what save wrote. It returns nil if r is nil or damaged.
-func read(r *snapshot.Reader, k int) *restored {
+// restore returns what an earlier process saved, and reports its levels again. It returns nil if r is nil, damaged, or
+// does not fit the graphs of the levels.
+func (m *memory) restore(r *snapshot.Reader, levels []*Graph, k int) *saved {
 	if r == nil {
 		return nil
 	}
-	s := &restored{}
+	s := &saved{}
 	for range r.Count(3) {
 		s.reported = append(s.reported, Level{r.Int(), r.Int(), r.Int()})
 	}
-	s.level, s.labels = r.Int(), r.Int32s()
-	for _, c := range s.labels {
+	s.level, s.found.Labels = r.Int(), r.Int32s()
+	for _, c := range s.found.Labels {
 		r.Check(c >= 0 && int(c) < k)
 	}
 	for range r.Count(9) {
-		s.steps = append(s.steps, Step{r.Float(), r.Int()})
+		s.found.Steps = append(s.found.Steps, Step{r.Float(), r.Int()})
 	}
-	if r.End() != nil {
+	if r.End() != nil || s.level < 0 || s.level >= len(levels) || len(s.found.Labels) != levels[s.level].Rows() {
 		return nil
 	}
-	return s
-}
-
-// result returns what an earlier process found, or nil, and reports its levels again.
-func (m *memory) result(rows, k int) *Found {
-	s := read(m.piece.Result(), k)
-	if s == nil || len(s.labels) != rows {
-		return nil
-	}
-	m.replay(s)
-	return &Found{s.labels, s.steps}
-}
-
-// state returns how far an earlier process came, or nil, and reports its levels again.
-func (m *memory) state(levels []*Graph, k int) *restored {
-	s := read(m.piece.State(), k)
-	if s == nil || s.level < 0 || s.level >= len(levels) || len(s.labels) != levels[s.level].Rows() {
-		return nil
-	}
-	m.replay(s)
-	return s
-}
-
-func (m *memory) replay(s *restored) {
 	for _, l := range s.reported {
 		m.level(l)
 	}
+	return s
 }
 
-func (m *memory) keep(level int, labels []int32, steps []Step) {
-	m.piece.Keep(2*len(labels), func(w *snapshot.Writer) { m.save(w, level, labels, steps) })
+func (m *memory) keep(level int, found Found) {
+	m.piece.Keep(2*len(found.Labels), func(w *snapshot.Writer) { m.save(w, level, found) })
 }
 
 func (m *memory) finish(found Found) {
-	m.piece.Finish(2*len(found.Labels), func(w *snapshot.Writer) { m.save(w, 0, found.Labels, found.Steps) })
+	m.piece.Finish(2*len(found.Labels), func(w *snapshot.Writer) { m.save(w, 0, found) })
 }

@@ -1,62 +1,130 @@
 package spectral
 
 import (
+	"context"
 	"math"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/numeric/connected"
+	"github.com/cleave-project/cleave/internal/numeric/elementary"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
-// beliefs is the symmetric matrix Q of Wang2014. Q_ij is positive if i and j belong together and negative if they
-// belong apart; its magnitude is how certain that is.
-type beliefs interface {
-	// points returns the rows that have entries, ascending.
-	points() []int32
-	// groups divides the points so that there are no entries between groups. Each is ascending.
-	groups() [][]int32
-	// entry returns Q_ij.
-	entry(i, j int32) float64
-	count() int   // number of entries, counting both orders of a pair
-	stored() int  // number of values in memory
-	sum() float64 // 1'Q1
-	// multiply adds scale_i Q_ij scale_j x_j to every row of dst, for each of several x.
-	multiply(dst, x [][]float64, scale []float64)
+// beliefs is the symmetric matrix Q of Wang2014: Q_ij is positive if i and j belong together, negative if they belong
+// apart, and its magnitude is how certain that is. It is the sum of the entries of pairs and those of seeds.
+type beliefs struct {
+	pairs *dataset.Graph
+	seeds seedBeliefs
+}
+
+// newBeliefs returns the Q of n points. The values of a repeated pair add up.
+func newBeliefs(n int, pairs []constraint.Belief, seeds seedBeliefs) (*beliefs, error) {
+	entries, err := newSymmetric(n, pairs)
+	return &beliefs{entries, seeds}, err
+}
+
+// newSymmetric returns the matrix that has each value at (i, j) and (j, i).
+func newSymmetric(n int, values []constraint.Belief) (*dataset.Graph, error) {
+	edges := make([]dataset.Edge, len(values))
+	for at, v := range values {
+		edges[at] = dataset.Edge{Source: v.I, Target: v.J, Weight: v.Value}
+	}
+	return dataset.NewGraph(n, edges)
+}
+
+// groups divides the points that have entries so that there are no entries between groups. Each is ascending.
+func (q *beliefs) groups() [][]int32 {
+	var points []int32
+	for i := range q.pairs.N {
+		if q.pairs.RowStart[i] < q.pairs.RowStart[i+1] {
+			points = append(points, int32(i))
+		}
+	}
+	if len(q.seeds.points) > 0 { // any two seeds have an entry
+		for _, s := range q.seeds.points {
+			points = append(points, s.Point)
+		}
+		slices.Sort(points)
+		return [][]int32{slices.Compact(points)}
+	}
+	return connected.Parts(q.pairs.N, points, func(i int32) []int32 {
+		columns, _ := q.pairs.Row(int(i))
+		return columns
+	})
+}
+
+// entry returns Q_ij.
+func (q *beliefs) entry(i, j int32) float64 {
+	value := q.seeds.entry(i, j)
+	columns, values := q.pairs.Row(int(i))
+	if at, found := slices.BinarySearch(columns, j); found {
+		value += values[at]
+	}
+	return value
+}
+
+// count returns the number of entries, counting both orders of a pair.
+func (q *beliefs) count() int {
+	return len(q.pairs.Weight) + len(q.seeds.points)*(len(q.seeds.points)-1)
+}
+
+// stored returns the number of values in memory.
+func (q *beliefs) stored() int { return len(q.pairs.Weight) + len(q.seeds.points) }
+
+// sum returns 1'Q1.
+func (q *beliefs) sum() float64 {
+	total := 0.0
+	for _, v := range q.pairs.Weight {
+		total += v
+	}
+	return total + q.seeds.sum()
+}
+
+// multiply adds scale_i Q_ij scale_j x_j to every row of dst, for each of several x.
+func (q *beliefs) multiply(ctx context.Context, dst, x [][]float64, scale []float64) error {
+	q.seeds.multiply(dst, x, scale)
+	return addProducts(ctx, dst, q.pairs, x, scale)
+}
+
+// addProducts adds scale_i m_ij scale_j x_j to every row of dst, for each of several x.
+func addProducts(ctx context.Context, dst [][]float64, m *dataset.Graph, x [][]float64, scale []float64) error {
+	const entriesPerPiece = 1 << 14 // fewer are not worth a thread
+	pieces := 1 + len(m.Weight)*len(x)/entriesPerPiece
+	return parallel.RangesContext(ctx, m.N, (m.N+pieces-1)/pieces, func(from, to int) {
+		for i := from; i < to; i++ {
+			columns, values := m.Row(i)
+			for v := range x {
+				sum := 0.0
+				for at, j := range columns {
+					sum += float64(float64(values[at]*scale[j]) * x[v][j])
+				}
+				dst[v][i] += float64(scale[i] * sum)
+			}
+		}
+	})
 }
 
 // satisfaction returns u'Qu.
-func satisfaction(q beliefs, u []float64) float64 {
+func (q *beliefs) satisfaction(ctx context.Context, u []float64) (float64, error) {
 	image := make([]float64, len(u))
-	q.multiply([][]float64{image}, [][]float64{u}, clustering.Ones(len(u)))
-	total := 0.0
-	for i, v := range u {
-		total += float64(v * image[i])
-	}
-	return total
+	err := q.multiply(ctx, [][]float64{image}, [][]float64{u}, clustering.Ones(len(u)))
+	return elementary.Dot(u, image), err
 }
 
 // allBeliefs returns Q: as given by the spec, or made from its constraints and seeds.
-func (p *Problem) allBeliefs() (beliefs, error) {
+func (p *Problem) allBeliefs() (*beliefs, error) {
 	if len(p.options.Beliefs) > 0 {
 		return p.givenBeliefs()
 	}
-	var parts sumOfBeliefs
-	if len(p.given.Pairs()) > 0 {
-		parts = append(parts, beliefsOf(p.n, p.given.Pairs()))
-	}
-	if seeds := constraint.GatherSeeds(p.spec.Seeds); len(seeds) > 0 {
-		parts = append(parts, newLabelBeliefs(seeds, p.spec.K))
-	}
-	if len(parts) == 1 {
-		return parts[0], nil
-	}
-	return parts, nil
+	return newBeliefs(p.n, beliefsOf(p.given.Pairs()), newSeedBeliefs(p.spec))
 }
 
-// beliefsOf returns the Q of pairs: plus or minus their weights.
-func beliefsOf(n int, pairs []constraint.Pair) beliefs {
+// beliefsOf returns plus or minus the weights of pairs.
+func beliefsOf(pairs []constraint.Pair) []constraint.Belief {
 	all := make([]constraint.Belief, len(pairs))
 	for at, pair := range pairs {
 		all[at] = constraint.Belief{I: pair.I, J: pair.J, Value: pair.Weight}
@@ -64,11 +132,11 @@ func beliefsOf(n int, pairs []constraint.Pair) beliefs {
 			all[at].Value = -pair.Weight
 		}
 	}
-	return pairBeliefs{newSymmetric(n, all)}
+	return all
 }
 
 // givenBeliefs returns the Q given by the spec.
-func (p *Problem) givenBeliefs() (beliefs, error) {
+func (p *Problem) givenBeliefs() (*beliefs, error) {
 	const field = "spec.constrained_spectral.beliefs"
 	seen := make(map[[2]int32]bool, len(p.options.Beliefs))
 	for at, b := range p.options.Beliefs {
@@ -84,38 +152,5 @@ func (p *Problem) givenBeliefs() (beliefs, error) {
 		}
 		seen[key] = true
 	}
-	return pairBeliefs{newSymmetric(p.n, p.options.Beliefs)}, nil
-}
-
-// pairBeliefs is a Q whose entries are stored.
-type pairBeliefs struct{ *symmetric }
-
-func (q pairBeliefs) points() []int32 { return q.rows }
-
-// groups returns the sets of points that pairs connect.
-func (q pairBeliefs) groups() [][]int32 {
-	return connected.Parts(q.n, q.rows, func(i int32) []int32 {
-		columns, _ := q.row(int(i))
-		return columns
-	})
-}
-
-func (q pairBeliefs) entry(i, j int32) float64 {
-	columns, values := q.row(int(i))
-	if at, found := slices.BinarySearch(columns, j); found {
-		return values[at]
-	}
-	return 0
-}
-
-func (q pairBeliefs) count() int { return len(q.value) }
-
-func (q pairBeliefs) stored() int { return len(q.value) }
-
-func (q pairBeliefs) sum() float64 {
-	total := 0.0
-	for _, v := range q.value {
-		total += v
-	}
-	return total
+	return newBeliefs(p.n, p.options.Beliefs, seedBeliefs{})
 }

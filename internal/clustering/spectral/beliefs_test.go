@@ -30,13 +30,20 @@ func TestBeliefsOfLabelsAreAMatrix(t *testing.T) {
 				}
 			}
 		}
-		pairs := newSymmetric(n, []constraint.Belief{{I: 0, J: int32(n - 1), Value: -0.5}})
-		parts := sumOfBeliefs{newLabelBeliefs(constraint.GatherSeeds(seeds), k), pairBeliefs{pairs}}
-		for _, q := range append(parts, parts) {
+		pairs := []constraint.Belief{{I: 0, J: int32(n - 1), Value: -0.5}, {I: int32(n - 1), J: 0, Value: 0.75}, {I: 1, J: 1, Value: 2}}
+		none, some := newSeedBeliefs(clustering.Spec{K: k}), newSeedBeliefs(clustering.Spec{K: k, Seeds: seeds})
+		for _, c := range []struct {
+			pairs []constraint.Belief
+			seeds seedBeliefs
+		}{{pairs, none}, {nil, some}, {pairs, some}} {
+			q, err := newBeliefs(n, c.pairs, c.seeds)
+			if err != nil {
+				t.Fatal(err)
+			}
 			checkBeliefs(t, q, n, rng)
 		}
 	}
-	certain := newLabelBeliefs(constraint.GatherSeeds([]constraint.Seed{{Index: 1, Label: 0}, {Index: 4, Label: 1}, {Index: 2, Label: 0}}), 2)
+	certain := newSeedBeliefs(clustering.Spec{K: 2, Seeds: []constraint.Seed{{Index: 1, Label: 0}, {Index: 4, Label: 1}, {Index: 2, Label: 0}}})
 	for _, want := range []struct {
 		i, j   int32
 		belief float64
@@ -47,7 +54,7 @@ func TestBeliefsOfLabelsAreAMatrix(t *testing.T) {
 	}
 }
 
-func checkBeliefs(t *testing.T, q beliefs, n int, rng *rand.Rand) {
+func checkBeliefs(t *testing.T, q *beliefs, n int, rng *rand.Rand) {
 	t.Helper()
 	x, scale, want := make([]float64, n), make([]float64, n), make([]float64, n)
 	for i := range n {
@@ -79,14 +86,17 @@ func checkBeliefs(t *testing.T, q beliefs, n int, rng *rand.Rand) {
 		}
 	}
 	got := make([]float64, n)
-	q.multiply([][]float64{got}, [][]float64{x}, scale)
+	if err := q.multiply(t.Context(), [][]float64{got}, [][]float64{x}, scale); err != nil {
+		t.Fatal(err)
+	}
 	for i := range got {
 		if math.Abs(got[i]-want[i]) > 1e-12 {
 			t.Fatalf("row %d of the product is %g, of its entries %g", i, got[i], want[i])
 		}
 	}
-	if math.Abs(q.sum()-total) > 1e-10 || math.Abs(satisfaction(q, x)-form) > 1e-10 {
-		t.Fatalf("sum %g and form %g, by the entries %g and %g", q.sum(), satisfaction(q, x), total, form)
+	satisfied, err := q.satisfaction(t.Context(), x)
+	if math.Abs(q.sum()-total) > 1e-10 || math.Abs(satisfied-form) > 1e-10 || err != nil {
+		t.Fatalf("sum %g and form %g, by the entries %g and %g (%v)", q.sum(), satisfied, total, form, err)
 	}
 }
 

@@ -142,13 +142,17 @@ func (m *method) byPaper(ctx context.Context, rule clustering.CutRule, pairs []c
 		whole[i].I, whole[i].J = int32(m.kept.Row(int(pair.I))), int32(m.kept.Row(int(pair.J)))
 	}
 	problem, run := *m.Problem, *m
-	run.Problem, problem.beliefs = &problem, beliefsOf(m.n, whole)
+	q, err := newBeliefs(m.n, beliefsOf(whole), seedBeliefs{})
+	if err != nil {
+		return nil, err
+	}
+	run.Problem, problem.beliefs = &problem, q
 	problem.options.BetaRule = BetaPaper
 	if rule == clustering.CutStrict {
 		problem.options.BetaRule = BetaStrict
 	}
 	result := &clustering.Result{}
-	err := run.constrained(ctx, result)
+	err = run.constrained(ctx, result)
 	if fault.Is(err, "INFEASIBLE_BETA") || fault.Is(err, "TOO_FEW_CUTS") || fault.Is(err, "TOO_MANY_COMPONENTS") {
 		return nil, nil
 	}

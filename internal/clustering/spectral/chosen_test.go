@@ -368,7 +368,7 @@ func TestSeedPairs(t *testing.T) {
 		for i := range s {
 			seeds = append(seeds, constraint.SeededPoint{Point: int32(2 * i), Labels: []int32{int32(i % 3)}, Chances: []float64{1}})
 		}
-		pairs, seen, links := p.seedPairs(seeds), map[string]bool{}, map[int32]int{}
+		pairs, seen, links := p.seedPairs(seedBeliefs{seeds, p.spec.K}), map[string]bool{}, map[int32]int{}
 		for _, pair := range pairs {
 			seen[fmt.Sprint(pair.I, pair.J)] = true
 			links[pair.I]++
@@ -388,9 +388,9 @@ func TestSeedPairs(t *testing.T) {
 		}
 	}
 	p := &Problem{spec: clustering.Spec{K: 2}}
-	pairs := p.seedPairs([]constraint.SeededPoint{
+	pairs := p.seedPairs(seedBeliefs{k: 2, points: []constraint.SeededPoint{
 		{Point: 1, Labels: []int32{0, 1}, Chances: []float64{0.9, 0.1}}, {Point: 4, Labels: []int32{1}, Chances: []float64{1}},
-	})
+	}})
 	if len(pairs) != 1 || pairs[0].Kind != constraint.CannotLink || math.Abs(pairs[0].Weight-0.8) > 1e-12 {
 		t.Errorf("a seed that is 0.9 likely of another label makes %+v", pairs)
 	}

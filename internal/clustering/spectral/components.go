@@ -10,6 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/numeric/connected"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/text"
 )
@@ -26,20 +27,11 @@ func (m *method) pieces(together *constraint.Components) (pieces component.Piece
 // components returns the connected component of each included vertex, numbered by their first vertices, and how many
 // there are.
 func (m *method) components() (component []int32, count int) {
-	component = make([]int32, m.rows())
 	pieces, isGraph := m.pieces(nil)
-	if !isGraph {
-		return component, min(1, m.rows())
+	if !isGraph || m.rows() == 0 {
+		return make([]int32, m.rows()), min(1, m.rows())
 	}
-	number := map[int32]int32{}
-	for i := range component {
-		c := pieces.Piece[m.kept.Row(i)]
-		if _, seen := number[c]; !seen {
-			number[c] = int32(len(number))
-		}
-		component[i] = number[c]
-	}
-	return component, len(number)
+	return connected.Numbers(m.kept.Kept(), m.n, func(i int32) int32 { return pieces.Piece[i] })
 }
 
 // nullVectors spans what Lbar maps to 0: D^1/2 1 on each connected component.
@@ -117,15 +109,15 @@ func (m *method) join(ctx context.Context) error {
 	if math.IsInf(least, 1) {
 		least = m.Matrix.Grid.Round(1) // there are no edges
 	}
-	var bridges []dataset.Edge
-	last := int32(-1) // the first vertex of the piece before
+	var first []int32 // vertices of the pieces, which are numbered in this order
 	for i, c := range pieces.Piece {
-		if int(c) == len(bridges)+1 || c == 0 && last < 0 { // the first vertex of its piece
-			if last >= 0 {
-				bridges = append(bridges, dataset.Edge{Source: last, Target: int32(i), Weight: least})
-			}
-			last = int32(i)
+		if int(c) == len(first) {
+			first = append(first, int32(i))
 		}
+	}
+	var bridges []dataset.Edge
+	for at, i := range first[1:] {
+		bridges = append(bridges, dataset.Edge{Source: first[at], Target: i, Weight: least})
 	}
 	m.joined = true
 	m.setup.Warn(m.o, "COMPONENTS_JOINED", fmt.Sprintf("the graph had %d connected components; they are joined by edges of weight %g", pieces.Count(), m.FromUnit(least)))

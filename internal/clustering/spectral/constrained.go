@@ -19,10 +19,9 @@ type beliefOperator struct{ *method }
 
 func (b beliefOperator) Rows() int { return b.n }
 
-func (b beliefOperator) Multiply(_ context.Context, columns [][]float64) ([][]float64, error) {
+func (b beliefOperator) Multiply(ctx context.Context, columns [][]float64) ([][]float64, error) {
 	products := eigen.Columns(b.n, len(columns))
-	b.beliefs.multiply(products, columns, b.roots)
-	return products, nil
+	return products, b.beliefs.multiply(ctx, products, columns, b.roots)
 }
 
 // constrained performs constrained spectral clustering (Wang2014): the cheapest cuts among those that satisfy the
@@ -40,7 +39,7 @@ func (m *method) constrained(ctx context.Context, result *clustering.Result) err
 	if err != nil {
 		return err
 	}
-	beta, feasible, err := m.chooseBeta(eigenvalues)
+	beta, feasible, err := m.chooseBeta(ctx, eigenvalues)
 	if err != nil {
 		return err
 	}
@@ -76,7 +75,11 @@ func (m *method) constrained(ctx context.Context, result *clustering.Result) err
 		for i := range v {
 			v[i] *= m.roots[i]
 		}
-		report.Satisfaction = append(report.Satisfaction, satisfaction(m.beliefs, v))
+		satisfied, err := m.beliefs.satisfaction(ctx, v)
+		if err != nil {
+			return err
+		}
+		report.Satisfaction = append(report.Satisfaction, satisfied)
 	}
 	result.Eigen = report
 	m.warnUnconverged(cuts.Converged, report.Residuals)
@@ -240,11 +243,13 @@ func (s *beliefSpectrum) limit(k int) float64 {
 }
 
 // chooseBeta resolves beta and counts the vectors that are feasible with it.
-func (m *method) chooseBeta(eigenvalues []float64) (beta float64, feasible int, err error) {
+func (m *method) chooseBeta(ctx context.Context, eigenvalues []float64) (beta float64, feasible int, err error) {
 	k, s := m.spec.K, &beliefSpectrum{eigenvalues, m.volume, m.beliefs.sum()}
 	if !m.kept.All() { // 1'Q1 of the included rows
 		ones := m.kept.Expand([][]float64{clustering.Ones(m.rows())})
-		s.total = satisfaction(m.beliefs, ones[0])
+		if s.total, err = m.beliefs.satisfaction(ctx, ones[0]); err != nil {
+			return 0, 0, err
+		}
 	}
 	beta = m.betaOf(s)
 	if math.IsNaN(beta) || math.IsInf(beta, 0) {

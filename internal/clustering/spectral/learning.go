@@ -30,7 +30,7 @@ func (m *method) learning(ctx context.Context, result *clustering.Result) error 
 	dMax := 0.0
 	for i := range degrees {
 		degrees[i] = m.degrees[i] / largest
-		_, values := corrections.row(i)
+		_, values := corrections.Row(i)
 		for _, v := range values {
 			degrees[i] += v
 		}
@@ -47,7 +47,7 @@ func (m *method) learning(ctx context.Context, result *clustering.Result) error 
 // learned is the matrix N of learning, as an operator.
 type learned struct {
 	*method
-	corrections   *symmetric
+	corrections   *dataset.Graph
 	degrees       []float64
 	largest, dMax float64
 }
@@ -65,7 +65,9 @@ func (l learned) Multiply(ctx context.Context, columns [][]float64) ([][]float64
 			y[i] /= l.largest
 		}
 	}
-	l.corrections.multiply(products, columns, clustering.Ones(l.n))
+	if err := addProducts(ctx, products, l.corrections, columns, clustering.Ones(l.n)); err != nil {
+		return nil, err
+	}
 	for v, y := range products {
 		for i := range y {
 			y[i] = (y[i] + float64((l.dMax-l.degrees[i])*columns[v][i])) / l.dMax
@@ -76,7 +78,7 @@ func (l learned) Multiply(ctx context.Context, columns [][]float64) ([][]float64
 
 // corrections returns what has to be added to constrained affinities, after the division, to make them 1 or 0. A pair
 // that is both must-linked and cannot-linked becomes 0.
-func (m *method) corrections(ctx context.Context, largest float64) (*symmetric, error) {
+func (m *method) corrections(ctx context.Context, largest float64) (*dataset.Graph, error) {
 	wanted := map[[2]int32]float64{}
 	var order [][2]int32
 	for _, pair := range m.given.Pairs() {
@@ -100,7 +102,7 @@ func (m *method) corrections(ctx context.Context, largest float64) (*symmetric, 
 	for i, key := range order {
 		missing[i] = constraint.Belief{I: key[0], J: key[1], Value: wanted[key] - affinities[i]/largest}
 	}
-	return newSymmetric(m.n, missing), nil
+	return newSymmetric(m.n, missing)
 }
 
 // columnsAtOnce is the number of columns of the matrix that are requested at a time.

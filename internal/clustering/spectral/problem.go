@@ -16,7 +16,7 @@ type Problem struct {
 	spec    clustering.Spec // as given; the spec of the embedded problem describes only the matrix
 	n       int
 	data    dataset.Dataset   // for single affinities
-	beliefs beliefs           // Q; only for Constrained
+	beliefs *beliefs          // Q; only for Constrained
 	given   *constraint.Set   // the constraints, even if they are not part of the matrix
 	pairs   []constraint.Pair // constraints and seeds; only for Constrained with BetaAuto
 	shared  *Shared           // shared with problems of other k; nil if there are none

@@ -14,8 +14,8 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// method is one run: a single step that computes the eigenvectors and derives labels from them. Its history is empty;
-// the observer receives the steps of the eigensolver instead.
+// method is one run, a clustering.Stepper of a single step that computes the eigenvectors and derives labels from them.
+// Its history is empty; the observer receives the steps of the eigensolver instead.
 type method struct {
 	*Problem
 	setup    *kernelkmeans.Setup
@@ -32,8 +32,8 @@ type method struct {
 	stop     clustering.StopReason
 }
 
-// setup is a problem with its executor. There is one run: the restarts that a user asks for are those of k-means on
-// the eigenvectors.
+// setup is a problem with its executor, a clustering.Job and its clustering.Setup. There is one run, which keeps the
+// runs of k-means on the eigenvectors: the restarts that a user asks for.
 type setup struct {
 	clustering.Sequential
 	p      *Problem
@@ -46,32 +46,26 @@ func Run(ctx context.Context, p *Problem, x kernelkmeans.Executor, o clustering.
 	return clustering.Run(ctx, &setup{p: p, x: x}, o)
 }
 
-// Notices implements clustering.Job.
 func (s *setup) Notices() []clustering.Notice { return s.p.Warnings }
 
-// Begin implements clustering.Job.
 func (s *setup) Begin(ctx context.Context, o clustering.Observer) (_ clustering.Setup, err error) {
 	s.kernel, err = kernelkmeans.NewSetup(ctx, s.p.Problem, s.x, o)
 	return s, err
 }
 
-// Runs implements clustering.Setup. There is only one run; the method keeps the runs of k-means within it.
 func (s *setup) Runs() clustering.Runs {
 	return clustering.Runs{K: s.p.spec.K, Restarts: 1, MaxIterations: 1}
 }
 
-// NewStepper implements clustering.Setup.
 func (s *setup) NewStepper(_ int, _ *clustering.Lane, o clustering.Observer) clustering.Stepper {
 	return &method{Problem: s.p, setup: s.kernel, x: s.x, o: o, reporter: embedding.NewReporter(o), stop: clustering.StopConverged}
 }
 
-// FillResult implements clustering.Setup.
 func (s *setup) FillResult(r *clustering.Result) {
 	r.Warnings, r.ObjectiveName, r.Matrix = s.kernel.Notices(), s.p.Objective.String(), &s.p.Matrix
 	r.Units, r.Satisfaction = s.p.Units, s.p.given.Satisfaction(r.Labels)
 }
 
-// Init implements clustering.Stepper.
 func (m *method) Init(ctx context.Context) (clustering.Report, error) {
 	if err := m.loadDegrees(ctx); err != nil {
 		return clustering.Report{}, err
@@ -79,7 +73,6 @@ func (m *method) Init(ctx context.Context) (clustering.Report, error) {
 	return clustering.Report{}, m.handleComponents(ctx)
 }
 
-// Step implements clustering.Stepper.
 func (m *method) Step(ctx context.Context) (clustering.Report, error) {
 	var result clustering.Result
 	var err error
@@ -114,13 +107,11 @@ func (m *method) Step(ctx context.Context) (clustering.Report, error) {
 	return clustering.Report{Stop: m.stop}, nil
 }
 
-// Labels implements clustering.Stepper.
 func (m *method) Labels() []int32 { return m.result.Labels }
 
-// Value implements clustering.Stepper. There is no other run to compare with.
+// Value returns 0, because there is no other run to compare with.
 func (m *method) Value() float64 { return 0 }
 
-// FillResult implements clustering.Stepper.
 func (m *method) FillResult(result *clustering.Result) {
 	result.Objective, result.PlainObjective = m.result.Objective, m.result.PlainObjective
 	result.Eigen, result.Embedding = m.result.Eigen, m.result.Embedding

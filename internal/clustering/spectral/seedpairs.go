@@ -13,21 +13,20 @@ const maxSeedPairs = 20_000
 // different ones.
 func (p *Problem) allPairs() []constraint.Pair {
 	pairs := p.given.Pairs()
-	seeds := constraint.GatherSeeds(p.spec.Seeds)
-	if len(seeds) == 0 {
+	q := newSeedBeliefs(p.spec)
+	if len(q.points) == 0 {
 		return pairs
 	}
-	return append(pairs[:len(pairs):len(pairs)], p.seedPairs(seeds)...)
+	return append(pairs[:len(pairs):len(pairs)], p.seedPairs(q)...)
 }
 
 // seedPairs returns pairs of seeds whose weights are the beliefs 2 pi_i'pi_j - 1. If there are many seeds, each is
 // linked to a few others in random order.
-func (p *Problem) seedPairs(seeds []constraint.SeededPoint) []constraint.Pair {
-	order := p.spec.Random(clustering.StreamSeedPairs).Perm(len(seeds))
-	q := newLabelBeliefs(seeds, p.spec.K)
+func (p *Problem) seedPairs(q seedBeliefs) []constraint.Pair {
+	order := p.spec.Random(clustering.StreamSeedPairs).Perm(len(q.points))
 	var pairs []constraint.Pair
-	for a, b := range clustering.SomePairs(len(seeds), maxSeedPairs) {
-		i, j := seeds[order[a]].Point, seeds[order[b]].Point
+	for a, b := range clustering.SomePairs(len(q.points), maxSeedPairs) {
+		i, j := q.points[order[a]].Point, q.points[order[b]].Point
 		pair := constraint.Pair{I: min(i, j), J: max(i, j), Kind: constraint.MustLink, Weight: q.entry(i, j)}
 		if pair.Weight < 0 {
 			pair.Kind, pair.Weight = constraint.CannotLink, -pair.Weight

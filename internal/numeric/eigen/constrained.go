@@ -10,6 +10,7 @@ import (
 	"sort"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
@@ -119,10 +120,8 @@ func (r *reduction) cuts(ctx context.Context, mu []float64, w [][]float64, work 
 	if err != nil {
 		return Cuts{}, err
 	}
-	var all, sorted Cuts
-	order := make([]int, len(v))
+	var all Cuts
 	for j, x := range v {
-		order[j] = j
 		lambda := 1 / mu[j]
 		all.Costs = append(all.Costs, float64(r.Volume*dot(x, lv[j])))
 		all.Values = append(all.Values, lambda)
@@ -132,14 +131,18 @@ func (r *reduction) cuts(ctx context.Context, mu []float64, w [][]float64, work 
 			x[i] *= math.Sqrt(r.Volume)
 		}
 	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(all.Costs[i], all.Costs[j]) })
-	for _, j := range order {
-		sorted.Values = append(sorted.Values, all.Values[j])
-		sorted.Vectors = append(sorted.Vectors, v[j])
-		sorted.Costs = append(sorted.Costs, all.Costs[j])
-		sorted.Residuals = append(sorted.Residuals, all.Residuals[j])
-	}
-	return sorted, nil
+	order := byValue(all.Costs)
+	return Cuts{
+		Values: choose.At(all.Values, order), Vectors: choose.At(v, order),
+		Costs: choose.At(all.Costs, order), Residuals: choose.At(all.Residuals, order),
+	}, nil
+}
+
+// byValue returns the indices of values, the least value first, and equal ones in order.
+func byValue(values []float64) []int {
+	order := choose.All[int](len(values))
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(values[i], values[j]) })
+	return order
 }
 
 // solveFromEntries solves the reduced problem from the entries of both matrices.
@@ -297,21 +300,19 @@ func (r *reduction) pencil() *pencil {
 // notCheapest marks the pairs that are not among the cheapest few, by the costs w'Lbar w / v'v of v = w + Z c,
 // where forms are w'Lbar w and w has length 1.
 func (r *reduction) notCheapest(few int, mu []float64, w [][]float64, forms []float64) []bool {
-	costs, order := make([]float64, len(mu)), make([]int, len(mu))
+	costs := make([]float64, len(mu))
 	shares := r.shares(w)
 	for j := range mu {
 		square := 1.0
 		for i := range shares {
 			square += float64(shares[i][j] * shares[i][j])
 		}
-		costs[j], order[j] = forms[j]/square, j
-		if mu[j] <= 0 {
+		if costs[j] = forms[j] / square; mu[j] <= 0 {
 			costs[j] = math.Inf(1)
 		}
 	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(costs[i], costs[j]) })
 	others := make([]bool, len(mu))
-	for _, j := range order[min(few, len(order)):] {
+	for _, j := range byValue(costs)[min(few, len(costs)):] {
 		others[j] = true
 	}
 	return others

@@ -3,19 +3,10 @@
 // Filtered takes a sparse matrix; Least finds only the least eigenvalue.
 //
 // Largest and Constrained share one search (search.go): Rayleigh-Ritz over a basis that grows by the residuals of
-// the wanted pairs, with thick restarts from its best half and the pairs' previous approximations. For a standard
-// problem this spans the same space as block Lanczos with thick restarts. It was chosen over that recurrence and
-// over LOBPCG for these reasons:
-//
-//   - A product is a round trip to workers, and a block of vectors takes hardly longer than one vector. A block
-//     also finds repeated eigenvalues, such as 1 in a graph of several components, of which a single vector
-//     finds only one copy.
-//   - Pairs that have converged need no further products, but stay in the basis.
-//   - The basis is several blocks long, instead of the two or three of LOBPCG. If many eigenvalues are just below the
-//     wanted ones, that takes less than half the rounds.
-//   - Products are kept with the basis. So residuals are those of the returned vectors, not estimates of a recurrence,
-//     and the generalized problem and its corrections (surrogate.go) need no second algorithm. It takes twice the
-//     memory of Lanczos.
+// the wanted pairs, with thick restarts from its best half and the pairs' previous approximations. A block of vectors
+// costs one round trip to workers, like a single vector, and finds repeated eigenvalues. Products are kept with the
+// basis, so residuals are those of the returned vectors, and the generalized problem needs no second algorithm; that
+// takes twice the memory of block Lanczos. docs/adr/0006-eigenvectors.md compares it with other searches.
 //
 // Two other packages factorize matrices by algorithms of their own, because the answers that depend on them would get
 // other bits: metric decomposes full metrics by Jacobi's method, and inference has a sparse Cholesky factorization.

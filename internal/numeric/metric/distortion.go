@@ -102,20 +102,11 @@ type Measure struct {
 func (m Measure) Between(x, y []float64) float64 {
 	switch m.Distortion {
 	case Cosine:
-		return cosineDistance(x, y)
+		return max(0, 1-elementary.Dot(x, y))
 	case KL, IDivergence:
 		return (divergence(m.Distortion, x, y) + divergence(m.Distortion, y, x)) / 2
 	}
 	return m.Metric.Distance(x, y)
-}
-
-// cosineDistance returns 1 - x.y of unit vectors. It is never negative.
-func cosineDistance(x, y []float64) float64 {
-	product := 0.0
-	for i, v := range x {
-		product += float64(v * y[i])
-	}
-	return max(0, 1-product)
 }
 
 // divergence returns the sum of x log(x / y) and, for the I-divergence, of y - x; 0 log 0 is 0. It is never negative.

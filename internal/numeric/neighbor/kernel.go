@@ -7,6 +7,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
 // kernelSearch finds neighbors in a kernel matrix, reading its rows on demand.
@@ -55,7 +56,9 @@ func (s *kernelSearch) ofRun(ctx context.Context, out []int32, from, run, count,
 	if len(values) != run*n {
 		return fmt.Errorf("neighbor: %d rows of the kernel matrix have %d values, want %d", run, len(values), run*n)
 	}
-	return forEach(ctx, threads, run, func() *nearest { return &nearest{} }, func(l *nearest, at int) error {
+	var lists parallel.Workspaces[nearest]
+	return parallel.Run(ctx, threads, run, func(at int) error {
+		l := lists.Borrow()
 		l.reset(count)
 		own := from + at
 		for j, v := range values[at*n : (at+1)*n] {
@@ -65,6 +68,7 @@ func (s *kernelSearch) ofRun(ctx context.Context, out []int32, from, run, count,
 			}
 		}
 		l.write(out[at*count : (at+1)*count])
+		lists.GiveBack(l)
 		return nil
 	})
 }

@@ -23,7 +23,6 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
-	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
 // None fills the places of neighbors that a row does not have.
@@ -111,19 +110,4 @@ func checkCount(count int) error {
 		return fault.Invalid("OUT_OF_RANGE", "%d neighbors were asked for; a row has 0 or more", count)
 	}
 	return nil
-}
-
-// forEach calls do for the pieces 0..count-1 on several threads, each with a workspace that no other call is using at
-// the time.
-func forEach[W any](ctx context.Context, threads, count int, workspace func() W, do func(w W, at int) error) error {
-	threads = max(1, min(threads, count))
-	free := make(chan W, threads)
-	for range threads {
-		free <- workspace()
-	}
-	return parallel.Run(ctx, threads, count, func(at int) error {
-		w := <-free
-		defer func() { free <- w }()
-		return do(w, at)
-	})
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
 // groupRows is the number of rows that are compared with a query at a time. Rows are stored in groups, feature by
@@ -64,8 +65,9 @@ func (s *pointSearch) ofQueries(ctx context.Context, out []int32, queries datase
 // the data set, or None if it is not one of its rows.
 func (s *pointSearch) each(ctx context.Context, out, turns []int32, count, threads int, query func(at int32) ([]float64, int32)) error {
 	pieces := (len(turns) + blockQueries - 1) / blockQueries
-	return forEach(ctx, threads, pieces, func() *block { return newBlock(s) }, func(b *block, piece int) error {
-		some := turns[piece*blockQueries : min((piece+1)*blockQueries, len(turns))]
+	blocks := parallel.Workspaces[block]{New: func() *block { return newBlock(s) }}
+	return parallel.Run(ctx, threads, pieces, func(piece int) error {
+		b, some := blocks.Borrow(), turns[piece*blockQueries:min((piece+1)*blockQueries, len(turns))]
 		b.reset(count)
 		for _, at := range some {
 			b.addQuery(query(at))
@@ -74,6 +76,7 @@ func (s *pointSearch) each(ctx context.Context, out, turns []int32, count, threa
 		for q, at := range some {
 			b.nearest[q].write(out[int(at)*count : (int(at)+1)*count])
 		}
+		blocks.GiveBack(b)
 		return nil
 	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
 // sparseSearch finds neighbors among sparse points by cosine. A row is multiplied with all others at once, column by
@@ -97,8 +98,9 @@ type sparseWorkspace struct {
 // each finds the neighbors of queries. query returns the columns and values of a query, scaled to length 1, and its row
 // number in the data set, or None if it is not one of its rows.
 func (s *sparseSearch) each(ctx context.Context, out []int32, queries, count, threads int, query func(at int) ([]int32, []float64, int32)) error {
-	workspace := func() *sparseWorkspace { return &sparseWorkspace{cosines: make([]float64, s.rows.N)} }
-	return forEach(ctx, threads, queries, workspace, func(w *sparseWorkspace, at int) error {
+	workspaces := parallel.Workspaces[sparseWorkspace]{New: func() *sparseWorkspace { return &sparseWorkspace{cosines: make([]float64, s.rows.N)} }}
+	return parallel.Run(ctx, threads, queries, func(at int) error {
+		w := workspaces.Borrow()
 		columns, values, own := query(at)
 		for e, f := range columns {
 			column, there := slices.BinarySearch(s.columns, f)
@@ -121,6 +123,7 @@ func (s *sparseSearch) each(ctx context.Context, out []int32, queries, count, th
 		}
 		clear(w.cosines)
 		w.write(out[at*count : (at+1)*count])
+		workspaces.GiveBack(w)
 		return nil
 	})
 }

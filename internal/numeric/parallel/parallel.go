@@ -74,7 +74,7 @@ func RangesContext(ctx context.Context, n, size int, do func(from, to int)) erro
 		do(at*size, min((at+1)*size, n))
 		return nil
 	})
-	if err != nil && ctx.Err() == nil {
+	if err != nil && err != ctx.Err() { // do returns no errors, so it is a panic
 		panic(err)
 	}
 	return err

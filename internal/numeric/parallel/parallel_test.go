@@ -94,6 +94,21 @@ func TestRanges(t *testing.T) {
 	Ranges(100, 1, func(int, int) { panic("ouch") })
 }
 
+// A panic is not mistaken for the end of the context, even if the context has ended by then.
+func TestRangesPanicAfterTheContextEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer func() {
+		if r := recover(); r == nil || !strings.Contains(r.(error).Error(), "ouch") {
+			t.Errorf("recovered %v", r)
+		}
+	}()
+	err := RangesContext(ctx, 1, 1, func(int, int) {
+		cancel()
+		panic("ouch")
+	})
+	t.Errorf("returned %v", err)
+}
+
 // A context says how many threads a task may use; the innermost counts.
 func TestThreadsOfAContext(t *testing.T) {
 	if got := Threads(t.Context()); got != runtime.GOMAXPROCS(0) {

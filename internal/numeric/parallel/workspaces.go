@@ -6,14 +6,15 @@ import (
 )
 
 // Workspaces is a list of scratch space. A goroutine borrows a workspace for a piece of work, so that the piece
-// allocates nothing. The zero value is an empty list.
+// allocates nothing. The zero value is an empty list of workspaces that begin as zero values.
 type Workspaces[W any] struct {
+	New func() *W // makes a workspace; nil for its zero value
 	// Idle holds the workspaces that nobody has borrowed. It may be used only while no goroutine is at work.
 	Idle  []*W
 	mutex sync.Mutex
 }
 
-// Borrow returns an idle workspace, or a new one with its zero value.
+// Borrow returns an idle workspace, or a new one.
 func (ws *Workspaces[W]) Borrow() *W {
 	ws.mutex.Lock()
 	defer ws.mutex.Unlock()
@@ -21,6 +22,9 @@ func (ws *Workspaces[W]) Borrow() *W {
 		w := ws.Idle[last]
 		ws.Idle = ws.Idle[:last]
 		return w
+	}
+	if ws.New != nil {
+		return ws.New()
 	}
 	return new(W)
 }

@@ -2,6 +2,7 @@ package vector
 
 import (
 	"math"
+	"slices"
 
 	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
@@ -53,38 +54,26 @@ func (t *tile) addMovesDense(sums []float64, moves []labeling.Move, first int32)
 	}
 }
 
-// distancesDense computes the distances of some points of a tile to all clusters, point after point.
+// distancesDense computes the distances of some points of a tile to all clusters, point after point. It packs groupRows
+// points into a group of their own, as many features at a time as fit into w.unpacked.
 func (s *Shard) distancesDense(dst []float64, t *tile, points []int32, terms *terms, w *workspace) {
-	for len(points) > 0 {
-		count := min(groupRows, len(points))
-		s.measureRows(t, points[:count], terms, w)
-		for r := range count {
-			terms.takeDistances(dst[:terms.model.Clusters], r, w)
-			dst = dst[terms.model.Clusters:]
+	columns, most := s.source.spec.Columns, max(1, unpackedRows*t.width/groupRows)
+	for some := range slices.Chunk(points, groupRows) {
+		w.scores = parallel.Resized(w.scores, terms.distanceBlocks()*distanceClusters*groupRows)
+		clear(w.scores)
+		for from := 0; from < columns; from += most {
+			features := min(most, columns-from)
+			s.addDistances(w.scores, w.pack(some, from, features), from, features, terms)
 		}
-		points = points[count:]
-	}
-}
-
-// takeDistances copies the distances of row r from w.scores, where they are by place.
-func (t *terms) takeDistances(dst []float64, r int, w *workspace) {
-	for c, place := range t.place {
-		dst[c] = math.Inf(1)
-		if place >= 0 {
-			dst[c] = w.scores[int(place)*groupRows+r]
+		for r := range some {
+			for c, place := range terms.place {
+				dst[c] = math.Inf(1)
+				if place >= 0 {
+					dst[c] = w.scores[int(place)*groupRows+r]
+				}
+			}
+			dst = dst[len(terms.place):]
 		}
-	}
-}
-
-// measureRows computes the distances of at most groupRows points of a tile to the clusters that are not absent, in
-// w.scores. It packs the points into a group of their own, a part of the features at a time.
-func (s *Shard) measureRows(t *tile, points []int32, terms *terms, w *workspace) {
-	w.scores = parallel.Resized(w.scores, terms.distanceBlocks()*distanceClusters*groupRows)
-	clear(w.scores)
-	d, most := s.source.spec.Columns, max(1, unpackedRows*t.width/groupRows) // what fits into w.unpacked
-	for from := 0; from < d; from += most {
-		features := min(most, d-from)
-		s.addDistances(w.scores, w.pack(points, from, features), from, features, terms)
 	}
 }
 
@@ -103,32 +92,5 @@ func (s *Shard) addDistances(distances, rows []float64, from, features int, term
 			at[c] = int(terms.present[place])*d + from
 		}
 		s.source.routines.distanceBlock(distances[block*distanceClusters*groupRows:], rows, &at, terms.model.Centroids, terms.featureWeights[from:][:features])
-	}
-}
-
-// nearestDistances computes, for every row of a tile, the distance to the nearest centroid.
-func (s *Shard) nearestDistances(t *tile, terms *terms, w *workspace, nearest []float64) {
-	for r := range nearest {
-		nearest[r] = math.Inf(1)
-	}
-	if !terms.hasDistanceRoutine(t) {
-		for r := range nearest {
-			x := w.row(r)
-			for _, c := range terms.present {
-				nearest[r] = min(nearest[r], terms.distance(int(c), x, w))
-			}
-		}
-		return
-	}
-	w.scores = parallel.Resized(w.scores, terms.distanceBlocks()*distanceClusters*groupRows)
-	for from := 0; from < len(nearest); from += groupRows {
-		clear(w.scores)
-		s.addDistances(w.scores, t.group(from/groupRows), 0, s.source.spec.Columns, terms)
-		rows := nearest[from:min(from+groupRows, len(nearest))]
-		for place := range terms.present {
-			for l, distance := range w.scores[place*groupRows:][:len(rows)] {
-				rows[l] = min(rows[l], distance)
-			}
-		}
 	}
 }

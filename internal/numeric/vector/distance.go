@@ -74,11 +74,7 @@ func (t *terms) fullDistance(x *row, mu []float64, w *workspace) float64 {
 	difference, d := w.differenceTo(mu, x), len(mu)
 	sum := 0.0
 	for i, v := range difference {
-		product := 0.0
-		for j, a := range t.model.Metric[i*d:][:d] {
-			product += float64(a * difference[j])
-		}
-		sum += float64(v * product)
+		sum += float64(v * elementary.Dot(t.model.Metric[i*d:][:d], difference))
 	}
 	return sum
 }
@@ -137,21 +133,6 @@ func (s *Shard) Distances(ctx context.Context, numbers []int, queries []Query) (
 			}
 			dst = dst[terms.model.Clusters:]
 		}
-	})
-}
-
-// Nearest returns, for every query and every row of the given tiles, the distortion to the nearest centroid.
-func (s *Shard) Nearest(ctx context.Context, numbers []int, queries []Query) ([][]float64, error) {
-	tiles, err := s.tilesOf(numbers)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.setModels(ctx, queries, false); err != nil {
-		return nil, err
-	}
-	count := func(_ int, t *tile) int { return t.rows.Len() }
-	return s.measure(ctx, tiles, queries, count, func(q int, t *tile, w *workspace, dst []float64) {
-		s.nearestDistances(t, s.terms[q], w, dst)
 	})
 }
 

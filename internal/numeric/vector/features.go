@@ -1,37 +1,12 @@
 package vector
 
 import (
-	"fmt"
-
-	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
 // In this file, rows are features of points (see kernel.Features): each tile computes those of its rows when it is
 // built, and is then a dense tile like any other.
-
-// newFeatureSource returns a source whose rows are features. It fails unless the spec fits the features and the data.
-func newFeatureSource(spec *RowSpec, data dataset.Dataset) (*Source, error) {
-	if err := spec.fitsFeatures(); err != nil {
-		return nil, err
-	}
-	features, err := kernel.NewFeatures(spec.Features, data)
-	if err != nil {
-		return nil, err
-	}
-	s := sourceOf(spec, data)
-	s.features = features
-	return s, nil
-}
-
-// fitsFeatures returns an error unless the spec is one of its features.
-func (s *RowSpec) fitsFeatures() error {
-	if s.Preparation != Plain || s.Mean != nil || s.Rows != s.Features.Matrix.Rows || s.Columns != s.Features.Rank || len(s.Grids) != s.Columns {
-		return fmt.Errorf("vector: %d features of %d points do not fit a spec of %d x %d", s.Features.Rank, s.Features.Matrix.Rows, s.Rows, s.Columns)
-	}
-	return nil
-}
 
 // fillFeatures computes and stores the rows of a tile. Shift is added to the number of a row to get its place among the
 // points of the features.

@@ -22,27 +22,32 @@ type Source struct {
 	fetch    RowFetcher       // nil if there is data
 	sparse   bool             // tiles store sparse rows
 	features *kernel.Features // nil if rows are those of the data
-	rounders []float64        // per feature, then for the background; see rounder
+	rounders []float64        // per feature, then for the background; see kernel.Grid
 	routines routines
 }
 
 // NewSource returns a source of the data that the spec was made from. It fails if they do not fit.
 func NewSource(spec *RowSpec, data dataset.Dataset) (*Source, error) {
-	if spec.Features != nil {
-		return newFeatureSource(spec, data)
-	}
 	rows, columns, sparse := shapeOf(data)
 	if rows == 0 {
 		return nil, fmt.Errorf("vector: %T is not a kind of points", data)
 	}
-	if sparse && spec.Mean != nil {
-		return nil, fmt.Errorf("vector: sparse points cannot be centered")
-	}
-	if err := spec.fits(rows, columns); err != nil {
+	if err := spec.check(sparse); err != nil {
 		return nil, err
 	}
-	s := sourceOf(spec, data)
-	s.sparse = sparse
+	s := sourceOf(spec, sparse)
+	s.data = data
+	if spec.Features != nil {
+		features, err := kernel.NewFeatures(spec.Features, data)
+		if err != nil {
+			return nil, err
+		}
+		s.features = features
+		return s, nil
+	}
+	if rows != spec.Rows || columns != spec.Columns {
+		return nil, fmt.Errorf("vector: %d x %d points do not fit a spec of %d x %d", rows, columns, spec.Rows, spec.Columns)
+	}
 	return s, nil
 }
 
@@ -63,50 +68,44 @@ type RowFetcher func(ctx context.Context, rows partition.Range) (dataset.Dataset
 // NewFetchingSource returns a source that fetches the points of a tile when the tile is built; sparse tells of which
 // kind they are. If rows are features, the spec must have the landmarks.
 func NewFetchingSource(spec *RowSpec, sparse bool, fetch RowFetcher) (*Source, error) {
-	err := spec.fits(spec.Rows, spec.Columns)
-	if sparse && (spec.Mean != nil || spec.Features != nil) {
-		err = errors.New("vector: sparse points have no mean and no features")
-	}
-	if spec.Features != nil {
-		err = spec.fitsFeatures()
-		if spec.Features.Points == nil {
-			err = errors.New("vector: features of points that are fetched, without landmarks")
-		}
-	}
-	if err != nil {
+	if err := spec.check(sparse); err != nil {
 		return nil, err
 	}
-	s := sourceOf(spec, nil)
-	s.fetch, s.sparse = fetch, sparse
+	if spec.Features != nil && spec.Features.Points == nil {
+		return nil, errors.New("vector: features of points that are fetched, without landmarks")
+	}
+	s := sourceOf(spec, sparse)
+	s.fetch = fetch
 	return s, nil
 }
 
-// fits returns an error unless the spec is one of points of this size.
-func (s *RowSpec) fits(rows, columns int) error {
+// check returns an error unless the parts of the spec fit each other and this kind of points.
+func (s *RowSpec) check(sparse bool) error {
 	if s.Preparation < Plain || s.Preparation > NonNegative {
 		return fmt.Errorf("vector: there is no preparation %d", s.Preparation)
 	}
-	if rows != s.Rows || columns != s.Columns || len(s.Grids) != columns || s.Mean != nil && len(s.Mean) != columns {
-		return fmt.Errorf("vector: %d x %d points, %d grids and %d means do not fit a spec of %d x %d",
-			rows, columns, len(s.Grids), len(s.Mean), s.Rows, s.Columns)
+	if len(s.Grids) != s.Columns || s.Mean != nil && len(s.Mean) != s.Columns {
+		return fmt.Errorf("vector: %d grids and %d means do not fit a spec of %d columns", len(s.Grids), len(s.Mean), s.Columns)
+	}
+	if sparse && (s.Mean != nil || s.Features != nil) {
+		return errors.New("vector: sparse points have no mean and no features")
+	}
+	if f := s.Features; f != nil && (s.Preparation != Plain || s.Mean != nil || s.Rows != f.Matrix.Rows || s.Columns != f.Rank) {
+		return fmt.Errorf("vector: %d features of %d points do not fit a spec of %d x %d", f.Rank, f.Matrix.Rows, s.Rows, s.Columns)
 	}
 	return nil
 }
 
-func sourceOf(spec *RowSpec, data dataset.Dataset) *Source {
-	s := &Source{spec: spec, data: data, rounders: make([]float64, spec.Width()), routines: detectRoutines()}
+func sourceOf(spec *RowSpec, sparse bool) *Source {
+	s := &Source{spec: spec, sparse: sparse, rounders: make([]float64, spec.Width()), routines: detectRoutines()}
 	for f, grid := range spec.Grids {
-		s.rounders[f] = rounder(grid)
+		s.rounders[f] = kernel.Grid(grid).Rounder()
 	}
 	if spec.HasBackground() {
-		s.rounders[spec.Columns] = rounder(spec.BackgroundGrid)
+		s.rounders[spec.Columns] = kernel.Grid(spec.BackgroundGrid).Rounder()
 	}
 	return s
 }
-
-// rounder returns the constant c for which (v + c) - c rounds v to a multiple of g = 2^grid. Near 1.5 * 2^52 g the
-// spacing of float64 is exactly g, so the addition rounds to the nearest multiple, ties to even.
-func rounder(grid int32) float64 { return math.Ldexp(1.5, int(grid)+52) }
 
 // round rounds a prepared row to the grids, in place. A background never becomes 0, because its logarithm is needed.
 func (s *Source) round(r *row) {

@@ -153,10 +153,7 @@ func (t *terms) linear(mu []float64, f int, weighted bool) (weight, bias float64
 	case metric.Diagonal:
 		w = float64(t.model.Metric[f] * w)
 	case metric.Full:
-		w = 0
-		for j, a := range t.model.Metric[f*len(mu):][:len(mu)] {
-			w += float64(a * mu[j])
-		}
+		w = elementary.Dot(t.model.Metric[f*len(mu):][:len(mu)], mu)
 	}
 	return -2 * w, float64(w * mu[f])
 }

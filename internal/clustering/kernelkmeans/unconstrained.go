@@ -1,0 +1,145 @@
+package kernelkmeans
+
+import (
+	"context"
+	"math"
+
+	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/snapshot"
+)
+
+// withUnconstrained returns the problem with its unconstrained answer, if the user left choices open. The answer serves
+// as a start and provides the unit of constraint weights.
+//
+// The reward of a must-link is divided by the weight s of its cluster (Kulis2009 (5)), so a pair gains most as a
+// cluster of its own: w, compared with 2w/s in a cluster of usual size. Since there are k clusters, two others would
+// have to be merged for it. So the unit is the cost of merging the two nearest clusters of the unconstrained answer,
+//
+//	min over c, d of  Q_c/s_c + Q_d/s_d - (Q_c + Q_d + 2 Q_cd)/(s_c + s_d),
+//
+// times the mean weight of the two points: the most that constraints can weigh without creating clusters that consist
+// of them alone. It does not depend on the number of constraints.
+func (p *Problem) withUnconstrained(ctx context.Context, x Executor) (*Problem, error) {
+	if p.plan.unconstrained == 0 {
+		return p, nil
+	}
+	none, err := constraint.NewSet(p.n, nil, constraint.UnitWeight)
+	if err != nil {
+		return nil, err
+	}
+	plain := *p
+	plain.Constraints, plain.Warnings = none, nil
+	plain.spec.Constraints, plain.spec.MaxIterations = nil, max(p.spec.MaxIterations, 1)
+	plain.plan = plain.planStarts()
+	f, err := NewSetup(ctx, &plain, x, clustering.NopObserver{})
+	if err != nil {
+		return nil, err
+	}
+	answer, err := f.unconstrained(ctx)
+	if err != nil {
+		return nil, err
+	}
+	cost := answer.cost
+	chosen := *p
+	chosen.unconstrained = answer.labels
+	if p.plan.mixed {
+		chosen.spec.InitialLabels = answer.labels
+	}
+	if !(cost > 0) { // one cluster, or several of the same points
+		cost = 1
+	}
+	chosen.Constraints = p.Constraints.Reweighted(func(pair constraint.Pair) float64 {
+		return pair.Weight * min(cost*((f.weights[pair.I]+f.weights[pair.J])/2), p.maxConstraintUnit)
+	})
+	return &chosen, nil
+}
+
+// leastMerge returns the least amount by which J rises when two clusters are merged, or 0 if there are no two.
+func (s *Setup) leastMerge(ctx context.Context, labels []int32) (float64, error) {
+	k := s.p.spec.K
+	members, weight := make([][]int32, k), make([]float64, k)
+	for i, c := range labels {
+		members[c] = append(members[c], int32(i))
+		weight[c] += s.weights[i]
+	}
+	// Each cluster is compared with those before it, so that one row of Q_cd is enough: k may be in the thousands.
+	least, between, self := math.Inf(1), make([]float64, k), make([]float64, k)
+	for from := 0; from < k; from += kernel.MaxLanes {
+		sums, err := s.x.ColumnSums(ctx, members[from:min(k, from+kernel.MaxLanes)])
+		if err != nil {
+			return 0, err
+		}
+		for at, sum := range sums {
+			c := from + at
+			if weight[c] == 0 {
+				continue
+			}
+			clear(between)
+			for i, d := range labels {
+				between[d] += sum[i]
+			}
+			self[c] = between[c]
+			for d := range c {
+				if weight[d] > 0 {
+					least = min(least, self[c]/weight[c]+self[d]/weight[d]-(self[c]+self[d]+2*between[d])/(weight[c]+weight[d]))
+				}
+			}
+		}
+	}
+	if math.IsInf(least, 1) {
+		return 0, nil
+	}
+	return least, nil
+}
+
+// assignmentOf loads labels, before any lane has labels of its own, and returns them with their sums.
+func (s *Setup) assignmentOf(ctx context.Context, labels []int32) (assignment, error) {
+	labels = s.unlabeled(labels)
+	self, err := s.x.Load(ctx, append(labels[:len(labels):len(labels)], clustering.Unassigned((s.lanes-1)*s.p.n)...))
+	if err != nil {
+		return assignment{}, err
+	}
+	return s.newAssignment(labels, self[:s.p.spec.K]), nil
+}
+
+// startedJob is a job whose setup is known.
+type startedJob struct{ *Setup }
+
+func (b startedJob) Notices() []clustering.Notice { return nil }
+
+func (b startedJob) Begin(context.Context, clustering.Observer) (clustering.Setup, error) {
+	return b.Setup, nil
+}
+
+// unconstrained is the answer without constraints, and the least cost of merging two of its clusters.
+type unconstrained struct {
+	labels []int32
+	cost   float64
+}
+
+// unconstrained computes the answer without constraints, unless an earlier process has.
+func (s *Setup) unconstrained(ctx context.Context) (unconstrained, error) {
+	return snapshot.Once(ctx, "unconstrained",
+		func(w *snapshot.Writer, u unconstrained) {
+			w.Int32s(u.labels)
+			w.Float(u.cost)
+		},
+		func(r *snapshot.Reader) unconstrained {
+			u := unconstrained{r.Labels(s.p.n, s.p.spec.K), r.Float()}
+			r.Check(clustering.Complete(u.labels))
+			return u
+		},
+		func(ctx context.Context) (unconstrained, error) {
+			answer, err := clustering.Run(ctx, startedJob{s}, clustering.NopObserver{})
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err != nil {
+				return unconstrained{}, err
+			}
+			cost, err := s.leastMerge(ctx, answer.Labels)
+			return unconstrained{answer.Labels, cost}, err
+		})
+}
