@@ -158,9 +158,9 @@ func (a *app) tablesCommand() *cobra.Command {
 
 // storedCommand returns the command that lists and deletes stored data of a kind.
 func (a *app) storedCommand(s stored) *cobra.Command {
-	cmd := &cobra.Command{Use: s.command + " [list | delete ID]", Short: "List or delete the " + s.plural + " of a coordinator", Args: cobra.ArbitraryArgs}
-	server, asJSON := addServerFlag(cmd.Flags()), addJSONFlag(cmd.Flags())
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	var server string
+	var asJSON bool
+	cmd, set := argsCommand(s.command+" [list | delete ID]", "List or delete the "+s.plural+" of a coordinator", func(ctx context.Context, args []string) error {
 		what := "list"
 		if len(args) > 0 {
 			what, args = args[0], args[1:]
@@ -170,26 +170,28 @@ func (a *app) storedCommand(s stored) *cobra.Command {
 			if len(args) > 0 {
 				return shell.Usage("unexpected argument %q after %s list", args[0], s.command)
 			}
-			return a.onServer(*server, func(c *client.Client) error { return s.list(cmd.Context(), c, *asJSON) })
+			return a.onServer(server, func(c *client.Client) error { return s.list(ctx, c, asJSON) })
 		case "delete":
 			id, err := oneArgument(args, s.singular)
 			if err != nil {
 				return err
 			}
-			return a.onServer(*server, func(c *client.Client) error {
-				id, err := pickListed(s.singular, id, storedIDLength, func() ([]candidate, error) { return s.candidates(cmd.Context(), c) })
+			return a.onServer(server, func(c *client.Client) error {
+				id, err := pickListed(s.singular, id, storedIDLength, func() ([]candidate, error) { return s.candidates(ctx, c) })
 				if err != nil {
 					return err
 				}
-				response, err := s.remove(cmd.Context(), c, id)
+				response, err := s.remove(ctx, c, id)
 				if err != nil {
 					return err
 				}
-				return a.print(*asJSON, response, "%s: deleted\n", id)
+				return a.print(asJSON, response, "%s: deleted\n", id)
 			})
 		}
 		return shell.Usage("unknown command %q; use %s list or %s delete ID", what, s.command, s.command)
-	}
+	})
+	addServerFlag(set, &server)
+	addJSONFlag(set, &asJSON)
 	return cmd
 }
 
@@ -215,19 +217,15 @@ func (a *app) listTables(ctx context.Context, c *client.Client, asJSON bool) err
 }
 
 func (a *app) backupCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "backup --out FILE",
-		Short: "Copy everything that a coordinator stores into one file, while it is running",
-		Args:  shell.FlagsOnly,
-	}
-	server := addServerFlag(cmd.Flags())
-	out := cmd.Flags().String("out", "", "`FILE` to write, which must not exist; - for standard output. coordinator --restore FILE restores it")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if *out == "" {
+	var server, out string
+	cmd, set := flagsCommand("backup --out FILE", "Copy everything that a coordinator stores into one file, while it is running", func(ctx context.Context) error {
+		if out == "" {
 			return shell.Usage("the file is missing; give --out")
 		}
-		return a.onServer(*server, func(c *client.Client) error { return a.backup(cmd.Context(), c, *out) })
-	}
+		return a.onServer(server, func(c *client.Client) error { return a.backup(ctx, c, out) })
+	})
+	addServerFlag(set, &server)
+	set.StringVar(&out, "out", "", "`FILE` to write, which must not exist; - for standard output. coordinator --restore FILE restores it")
 	return cmd
 }
 

@@ -26,11 +26,11 @@ import (
 // serverVariable is the environment variable that names the coordinator if --server does not.
 const serverVariable = "CLEAVE_SERVER"
 
-func addServerFlag(set *pflag.FlagSet) *string {
-	return set.String("server", "", "coordinator to use, `HOST:PORT`, or a comma-separated list of several (default $"+serverVariable+")")
+func addServerFlag(set *pflag.FlagSet, server *string) {
+	set.StringVar(server, "server", "", "coordinator to use, `HOST:PORT`, or a comma-separated list of several (default $"+serverVariable+")")
 }
 
-func addJSONFlag(set *pflag.FlagSet) *bool { return set.Bool("json", false, "print JSON") }
+func addJSONFlag(set *pflag.FlagSet, json *bool) { set.BoolVar(json, "json", false, "print JSON") }
 
 // tokenVariable is the environment variable with a token. There is no flag for a token, because all users of the
 // machine can see flags.
@@ -177,16 +177,13 @@ func (a *app) remoteOrNil(server string, f *jobflags.Flags) (*client.Client, err
 }
 
 // jobCommand returns a command with the flags that describe a job, and with --server.
-func (a *app) jobCommand(name, short string, run func(context.Context) error) (cmd *cobra.Command, job *jobflags.Flags, server *string) {
-	cmd = &cobra.Command{
-		Use:   name + " (--data FILE | --graph FILE | --kernel-matrix FILE) --k N",
-		Short: short,
-		Args:  noDataArgument,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return run(cmd.Context()) },
-	}
-	job = jobflags.Add(cmd.Flags(), name != "sweep") // sweep reads the data here
+func (a *app) jobCommand(name, short string, server *string, run func(context.Context) error) (*cobra.Command, *jobflags.Flags) {
+	cmd, set := flagsCommand(name+" (--data FILE | --graph FILE | --kernel-matrix FILE) --k N", short, run)
+	cmd.Args = noDataArgument
+	job := jobflags.Add(set, name != "sweep") // sweep reads the data here
 	job.Stdin = a.stdin
-	return cmd, job, addServerFlag(cmd.Flags())
+	addServerFlag(set, server)
+	return cmd, job
 }
 
 // noDataArgument is shell.FlagsOnly, except that it says which flag takes a file.
@@ -217,19 +214,21 @@ func (a *app) prepare(ctx context.Context, f *jobflags.Flags, c *client.Client, 
 // remoteCommand returns a command with --server and --json that calls a coordinator. what names its only argument,
 // such as "job"; if it is "", the command takes none. The id of a job may be shortened.
 func (a *app) remoteCommand(use, short, what string, run func(ctx context.Context, c *client.Client, argument string, asJSON bool) error) *cobra.Command {
-	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs}
-	server, asJSON := addServerFlag(cmd.Flags()), addJSONFlag(cmd.Flags())
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		do := func(c *client.Client, argument string) error { return run(cmd.Context(), c, argument, *asJSON) }
+	var server string
+	var asJSON bool
+	cmd, set := argsCommand(use, short, func(ctx context.Context, args []string) error {
+		do := func(c *client.Client, argument string) error { return run(ctx, c, argument, asJSON) }
 		if what == "job" {
-			return a.onJob(cmd.Context(), *server, args, do)
+			return a.onJob(ctx, server, args, do)
 		}
 		argument, err := oneArgument(args, what)
 		if err != nil {
 			return err
 		}
-		return a.onServer(*server, func(c *client.Client) error { return do(c, argument) })
-	}
+		return a.onServer(server, func(c *client.Client) error { return do(c, argument) })
+	})
+	addServerFlag(set, &server)
+	addJSONFlag(set, &asJSON)
 	if what == "" {
 		cmd.Args = shell.FlagsOnly
 	}

@@ -231,30 +231,28 @@ func proposeWorkers(ctx context.Context, c *client.Client) (all []candidate, err
 var completionShells = []string{"bash", "zsh", "fish"}
 
 func (a *app) completionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:       "completion bash|zsh|fish",
-		Short:     "Print a script that completes commands, flags, values and ids of jobs in a shell",
-		Args:      cobra.ArbitraryArgs,
-		ValidArgs: completionShells,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return shell.Usage("the shell is missing; use completion bash, completion zsh or completion fish")
+	var cmd *cobra.Command
+	const short = "Print a script that completes commands, flags, values and ids of jobs in a shell"
+	cmd, _ = argsCommand("completion bash|zsh|fish", short, func(_ context.Context, args []string) error {
+		if len(args) != 1 {
+			return shell.Usage("the shell is missing; use completion bash, completion zsh or completion fish")
+		}
+		const describe = true
+		switch args[0] {
+		case "bash":
+			if err := a.printf("%s", withoutBashCompletion); err != nil {
+				return err
 			}
-			const describe = true
-			switch root := cmd.Root(); args[0] {
-			case "bash":
-				if _, err := io.WriteString(a.stdout, withoutBashCompletion); err != nil {
-					return err
-				}
-				return root.GenBashCompletionV2(a.stdout, describe)
-			case "zsh":
-				return root.GenZshCompletion(a.stdout)
-			case "fish":
-				return root.GenFishCompletion(a.stdout, describe)
-			}
-			return shell.Usage("there is no completion for %q; use bash, zsh or fish%s", args[0], shell.Suggest(args[0], completionShells))
-		},
-	}
+			return cmd.Root().GenBashCompletionV2(a.stdout, describe)
+		case "zsh":
+			return cmd.Root().GenZshCompletion(a.stdout)
+		case "fish":
+			return cmd.Root().GenFishCompletion(a.stdout, describe)
+		}
+		return shell.Usage("there is no completion for %q; use bash, zsh or fish%s", args[0], shell.Suggest(args[0], completionShells))
+	})
+	cmd.ValidArgs = completionShells
+	return cmd
 }
 
 // withoutBashCompletion replaces the package bash-completion where it is not installed: it splits the words up to the

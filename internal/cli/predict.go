@@ -38,7 +38,7 @@ type predictFlags struct {
 	trainedOn, weights string              // files of the run, for a model that needs its points
 	recordedWeights    string              // the weights that the run recorded, if trainedOn is what it recorded, too
 	trained            *jobflags.DataFlags // how the run read its points
-	server             *string
+	server             string
 	data               *jobflags.NewPointsFlags
 	out                string // a file; "" or onStdout for standard output
 	join               bool   // write the rows of the table, too
@@ -47,18 +47,13 @@ type predictFlags struct {
 
 func (a *app) predictCommand() *cobra.Command {
 	f := &predictFlags{}
-	cmd := &cobra.Command{
-		Use:   "predict (--model DIR | --job ID) --data FILE",
-		Short: "Assign new points to the clusters of a run",
-		Args:  shell.FlagsOnly,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return a.predict(cmd.Context(), f) },
-	}
-	set := cmd.Flags()
+	cmd, set := flagsCommand("predict (--model DIR | --job ID) --data FILE", "Assign new points to the clusters of a run",
+		func(ctx context.Context) error { return a.predict(ctx, f) })
 	set.StringVar(&f.model, "model", "", "a `DIR` that cleave run --out wrote")
 	set.StringVar(&f.trainedOn, "trained-on", "", "the points of the run in this `FILE`, for a --model that needs them")
 	set.StringVar(&f.weights, "weights", "", "their weights in this `FILE` (index,weight), if the run had any")
 	set.StringVar(&f.job, "job", "", "`ID` of a job on a coordinator")
-	f.server = addServerFlag(set)
+	addServerFlag(set, &f.server)
 	f.data = jobflags.AddNewPointsFlags(set)
 	set.StringVar(&f.out, "out", "", "write the labels to this `FILE` (index,label; class, distance, margin and confidence where the model has them) instead of standard output")
 	set.BoolVar(&f.join, "join", false, "write the rows of the table of --data with their labels")
@@ -71,7 +66,7 @@ func (f *predictFlags) check() error {
 	switch {
 	case (f.model == "") == (f.job == ""):
 		return shell.Usage("give one model: --model DIR that cleave run --out wrote, or --job ID")
-	case f.model != "" && *f.server != "":
+	case f.model != "" && f.server != "":
 		return shell.Usage("--server requires --job; a --model is read here")
 	case f.job != "" && f.trainedOn != "":
 		return shell.Usage("--trained-on requires --model; the coordinator has the points of its jobs")
@@ -175,7 +170,7 @@ func (a *app) findPredictor(ctx context.Context, f *predictFlags) (p *predictor,
 		}
 		return p, func() {}, err
 	}
-	c, err := a.remote(*f.server)
+	c, err := a.remote(f.server)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -19,33 +19,28 @@ import (
 
 // reportFlags are the flags of report. The page shows the files that they name; none is required.
 type reportFlags struct {
-	server           *string
-	data             *jobflags.DataFlags
-	truth            truthFlags
-	constraints, out string
+	data                     *jobflags.DataFlags
+	truth                    truthFlags
+	server, constraints, out string
 }
 
 func (a *app) reportCommand() *cobra.Command {
 	f := &reportFlags{}
-	cmd := &cobra.Command{
-		Use:   "report JOB|DIR",
-		Short: "Write report.html, a page about a result, from a coordinator or from the folder of a run",
-		Args:  cobra.ArbitraryArgs,
-	}
-	set := cmd.Flags()
-	f.data, f.server = jobflags.AddDataFlags(set), addServerFlag(set)
-	f.data.Stdin = a.stdin
-	set.StringVar(&f.constraints, "constraints", "", "the constraints of the run in this `FILE`, for a folder")
-	f.truth.add(set)
-	set.StringVar(&f.out, "out", "", "write the page to this `FILE`, - for standard output; default: report.html in DIR, or here")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	const short = "Write report.html, a page about a result, from a coordinator or from the folder of a run"
+	cmd, set := argsCommand("report JOB|DIR", short, func(ctx context.Context, args []string) error {
 		if err := cmp.Or(f.truth.check(), f.data.CheckStandardInput(), jobflags.RefuseInput("--out", f.out, "", f.data.NamedFiles(""), f.constraints)); err != nil {
 			return err
 		}
-		return a.onFolderOrJob(cmd.Context(), *f.server, args, func(folder string) error {
-			return a.reportFolder(cmd.Context(), folder, f)
-		}, func(c *client.Client, jobID string) error { return a.reportJob(cmd.Context(), c, jobID, f) })
-	}
+		return a.onFolderOrJob(ctx, f.server, args, func(folder string) error {
+			return a.reportFolder(ctx, folder, f)
+		}, func(c *client.Client, jobID string) error { return a.reportJob(ctx, c, jobID, f) })
+	})
+	f.data = jobflags.AddDataFlags(set)
+	f.data.Stdin = a.stdin
+	addServerFlag(set, &f.server)
+	set.StringVar(&f.constraints, "constraints", "", "the constraints of the run in this `FILE`, for a folder")
+	f.truth.add(set)
+	set.StringVar(&f.out, "out", "", "write the page to this `FILE`, - for standard output; default: report.html in DIR, or here")
 	return cmd
 }
 

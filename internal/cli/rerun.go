@@ -32,28 +32,22 @@ import (
 
 // rerunFlags are the flags of rerun.
 type rerunFlags struct {
-	out    string
-	server *string
-	quiet  bool
+	out, server string
+	quiet       bool
 }
 
 func (a *app) rerunCommand() *cobra.Command {
 	f := &rerunFlags{}
-	cmd := &cobra.Command{
-		Use:   "rerun DIR",
-		Short: "Repeat a run from the folder that it wrote, and compare the results bit for bit",
-		Args:  cobra.ArbitraryArgs,
-	}
-	set := cmd.Flags()
-	set.StringVar(&f.out, "out", "", "write the files of the new run into this `DIR`")
-	f.server = addServerFlag(set)
-	set.BoolVar(&f.quiet, "quiet", false, "show no progress")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	const short = "Repeat a run from the folder that it wrote, and compare the results bit for bit"
+	cmd, set := argsCommand("rerun DIR", short, func(ctx context.Context, args []string) error {
 		if len(args) != 1 {
 			return shell.Usage("rerun takes one folder, which cleave run --out wrote")
 		}
-		return a.rerun(cmd.Context(), args[0], f)
-	}
+		return a.rerun(ctx, args[0], f)
+	})
+	set.StringVar(&f.out, "out", "", "write the files of the new run into this `DIR`")
+	addServerFlag(set, &f.server)
+	set.BoolVar(&f.quiet, "quiet", false, "show no progress")
 	return cmd
 }
 
@@ -115,9 +109,9 @@ func loadRecorded(dir string) (*recorded, error) {
 // and a coordinator that it names replaces where the job ran.
 func (a *app) rerunCommandLine(ctx context.Context, then *recordedCommand, f *rerunFlags) (*report.Report, error) {
 	run := then.run
-	elsewhere := *f.server != "" || a.access.context != ""
+	elsewhere := f.server != "" || a.access.context != ""
 	if elsewhere {
-		*run.server, then.cmd.Flags().Lookup("workers").Changed = *f.server, false
+		run.server, then.cmd.Flags().Lookup("workers").Changed = f.server, false
 	}
 	if elsewhere || a.access != (accessFlags{}) {
 		then.app.access = a.access
@@ -166,7 +160,7 @@ func (a *app) recordedCommand(folder string, origin *cleavev1.Origin) (*recorded
 
 // rerunSpec runs the recorded spec of a submitted job again. The coordinator has the data and the tables.
 func (a *app) rerunSpec(ctx context.Context, before *recorded, f *rerunFlags) (*report.Report, error) {
-	c, err := a.remote(*f.server)
+	c, err := a.remote(f.server)
 	if err != nil {
 		return nil, err
 	}

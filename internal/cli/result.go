@@ -24,7 +24,7 @@ import (
 
 // resultFlags are the flags of result. The data is needed only to draw the clusters.
 type resultFlags struct {
-	server *string
+	server string
 	data   *jobflags.DataFlags
 	truth  truthFlags
 	output outputFlags
@@ -33,19 +33,15 @@ type resultFlags struct {
 // resultCommand returns the command, and its flags that name data.
 func (a *app) resultCommand() (*cobra.Command, *jobflags.DataFlags) {
 	f := &resultFlags{}
-	cmd := &cobra.Command{
-		Use:   "result JOB",
-		Short: "Fetch the result of a job: a summary, JSON, or the files that run writes",
-		Args:  cobra.ArbitraryArgs,
-	}
-	set := cmd.Flags()
-	f.data, f.server = jobflags.AddDataFlags(set), addServerFlag(set)
+	const short = "Fetch the result of a job: a summary, JSON, or the files that run writes"
+	cmd, set := argsCommand("result JOB", short, func(ctx context.Context, args []string) error {
+		return a.onJob(ctx, f.server, args, func(c *client.Client, jobID string) error { return a.result(ctx, c, jobID, f) })
+	})
+	f.data = jobflags.AddDataFlags(set)
 	f.data.Stdin = a.stdin
+	addServerFlag(set, &f.server)
 	f.truth.add(set)
 	f.output.add(set, "print nothing when --out is given")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return a.onJob(cmd.Context(), *f.server, args, func(c *client.Client, jobID string) error { return a.result(cmd.Context(), c, jobID, f) })
-	}
 	return cmd, f.data
 }
 

@@ -23,7 +23,7 @@ import (
 // runFlags are the flags of run.
 type runFlags struct {
 	job       *jobflags.Flags
-	server    *string
+	server    string
 	workers   *shell.Value
 	requestID string
 	onTerm    *shell.Value
@@ -54,7 +54,7 @@ func addWorkersFlag(set *pflag.FlagSet) *shell.Value {
 // runCommand returns the command and its flags.
 func (a *app) runCommand() (cmd *cobra.Command, f *runFlags) {
 	f = &runFlags{}
-	cmd, f.job, f.server = a.jobCommand("run", "Cluster a data set, here or on a coordinator, and write the result",
+	cmd, f.job = a.jobCommand("run", "Cluster a data set, here or on a coordinator, and write the result", &f.server,
 		func(ctx context.Context) error { return a.run(ctx, f) })
 	f.workers = addWorkersFlag(cmd.Flags())
 	addRequestIDFlag(cmd.Flags(), &f.requestID)
@@ -85,7 +85,7 @@ func (a *app) run(ctx context.Context, f *runFlags) error {
 // summarized says that a summary will list the suspects and the notices that were not printed during the run. An error
 // that concerns only a part of the result comes together with it.
 func (a *app) runJob(ctx context.Context, f *runFlags, summarized bool) (d *delivered, err error) {
-	c, err := a.remoteOrNil(*f.server, f.job)
+	c, err := a.remoteOrNil(f.server, f.job)
 	if err != nil {
 		return nil, err
 	}
@@ -316,14 +316,14 @@ func (a *app) printDropped(filter *jobflags.RowFilter) {
 // planFlags are the flags of plan.
 type planFlags struct {
 	job     *jobflags.Flags
-	server  *string
+	server  string
 	workers *shell.Value
 	json    bool
 }
 
 func (a *app) planCommand() (cmd *cobra.Command) {
 	f := &planFlags{}
-	cmd, f.job, f.server = a.jobCommand("plan", "Show how a job would run, here or on a coordinator, without running it",
+	cmd, f.job = a.jobCommand("plan", "Show how a job would run, here or on a coordinator, without running it", &f.server,
 		func(ctx context.Context) error { return a.plan(ctx, f) })
 	f.workers = addWorkersFlag(cmd.Flags())
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the plan as JSON")
@@ -332,7 +332,7 @@ func (a *app) planCommand() (cmd *cobra.Command) {
 
 // plan asks the coordinator that would run the job, which is embedded if there is no remote one.
 func (a *app) plan(ctx context.Context, f *planFlags) error {
-	c, err := a.remoteOrNil(*f.server, f.job)
+	c, err := a.remoteOrNil(f.server, f.job)
 	if err != nil {
 		return err
 	}

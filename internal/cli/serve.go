@@ -36,13 +36,8 @@ type serveFlags struct {
 
 func (a *app) serveCommand() *cobra.Command {
 	f := &serveFlags{}
-	cmd := &cobra.Command{
-		Use:   "serve",
-		Short: "Run a coordinator and workers in one process, for trials",
-		Args:  shell.FlagsOnly,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), f) },
-	}
-	set := cmd.Flags()
+	cmd, set := flagsCommand("serve", "Run a coordinator and workers in one process, for trials",
+		func(ctx context.Context) error { return a.serve(ctx, f) })
 	set.StringVar(&f.listen, "listen", coordinator.DefaultConfig().Listen, "`HOST:PORT` to serve on; port 0 picks a free one")
 	f.workers = shell.NewWhole(embeddedWorkers, 0, 1024).Declare(set, "workers", "number of workers in this process; others may join")
 	set.StringVar(&f.dataDir, "data-dir", "", "store jobs and data in this `DIR` (default: in memory, lost at the end)")
