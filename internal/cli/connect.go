@@ -395,7 +395,7 @@ func jobCandidates(jobs []*cleavev1.Job) (all []candidate) {
 
 // workerID returns the id of the worker that an id, a name, or a prefix of one of them stands for.
 func workerID(ctx context.Context, c *client.Client, given string) (string, error) {
-	workers, err := c.AllWorkers(ctx)
+	workers, err := client.All(c.ListWorkers(ctx))
 	if err != nil {
 		return given, nil
 	}
@@ -407,22 +407,4 @@ func workerID(ctx context.Context, c *client.Client, given string) (string, erro
 		all = append(all, candidate{w.GetWorkerId(), text.OneLine(w.GetName()), []string{w.GetName()}})
 	}
 	return pick("worker", given, all)
-}
-
-func datasetCandidates(ctx context.Context, c *client.Client) ([]candidate, error) {
-	listed, err := c.AllDatasets(ctx)
-	return candidates(listed, (*cleavev1.Dataset).GetDatasetId), err
-}
-
-func tableCandidates(ctx context.Context, c *client.Client) ([]candidate, error) {
-	listed, err := c.AllTables(ctx)
-	return candidates(listed, (*cleavev1.Table).GetTableId), err
-}
-
-// candidates returns what ids of stored data may stand for.
-func candidates[T interface{ GetDisplayName() string }](listed []T, id func(T) string) (all []candidate) {
-	for _, item := range listed {
-		all = append(all, candidate{id: id(item), about: text.OneLine(item.GetDisplayName())})
-	}
-	return all
 }

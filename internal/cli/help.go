@@ -221,7 +221,7 @@ func proposeJobs(ctx context.Context, c *client.Client) ([]candidate, error) {
 }
 
 func proposeWorkers(ctx context.Context, c *client.Client) (all []candidate, err error) {
-	workers, err := c.AllWorkers(ctx)
+	workers, err := client.All(c.ListWorkers(ctx))
 	for _, w := range workers {
 		all = append(all, candidate{id: w.GetName(), about: w.GetWorkerId()})
 	}

@@ -303,7 +303,7 @@ func (a *app) awaitWorkers(ctx context.Context, f *upFlags, machines []machine) 
 // A worker has the host name of its machine. If several machines have the same name, as copies of a virtual machine do,
 // all of them are missing until each has a worker.
 func missingWorkers(ctx context.Context, c *client.Client, machines []machine) (missing []machine, err error) {
-	workers, err := c.AllWorkers(ctx)
+	workers, err := client.All(c.ListWorkers(ctx))
 	if err != nil {
 		return nil, err
 	}

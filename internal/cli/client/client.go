@@ -103,26 +103,14 @@ func (c *Client) AllJobs(ctx context.Context, request *cleavev1.ListJobsRequest,
 	if limit > 0 {
 		request.PageSize = int32(min(limit, maxPage))
 	}
-	return collect(c.Client.ListJobs(ctx, request), limit)
+	return First(c.ListJobs(ctx, request), limit)
 }
 
-// AllDatasets lists all data sets.
-func (c *Client) AllDatasets(ctx context.Context) ([]*cleavev1.Dataset, error) {
-	return collect(c.Client.ListDatasets(ctx), 0)
-}
+// All returns the items of a list.
+func All[T any](items iter.Seq2[T, error]) ([]T, error) { return First(items, 0) }
 
-// AllTables lists all tables.
-func (c *Client) AllTables(ctx context.Context) ([]*cleavev1.Table, error) {
-	return collect(c.Client.ListTables(ctx), 0)
-}
-
-// AllWorkers lists all workers.
-func (c *Client) AllWorkers(ctx context.Context) ([]*cleavev1.Worker, error) {
-	return collect(c.Client.ListWorkers(ctx), 0)
-}
-
-// collect returns the items of a list, at most limit of them, or all if limit is 0.
-func collect[T any](items iter.Seq2[T, error], limit int) (all []T, _ error) {
+// First returns the items of a list, at most limit of them, or all if limit is 0.
+func First[T any](items iter.Seq2[T, error], limit int) (all []T, _ error) {
 	for item, err := range items {
 		if err != nil {
 			return nil, err

@@ -110,17 +110,16 @@ func receive[P, R, T any](
 
 // fetchSolverSteps fetches the steps of the eigensolver from the events of a job that has ended.
 func (c *Client) fetchSolverSteps(ctx context.Context, jobID string) ([]*cleavev1.SolverStep, error) {
-	return receive(ctx, c, c.Jobs.WatchJob, &cleavev1.WatchJobRequest{JobId: jobID}, solverSteps)
-}
-
-func solverSteps(next func() (*cleavev1.WatchJobResponse, error)) (steps []*cleavev1.SolverStep, err error) {
-	err = wire.Receive(next, func(item *cleavev1.WatchJobResponse) error {
-		if step := item.GetEvent().GetSolver(); step != nil {
-			steps = append(steps, step)
-		}
-		return nil
-	})
-	return steps, err
+	read := func(next func() (*cleavev1.WatchJobResponse, error)) (steps []*cleavev1.SolverStep, err error) {
+		err = wire.Receive(next, func(item *cleavev1.WatchJobResponse) error {
+			if step := item.GetEvent().GetSolver(); step != nil {
+				steps = append(steps, step)
+			}
+			return nil
+		})
+		return steps, err
+	}
+	return receive(ctx, c, c.Jobs.WatchJob, &cleavev1.WatchJobRequest{JobId: jobID}, read)
 }
 
 // FetchTables returns a function that fetches tables by their ids.
