@@ -399,20 +399,23 @@ func (a *app) inputOf(ctx context.Context, c *client.Client, j *jobflags.Job, w 
 // of the job.
 func (a *app) sendTable(ctx context.Context, c *client.Client, j *jobflags.Job, w client.Watcher) (string, error) {
 	s := j.Stream()
-	switch {
-	case s == nil:
+	if s == nil {
 		return c.SendTable(ctx, j.Name, j.SourceTable(), w)
-	case s.Import() != nil:
-		return a.importTable(ctx, c, j, s, w)
 	}
-	var notices []string
 	defer s.Close()
-	stored, err := c.StreamTable(ctx, j.Name, func(send func(next func() (*table.Table, error)) error) (err error) {
-		notices, err = s.Read(send)
-		return err
-	})
-	if err == nil {
+	var stored *cleavev1.Table
+	var notices []string
+	var err error
+	if s.Import() != nil {
+		stored, notices, err = importTable(ctx, c, j.Name, s, w)
+	} else {
+		stored, err = c.StreamTable(ctx, j.Name, func(send func(next func() (*table.Table, error)) error) (err error) {
+			notices, err = s.Read(send)
+			return err
+		})
 		shell.LimitGarbage(int64(stored.GetBytes())) // its labels will be large as well
+	}
+	if err == nil {
 		var more []string
 		more, err = j.Sent(int(stored.GetRows()))
 		notices = append(notices, more...)
@@ -421,23 +424,19 @@ func (a *app) sendTable(ctx context.Context, c *client.Client, j *jobflags.Job, 
 	return stored.GetTableId(), err
 }
 
-// importTable has workers read the objects of a job.
-func (a *app) importTable(ctx context.Context, c *client.Client, j *jobflags.Job, s *jobflags.Stream, w client.Watcher) (string, error) {
+// importTable has workers read the objects of a table.
+func importTable(ctx context.Context, c *client.Client, name string, s *jobflags.Stream, w client.Watcher) (*cleavev1.Table, []string, error) {
 	request := s.Import()
-	request.DisplayName = j.Name
+	request.DisplayName = name
 	imported, err := c.ImportTable(ctx, request, w.Importing)
 	if err != nil {
-		return "", err
+		return nil, nil, err
 	}
-	id := imported.GetTable().GetTableId()
-	notices := imported.GetNotices()
-	more, err := s.Imported(imported, func(column string, add func(*table.Table) error) error { return c.EachTableRows(ctx, id, add, column) })
-	if notices = append(notices, more...); err == nil {
-		more, err = j.Sent(int(imported.GetTable().GetRows()))
-		notices = append(notices, more...)
-	}
-	a.notify(notices...)
-	return id, err
+	stored := imported.GetTable()
+	err = s.Imported(imported, func(column string, add func(*table.Table) error) error {
+		return c.EachTableRows(ctx, stored.GetTableId(), add, column)
+	})
+	return stored, imported.GetNotices(), err
 }
 
 // The limits of the sample of a streamed table that is fetched to draw it.
