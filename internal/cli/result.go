@@ -89,12 +89,6 @@ func (a *app) fetchReport(
 	ctx context.Context, c *client.Client, jobID string, source *jobflags.DataFlags, scored truthFlags, extent client.Extent,
 ) (*report.Report, report.Scene, error) {
 	var none report.Scene
-	data, err := &jobflags.Loaded{}, error(nil)
-	if !source.IsTable() { // how a table is read depends on the job
-		if data, err = source.Load(); err != nil {
-			return nil, none, err
-		}
-	}
 	response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID})
 	if err != nil {
 		return nil, none, err
@@ -104,10 +98,9 @@ func (a *app) fetchReport(
 	if err != nil {
 		return nil, none, err
 	}
-	if source.IsTable() {
-		if data, err = source.LoadAgain(wire.Recipe(outcome.Result.GetRecipe()), false, wire.ComparesDirections(spec)); err != nil {
-			return nil, none, err
-		}
+	data, err := source.Load(wire.Recipe(outcome.Result.GetRecipe()), false, wire.ComparesDirections(spec))
+	if err != nil {
+		return nil, none, err
 	}
 	job := &jobflags.Job{Spec: spec, Name: response.GetJob().GetDisplayName(), Loaded: *data}
 	if err := checkSameData(job, outcome); err != nil {
@@ -296,7 +289,7 @@ func (f *reportFlags) scene(folder string, r *report.Report) (s report.Scene, er
 	result := r.Result
 	s.Title = cmp.Or(r.Run.GetOrigin().GetDisplayName(), filepath.Base(folder))
 	spec := r.Run.GetOrigin().GetSpec()
-	data, err := f.data.LoadAgain(wire.Recipe(result.GetRecipe()), result.GetDroppedRows() > 0, spec != nil && wire.ComparesDirections(spec))
+	data, err := f.data.Load(wire.Recipe(result.GetRecipe()), result.GetDroppedRows() > 0, spec != nil && wire.ComparesDirections(spec))
 	if err != nil || data.Data == nil {
 		return s, err
 	}

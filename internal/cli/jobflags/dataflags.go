@@ -104,8 +104,10 @@ func (f *DataFlags) kindOf(flag string) dataset.Kind {
 	return dataset.KindPoints
 }
 
-// Load reads the data that the flags name.
-func (f *DataFlags) Load() (*Loaded, error) {
+// Load reads the data that the flags name as the job on it does or did. A table is read by the recipe r, or by one that
+// is made for it if r is nil. Rows of other points that have missing values are dropped if drop is set. If the job
+// compares directions, all-zero rows are dropped whenever rows with missing values are.
+func (f *DataFlags) Load(r *recipe.Recipe, drop, directions bool) (*Loaded, error) {
 	flag, err := f.source()
 	if err != nil {
 		return nil, err
@@ -114,10 +116,10 @@ func (f *DataFlags) Load() (*Loaded, error) {
 		return nil, err
 	}
 	switch {
-	case f.IsTable():
-		return f.loadTable(false)
+	case f.IsTable() && r == nil:
+		return f.loadTable(directions)
 	case flag == "data":
-		return f.loadPoints(0, false, false)
+		return f.LoadPoints(r, drop, directions)
 	case flag == "graph":
 		return f.loadGraph()
 	case flag == "kernel-matrix":
@@ -127,26 +129,13 @@ func (f *DataFlags) Load() (*Loaded, error) {
 	return &Loaded{}, nil
 }
 
-// LoadAgain reads the data of an earlier job as the job did: a table by the job's recipe r, which may be nil, and other
-// points without rows with missing values if the job dropped rows. If the job compared directions, all-zero rows are
-// dropped whenever rows with missing values are.
-func (f *DataFlags) LoadAgain(r *recipe.Recipe, dropped, directions bool) (*Loaded, error) {
-	flag, err := f.source()
-	switch {
-	case err != nil:
-		return nil, err
-	case f.IsTable() && r != nil, !f.IsTable() && flag == "data" && dropped:
-		return f.LoadPoints(r, dropped, directions)
-	}
-	return f.Load()
-}
-
-// LoadPoints is LoadAgain for points: without a recipe, a table has nothing but points.
-func (f *DataFlags) LoadPoints(r *recipe.Recipe, dropped, directions bool) (*Loaded, error) {
+// LoadPoints is Load for points of an earlier job, whatever other flags say. Without a recipe, a table has nothing but
+// points.
+func (f *DataFlags) LoadPoints(r *recipe.Recipe, drop, directions bool) (*Loaded, error) {
 	if r != nil && f.IsTable() {
 		return loadRows(&f.inputFlags, &f.readingFlags, r, directions, false)
 	}
-	return f.loadPoints(0, dropped, directions)
+	return f.loadPoints(0, drop, directions)
 }
 
 // DataIn returns flags that name one file of points.

@@ -320,7 +320,7 @@ func (f *NewPointsFlags) Check() error {
 
 // Load reads the new points. If the job has a recipe and the files are a table, it applies the recipe; otherwise
 // points must have the given number of columns, unless it is 0. If directions are compared, all-zero rows are dropped
-// as in DataFlags.LoadAgain.
+// as in DataFlags.Load.
 func (f *NewPointsFlags) Load(stdin io.Reader, r *recipe.Recipe, columns int, directions bool) (*Loaded, error) {
 	f.Stdin = stdin
 	isTable := f.holds(format.InputTable)

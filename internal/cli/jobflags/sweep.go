@@ -146,17 +146,9 @@ func (f *Flags) CheckOptions() error {
 	if err != nil {
 		return err
 	}
-	file, err := readJobFile(f.jobFile)
-	if err != nil {
+	j, err := readJobFile(f.jobFile)
+	if err != nil || source == "" { // without a source only the coordinator knows the data
 		return err
 	}
-	if source == "" {
-		return nil // only the coordinator knows the data
-	}
-	j := &Job{Spec: file.spec, Name: file.name, Scheduling: file.scheduling}
-	kind := f.kindOf(source)
-	if err := f.apply(j, kind); err != nil {
-		return err
-	}
-	return f.check(j.Spec, kind)
+	return f.apply(j, f.kindOf(source))
 }
