@@ -109,7 +109,7 @@ func (a *app) runJob(ctx context.Context, f *runFlags, summarized bool) (d *deli
 }
 
 // runner is one run, from the flags to the files of the result. Its steps are prepare, complete, fetch and deliver.
-// After fetch, the result must reach the user: what fails is kept in late and does not stop the rest, except for
+// After fetch, the result must reach the user: what fails is kept in partial and does not stop the rest, except for
 // writing the folder.
 type runner struct {
 	app        *app
@@ -125,10 +125,10 @@ type runner struct {
 	progress *report.Progress
 
 	// Set by complete.
-	spec  *cleavev1.JobSpec
-	id    string // of the job; "" if it is not known
-	ended bool   // the job has ended with labels
-	late  error
+	spec    *cleavev1.JobSpec
+	id      string // of the job; "" if it is not known
+	ended   bool   // the job has ended with labels
+	partial error  // why a part of the result is missing
 
 	sent *streamed // set by fetch if the table was sent while it was read
 }
@@ -160,9 +160,9 @@ func (r *runner) run(ctx context.Context) (d *delivered, err error) {
 		return nil, err
 	}
 	if err := r.deliver(ctx, d); err != nil {
-		return nil, errors.Join(err, r.late)
+		return nil, errors.Join(err, r.partial)
 	}
-	return d, r.late
+	return d, r.partial
 }
 
 // prepare reads the files, and reports mistakes in them before anything is uploaded.
@@ -194,7 +194,7 @@ func (r *runner) complete(ctx context.Context) error {
 	if err != nil && !fault.Is(err, fault.LabelsSoFar) {
 		return explainReuse(r.job.Locate(err))
 	}
-	r.ended, r.late = true, err
+	r.ended, r.partial = true, err
 	return nil
 }
 
@@ -221,10 +221,10 @@ func (r *runner) fetch(ctx context.Context) (*delivered, error) {
 	if r.sent != nil { // the ids of the rows are known only now
 		a.printDropped(job.Filter)
 		if r.truth, err = job.LoadTruth(r.flags.truth.file, r.flags.truth.scoreOn); err != nil {
-			r.late = errors.Join(r.late, err)
+			r.partial = errors.Join(r.partial, err)
 		}
 	}
-	r.late = errors.Join(r.late, result.Score(r.truth))
+	r.partial = errors.Join(r.partial, result.Score(r.truth))
 	r.progress.End()
 	result.Run.Origin = a.origin(r.inputs, job.Name, r.spec)
 	return &delivered{report: result, notices: unprinted}, nil
@@ -233,7 +233,7 @@ func (r *runner) fetch(ctx context.Context) (*delivered, error) {
 // deliver writes the files of the result.
 func (r *runner) deliver(ctx context.Context, d *delivered) error {
 	a, output := r.app, &r.flags.output
-	r.late = errors.Join(r.late, a.saveNeighborGraph(ctx, r.client, r.id, output.saveGraph))
+	r.partial = errors.Join(r.partial, a.saveNeighborGraph(ctx, r.client, r.id, output.saveGraph))
 	scene, labels := sceneOf(r.job, r.truth), output.labels(r.job.SourceTable())
 	scene.Spec = r.spec
 	if r.sent != nil && output.join {
