@@ -21,9 +21,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/resultpage"
 	"github.com/cleave-project/cleave/internal/cli/shell"
-	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/security/redact"
 	"github.com/cleave-project/cleave/internal/text"
 
@@ -51,15 +49,6 @@ func (a *app) rerunCommand() *cobra.Command {
 	return cmd
 }
 
-// recorded is a run that was read from its output folder. It is compared with another by its labels and its objective;
-// scores, pictures and times are not part of the promise.
-type recorded struct {
-	dir    string
-	result *cleavev1.Result
-	run    *cleavev1.RunRecord
-	labels []int64 // of all rows of the data file, -1 for dropped ones
-}
-
 // rerun repeats the run in a folder and fails if the result differs in a single bit. A run of this command line is
 // repeated from its files; a job that was submitted is repeated by the coordinator, which has its data.
 func (a *app) rerun(ctx context.Context, dir string, f *rerunFlags) error {
@@ -69,11 +58,15 @@ func (a *app) rerun(ctx context.Context, dir string, f *rerunFlags) error {
 	case f.out != "" && report.SameFolder(f.out, dir):
 		return shell.Usage("--out %s is the folder of the run itself; give another one", f.out)
 	}
-	before, err := loadRecorded(dir)
+	result, run, err := report.ReadResult(dir)
 	if err != nil {
 		return err
 	}
-	origin := before.run.GetOrigin()
+	before, err := report.ReadLabels(dir, result, run)
+	if err != nil {
+		return err
+	}
+	origin := run.GetOrigin()
 	then, err := a.recordedCommand(dir, origin)
 	if err != nil {
 		return err
@@ -92,17 +85,7 @@ func (a *app) rerun(ctx context.Context, dir string, f *rerunFlags) error {
 	if err != nil {
 		return err
 	}
-	return before.compare(a.stdout, again)
-}
-
-// loadRecorded reads what a run recorded about itself.
-func loadRecorded(dir string) (*recorded, error) {
-	result, run, err := report.ReadResult(dir)
-	if err != nil {
-		return nil, err
-	}
-	_, labels, err := format.LoadNamed(format.Input{Path: filepath.Join(dir, report.LabelsFile)}, table.Labels, 0, table.Naming{InOrder: true})
-	return &recorded{dir, result, run, labels}, err
+	return a.compare(dir, before, again)
 }
 
 // rerunCommandLine runs the recorded command line of a run again. The access flags of rerun replace the recorded ones,
@@ -159,7 +142,7 @@ func (a *app) recordedCommand(folder string, origin *cleavev1.Origin) (*recorded
 }
 
 // rerunSpec runs the recorded spec of a submitted job again. The coordinator has the data and the tables.
-func (a *app) rerunSpec(ctx context.Context, before *recorded, f *rerunFlags) (*report.Report, error) {
+func (a *app) rerunSpec(ctx context.Context, before *report.Report, f *rerunFlags) (*report.Report, error) {
 	c, err := a.remote(f.server)
 	if err != nil {
 		return nil, err
@@ -167,7 +150,7 @@ func (a *app) rerunSpec(ctx context.Context, before *recorded, f *rerunFlags) (*
 	defer c.Close()
 	progress := report.NewProgress(a.stderr, f.quiet)
 	defer progress.End()
-	origin := before.run.GetOrigin()
+	origin := before.Run.GetOrigin()
 	id, err := c.Complete(ctx, &cleavev1.CreateJobRequest{Spec: origin.GetSpec(), DisplayName: origin.GetDisplayName()}, nil, progress, client.CancelJob)
 	if err != nil {
 		return nil, err
@@ -176,13 +159,10 @@ func (a *app) rerunSpec(ctx context.Context, before *recorded, f *rerunFlags) (*
 	if err != nil {
 		return nil, err
 	}
-	filter, ids := fileRows(&jobflags.Job{}, outcome)
-	localizeOutcome(outcome, nil, filter, ids)
-	if all := outcome.TableRows(); outcome.Kept != nil && len(before.labels) == all { // including dropped rows
-		filter, ids = jobflags.FilterOf(outcome.Kept, all), nil
+	again, _ := reportOf(&jobflags.Job{}, outcome)
+	if all := outcome.TableRows(); outcome.Kept != nil && len(before.FileLabels()) == all { // including dropped rows
+		again.Filter, again.RowIDs = jobflags.FilterOf(outcome.Kept, all), nil
 	}
-	again := report.New(outcome, filter)
-	again.RowIDs = ids.All()
 	if again.Run.Origin = origin; f.out == "" {
 		return again, nil
 	}
@@ -232,23 +212,23 @@ func (r *recordedCommand) checkInputs(folder string, origin *cleavev1.Origin) er
 	return nil
 }
 
-// compare reports whether another run has the same labels and objective, bit for bit.
-func (r *recorded) compare(w io.Writer, again *report.Report) error {
-	labels, differ := again.FileLabels(), 0
-	if len(labels) != len(r.labels) {
-		return fmt.Errorf("%s has %s, the new run %d", r.dir, text.Plural(len(r.labels), "label"), len(labels))
+// compare reports whether another run has the same labels and objective as that in a folder, bit for bit. Scores,
+// pictures and times are not part of the promise.
+func (a *app) compare(dir string, before, again *report.Report) error {
+	old, labels, differ := before.FileLabels(), again.FileLabels(), 0
+	if len(labels) != len(old) {
+		return fmt.Errorf("%s has %s, the new run %d", dir, text.Plural(len(old), "label"), len(labels))
 	}
 	for i, label := range labels {
-		if int64(label) != r.labels[i] {
+		if label != old[i] {
 			differ++
 		}
 	}
-	recorded, repeated := r.result.GetObjective(), again.Result.GetObjective()
+	recorded, repeated := before.Result.GetObjective(), again.Result.GetObjective()
 	if differ > 0 || math.Float64bits(recorded) != math.Float64bits(repeated) {
-		return fmt.Errorf("the result differs from %s: %d of %s differ, and the objective is %v instead of %v", r.dir, differ, text.Plural(len(labels), "label"), repeated, recorded)
+		return fmt.Errorf("the result differs from %s: %d of %s differ, and the objective is %v instead of %v", dir, differ, text.Plural(len(labels), "label"), repeated, recorded)
 	}
-	_, err := fmt.Fprintf(w, "identical to %s: %s, and the objective %v\n", r.dir, text.Plural(len(labels), "label"), repeated)
-	return err
+	return a.printf("identical to %s: %s, and the objective %v\n", dir, text.Plural(len(labels), "label"), repeated)
 }
 
 // command is a command line, as result.json records it. directory is "" if it is not known.
