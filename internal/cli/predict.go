@@ -39,7 +39,7 @@ type predictFlags struct {
 	recordedWeights    string              // the weights that the run recorded, if trainedOn is what it recorded, too
 	trained            *jobflags.DataFlags // how the run read its points
 	server             string
-	data               *jobflags.NewPointsFlags
+	data               *jobflags.DataFlags
 	out                string // a file; "" or onStdout for standard output
 	join               bool   // write the rows of the table, too
 	format             *shell.Value
@@ -55,6 +55,7 @@ func (a *app) predictCommand() *cobra.Command {
 	set.StringVar(&f.job, "job", "", "`ID` of a job on a coordinator")
 	addServerFlag(set, &f.server)
 	f.data = jobflags.AddNewPointsFlags(set)
+	f.data.Stdin = a.stdin
 	set.StringVar(&f.out, "out", "", "write the labels to this `FILE` (index,label; class, distance, margin and confidence where the model has them) instead of standard output")
 	set.BoolVar(&f.join, "join", false, "write the rows of the table of --data with their labels")
 	f.format = shell.NewChoice("csv", format.TableFormats...).Declare(set, "labels-format", "the format of the labels")
@@ -73,7 +74,7 @@ func (f *predictFlags) check() error {
 	case f.weights != "" && f.trainedOn == "":
 		return shell.Usage("--weights requires --trained-on: they are the weights of those points")
 	}
-	return f.data.Check()
+	return f.data.CheckNewPoints()
 }
 
 // predictor assigns new points to the clusters of a run.
@@ -110,8 +111,7 @@ func (a *app) predict(ctx context.Context, flags *predictFlags) error {
 			return err
 		}
 	}
-	flags.data.Whole = flags.join
-	fresh, err := flags.data.Load(a.stdin, predictor.recipe, predictor.columns, predictor.directions)
+	fresh, err := flags.data.LoadNewPoints(predictor.recipe, predictor.columns, predictor.directions, flags.join)
 	if err != nil {
 		return err
 	}
@@ -125,12 +125,12 @@ func (a *app) predict(ctx context.Context, flags *predictFlags) error {
 	if fresh.Table != nil {
 		a.notify(fresh.Table.Notices...)
 	}
-	if err := jobflags.CheckHeader(flags.data.Name(), fresh.Header, "model", predictor.header); err != nil {
+	if err := jobflags.CheckHeader(flags.data.Path(), fresh.Header, "model", predictor.header); err != nil {
 		return err
 	}
 	found, err := predictor.assign(ctx, fresh.Data)
 	if bad, ok := errors.AsType[*fault.Error](err); ok && bad.Kind == fault.InvalidArgument {
-		return fault.Wrap(err, "%s", flags.data.Name())
+		return fault.Wrap(err, "%s", flags.data.Path())
 	}
 	if err != nil {
 		return err

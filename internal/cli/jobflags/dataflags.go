@@ -133,7 +133,7 @@ func (f *DataFlags) Load(r *recipe.Recipe, drop, directions bool) (*Loaded, erro
 // points.
 func (f *DataFlags) LoadPoints(r *recipe.Recipe, drop, directions bool) (*Loaded, error) {
 	if r != nil && f.IsTable() {
-		return loadRows(&f.inputFlags, &f.readingFlags, r, directions, false)
+		return f.loadRows(r, directions, false)
 	}
 	return f.loadPoints(0, drop, directions)
 }
@@ -153,6 +153,9 @@ func (f *DataFlags) ReadFrom(path string) {
 	}
 	f.files, f.kind = []string{path}, nil
 }
+
+// Path returns the first file of points, for messages, or "" if there is none.
+func (f *DataFlags) Path() string { return f.name() }
 
 // Name returns the name of the data file without its folder, or "" if there is none.
 func (f *DataFlags) Name() string {
@@ -271,12 +274,8 @@ func (f *readingFlags) apply(o *format.TableOptions) error {
 // tableFlags tell how a table is read and how its rows become points.
 type tableFlags struct {
 	readingFlags
-	// Columns, by name or by number from 1.
-	id, label                    string
-	ignore, columns, categorical []string
-	keep                         []string // used as they are
-	missing, dates               *shell.Value
-	keepLastRow                  bool // even if it looks like a row of totals
+	columns        recipe.Options // without Missing and Dates
+	missing, dates *shell.Value
 }
 
 // onlyForTables lists the flags that apply only to tables.
@@ -288,31 +287,33 @@ const datesIgnored, datesAsNumbers = "ignore", "numbers"
 // add declares the flags. Those in onlyForTables are refused for other data; --missing is not among them.
 func (f *tableFlags) add(set *pflag.FlagSet) {
 	f.readingFlags.add(set)
-	set.StringVar(&f.id, "id-column", "", "the `COLUMN` with the ids of the rows, by name or by number from 1 (default: a column named id or the like)")
-	set.StringVar(&f.label, "label-column", "", "the `COLUMN` with known classes, empty if unknown")
-	set.StringSliceVar(&f.ignore, "ignore", nil, "`COLUMNS` of a table to leave out, separated by commas")
-	set.StringSliceVar(&f.columns, "columns", nil, "the only `COLUMNS` of a table to cluster by, separated by commas")
-	set.StringSliceVar(&f.categorical, "categorical", nil, "`COLUMNS` whose values are categories even if they are numbers (default: text columns with few values)")
-	set.StringSliceVar(&f.keep, "keep", nil, "`COLUMNS` to use as they are, even if they look like ids, codes, constants or copies, are mostly empty, or contain numbers such as -999")
+	set.StringVar(&f.columns.ID, "id-column", "", "the `COLUMN` with the ids of the rows, by name or by number from 1 (default: a column named id or the like)")
+	set.StringVar(&f.columns.Label, "label-column", "", "the `COLUMN` with known classes, empty if unknown")
+	set.StringSliceVar(&f.columns.Ignore, "ignore", nil, "`COLUMNS` of a table to leave out, separated by commas")
+	set.StringSliceVar(&f.columns.Only, "columns", nil, "the only `COLUMNS` of a table to cluster by, separated by commas")
+	set.StringSliceVar(&f.columns.Categorical, "categorical", nil, "`COLUMNS` whose values are categories even if they are numbers (default: text columns with few values)")
+	set.StringSliceVar(&f.columns.Keep, "keep", nil, "`COLUMNS` to use as they are, even if they look like ids, codes, constants or copies, are mostly empty, or contain numbers such as -999")
 	f.dates = shell.NewChoice(datesIgnored, datesIgnored, datesAsNumbers).Declare(set, "dates", "dates in a table: ignore them, or use them as numbers of days since 1970")
-	set.BoolVar(&f.keepLastRow, "keep-last-row", false, "use the last row of a table even if it looks like a row of totals")
+	set.BoolVar(&f.columns.KeepLastRow, "keep-last-row", false, "use the last row of a table even if it looks like a row of totals")
 	f.missing = shell.NewChoice(string(recipe.Auto), recipe.MissingMethods()...).Declare(set, "missing", "missing values: auto (fill from similar rows; leave out mostly empty columns), mean, median (or the most frequent category), "+
 		"error (the default for .npy, .mtx and sparse files), or drop (these rows get the label -1, as do all-zero rows if rows are compared by direction)")
 }
 
 // reading returns the options of the table reader.
 func (f *tableFlags) reading() (format.TableOptions, error) {
-	o := format.TableOptions{Texts: slices.Concat([]string{f.id, f.label}, f.categorical, f.ignore), Ignore: f.ignore}
-	if len(f.columns) > 0 {
-		o.Only = slices.Concat([]string{f.id, f.label}, f.columns, f.categorical, f.keep)
+	c := f.columns
+	o := format.TableOptions{Texts: slices.Concat([]string{c.ID, c.Label}, c.Categorical, c.Ignore), Ignore: c.Ignore}
+	if len(c.Only) > 0 {
+		o.Only = slices.Concat([]string{c.ID, c.Label}, c.Only, c.Categorical, c.Keep)
 	}
 	return o, f.apply(&o)
 }
 
 // recipeOptions returns what the flags say about the columns of a table.
 func (f *tableFlags) recipeOptions() recipe.Options {
-	return recipe.Options{ID: f.id, Label: f.label, Ignore: f.ignore, Only: f.columns, Categorical: f.categorical, Missing: recipe.Missing(f.missing.Text),
-		Keep: f.keep, Dates: f.dates.Text == datesAsNumbers, KeepLastRow: f.keepLastRow}
+	o := f.columns
+	o.Missing, o.Dates = recipe.Missing(f.missing.Text), f.dates.Text == datesAsNumbers
+	return o
 }
 
 // IsTable reports whether the data is a table.
@@ -348,16 +349,9 @@ type NamedFile struct{ Flag, Path string }
 
 // NamedFiles returns the input files that flags name. A folder stands for its parts. Relative paths start from
 // directory.
-func (f *DataFlags) NamedFiles(directory string) []NamedFile { return namedFiles(f.set, directory) }
-
-// NamedFiles returns the files of new points, as DataFlags.NamedFiles does.
-func (f *NewPointsFlags) NamedFiles(directory string) []NamedFile {
-	return namedFiles(f.set, directory)
-}
-
-func namedFiles(set *pflag.FlagSet, directory string) []NamedFile {
+func (f *DataFlags) NamedFiles(directory string) []NamedFile {
 	var files []NamedFile
-	visitPaths(set, func(flag, path string) string {
+	visitPaths(f.set, func(flag, path string) string {
 		entries, err := os.ReadDir(ResolvePath(directory, path))
 		if err != nil { // not a folder
 			files = append(files, NamedFile{flag, path})

@@ -178,8 +178,9 @@ func (s *Stream) Close() {
 // begin returns the index of the label column, or -1 if there is none. The coordinator reports a wrong name.
 func (s *Stream) begin(columns []table.Column) int {
 	s.table, s.found = &table.Table{Columns: columns}, nil
-	at, err := recipe.Find(s.table, s.flags.label)
-	if s.flags.label == "" || err != nil {
+	label := s.flags.columns.Label
+	at, err := recipe.Find(s.table, label)
+	if label == "" || err != nil {
 		return -1
 	}
 	s.found = newClassColumn(columns[at].Name)
