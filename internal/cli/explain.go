@@ -175,7 +175,6 @@ func (a *app) printExplanation(all []explain.Paragraph) error {
 	return err
 }
 
-// evaluateFlags are the flags of evaluate, which name files.
 type evaluateFlags struct {
 	labels, truth, scoreOn, constraints string
 	json                                bool

@@ -160,7 +160,6 @@ func (f *generateFlags) draw(shape string) (file report.File, truth []int32, err
 	return report.File{Name: "data.csv", Write: func(w io.Writer) error { return format.WritePoints(w, header, points) }}, truth, nil
 }
 
-// pictureFlags are the flags of generate picture.
 type pictureFlags struct {
 	width, height, noise, seed *shell.Value
 	out                        string
@@ -198,7 +197,6 @@ func (a *app) generatePicture(ctx context.Context, f *pictureFlags) error {
 		scene.Picture.Width, scene.Picture.Height, len(scene.Boxes), f.out)
 }
 
-// affinityFlags are the flags of generate image-affinity.
 type affinityFlags struct {
 	set                                      *pflag.FlagSet
 	radius, sigmaPosition, sigmaGray, weight *shell.Value

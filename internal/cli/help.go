@@ -112,7 +112,17 @@ type proposals = func(cmd *cobra.Command, args []string, begun string) ([]string
 // completeArguments registers the completions of commands and flags. Shells complete files themselves.
 func (a *app) completeArguments(root *cobra.Command) {
 	const onlyThese = cobra.ShellCompDirectiveNoFileComp
-	jobs, workers := a.proposed(proposeJobs), a.proposed(proposeWorkers)
+	jobs := a.proposed(func(ctx context.Context, c *client.Client) ([]candidate, error) {
+		jobs, err := c.AllJobs(ctx, &cleavev1.ListJobsRequest{}, completedJobs)
+		return jobCandidates(jobs), err
+	})
+	workers := a.proposed(func(ctx context.Context, c *client.Client) (all []candidate, err error) {
+		workers, err := client.All(c.ListWorkers(ctx))
+		for _, w := range workers {
+			all = append(all, candidate{id: w.GetName(), about: w.GetWorkerId()})
+		}
+		return all, err
+	})
 	for _, cmd := range root.Commands() {
 		a.completeArguments(cmd)
 		switch cmd.Name() {
@@ -213,19 +223,6 @@ func (a *app) proposed(list func(ctx context.Context, c *client.Client) ([]candi
 		}
 		return found, directive
 	}
-}
-
-func proposeJobs(ctx context.Context, c *client.Client) ([]candidate, error) {
-	jobs, err := c.AllJobs(ctx, &cleavev1.ListJobsRequest{}, completedJobs)
-	return jobCandidates(jobs), err
-}
-
-func proposeWorkers(ctx context.Context, c *client.Client) (all []candidate, err error) {
-	workers, err := client.All(c.ListWorkers(ctx))
-	for _, w := range workers {
-		all = append(all, candidate{id: w.GetName(), about: w.GetWorkerId()})
-	}
-	return all, err
 }
 
 var completionShells = []string{"bash", "zsh", "fish"}

@@ -248,7 +248,6 @@ func stillRunning(what, jobID string) error {
 	return shell.Canceled("%s; job %s continues. Watch it: cleave watch %s. Fetch its result: cleave result %s. Stop it: cleave cancel %s", what, jobID, jobID, jobID, jobID)
 }
 
-// submitFlags are the flags of submit.
 type submitFlags struct {
 	job               *jobflags.Flags
 	server, requestID string

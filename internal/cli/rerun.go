@@ -28,7 +28,6 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// rerunFlags are the flags of rerun.
 type rerunFlags struct {
 	out, server string
 	quiet       bool
@@ -62,12 +61,12 @@ func (a *app) rerun(ctx context.Context, dir string, f *rerunFlags) error {
 	if err != nil {
 		return err
 	}
-	before, err := report.ReadLabels(dir, result, run)
+	origin := run.GetOrigin()
+	then, err := a.recordedCommand(dir, origin)
 	if err != nil {
 		return err
 	}
-	origin := run.GetOrigin()
-	then, err := a.recordedCommand(dir, origin)
+	before, err := report.ReadLabels(dir, result, run)
 	if err != nil {
 		return err
 	}

@@ -145,23 +145,19 @@ func fetchSeeds(ctx context.Context, c *client.Client, spec *cleavev1.JobSpec, o
 	return seeds, err
 }
 
-// reportOf returns the report of a job in terms of the data file, and the ids of its rows.
+// reportOf returns the report of a job in terms of the data file, and the ids of its rows. Notices name rows by their
+// ids or their numbers in the file, and columns by the header or, if it is nil, by the recipe.
 func reportOf(j *jobflags.Job, o *client.Outcome) (*report.Report, *table.IDs) {
 	filter, ids := fileRows(j, o)
-	localizeOutcome(o, j.Header, filter, ids)
-	r := report.New(o, filter)
-	r.RowIDs = ids.All()
-	return r, ids
-}
-
-// localizeOutcome makes notices name rows by their ids or their numbers in the file, and columns by the header or, if
-// it is nil, by the recipe.
-func localizeOutcome(o *client.Outcome, header []string, filter *jobflags.RowFilter, ids *table.IDs) {
+	header := j.Header
 	if steps := wire.Recipe(o.Result.GetRecipe()); header == nil && steps != nil {
 		header = steps.Names()
 	}
 	local := &jobflags.Job{Loaded: jobflags.Loaded{Header: header, Filter: filter, Table: &jobflags.TableInfo{IDs: ids}}}
 	local.LocalizeResult(o.Result)
+	r := report.New(o, filter)
+	r.RowIDs = ids.All()
+	return r, ids
 }
 
 // fileRows returns which rows of the data file have labels, nil for all, and the ids of the rows. Without the file the

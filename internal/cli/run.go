@@ -26,7 +26,6 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// runFlags are the flags of run.
 type runFlags struct {
 	job       *jobflags.Flags
 	server    string
@@ -319,7 +318,6 @@ func (a *app) printDropped(filter *jobflags.RowFilter) {
 	}
 }
 
-// planFlags are the flags of plan.
 type planFlags struct {
 	job     *jobflags.Flags
 	server  string

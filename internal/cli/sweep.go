@@ -23,7 +23,6 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// sweepFlags are the flags of sweep.
 type sweepFlags struct {
 	job               *jobflags.Flags // several values for some options
 	server            string

@@ -38,13 +38,9 @@ func (c *Client) upload(ctx context.Context, data dataset.Dataset, name string, 
 	return c.target().Dataset(ctx, name, data, func() { w.Uploading(data.Rows(), uint64(dataset.EncodedSize(data))) })
 }
 
-// SendTable uploads a table, unless the coordinator has it, and returns its id. w may be nil.
+// SendTable uploads a table, unless the coordinator has it, and returns its id.
 func (c *Client) SendTable(ctx context.Context, name string, t *table.Table, w Watcher) (string, error) {
-	return c.target().Table(ctx, name, t, func() {
-		if w != nil {
-			w.Uploading(t.Rows(), uint64(t.EncodedSize()))
-		}
-	})
+	return c.target().Table(ctx, name, t, func() { w.Uploading(t.Rows(), uint64(t.EncodedSize())) })
 }
 
 func (c *Client) target() upload.Target {
@@ -62,7 +58,7 @@ func (c *Client) uploadTables(ctx context.Context, of string, spec *cleavev1.Job
 		if err != nil {
 			return fault.Wrap(err, "%s", used.Field)
 		}
-		id, err := c.SendTable(ctx, used.Name()+" of "+of, t, nil)
+		id, err := c.SendTable(ctx, used.Name()+" of "+of, t, Silent{})
 		if err != nil {
 			return err
 		}
