@@ -97,20 +97,31 @@ func (a *app) predict(ctx context.Context, flags *predictFlags) error {
 	if err := cmp.Or(flags.check(), jobflags.RefuseInput("--out", flags.out, "", flags.data.NamedFiles(""), flags.trainedOn, flags.weights)); err != nil {
 		return err
 	}
-	predictor, closePredictor, err := a.findPredictor(ctx, flags)
+	if flags.job != "" {
+		return a.onJob(ctx, flags.server, []string{flags.job}, func(c *client.Client, jobID string) error {
+			p, err := a.jobPredictor(ctx, c, jobID)
+			if err != nil {
+				return err
+			}
+			return a.assign(ctx, flags, p)
+		})
+	}
+	p, err := a.folderPredictor(flags)
 	if err != nil {
 		return err
 	}
-	defer closePredictor()
-	if flags.model != "" { // and what the model was found to need
-		var trained []jobflags.NamedFile
-		if flags.trained != nil {
-			trained = flags.trained.NamedFiles("")
-		}
-		if err := jobflags.RefuseInput("--out", flags.out, "", trained, flags.recordedWeights, filepath.Join(flags.model, "labels.csv")); err != nil {
-			return err
-		}
+	var trained []jobflags.NamedFile // what the model was found to need
+	if flags.trained != nil {
+		trained = flags.trained.NamedFiles("")
 	}
+	if err := jobflags.RefuseInput("--out", flags.out, "", trained, flags.recordedWeights, filepath.Join(flags.model, report.LabelsFile)); err != nil {
+		return err
+	}
+	return a.assign(ctx, flags, p)
+}
+
+// assign reads the new points and writes their labels.
+func (a *app) assign(ctx context.Context, flags *predictFlags, predictor *predictor) error {
 	fresh, err := flags.data.LoadNewPoints(predictor.recipe, predictor.columns, predictor.directions, flags.join)
 	if err != nil {
 		return err
@@ -150,38 +161,26 @@ func (a *app) predict(ctx context.Context, flags *predictFlags) error {
 	return a.printf("%s: %s in %s\n", flags.out, text.Plural(len(found.Labels), "point"), text.Plural(predictor.clusters, "cluster"))
 }
 
-// findPredictor opens the model in a folder, or the job of a coordinator. The caller calls end after use.
-func (a *app) findPredictor(ctx context.Context, f *predictFlags) (p *predictor, end func(), err error) {
-	if f.job == "" {
-		result, run, err := report.ReadResult(f.model)
-		if err != nil {
-			return nil, nil, err
-		}
-		found := result.GetModel() == nil && a.findTrained(f, run.GetOrigin())
-		labels, unread := report.ReadLabels(f.model, result, run) // a model may do without them
-		if p, err = a.openModel(f, result, labels, unread); err == nil {
-			if found {
-				a.warn("new points are compared with those of the run, %s; --trained-on gives another file", f.trainedOn)
-			}
-			p.recipe, p.directions = wire.Recipe(result.GetRecipe()), wire.ComparesDirections(run.GetOrigin().GetSpec())
-			if unread == nil {
-				p.classes = labels.Classes
-			}
-		}
-		return p, func() {}, err
-	}
-	c, err := a.remote(f.server)
+// folderPredictor opens the model in a folder.
+func (a *app) folderPredictor(f *predictFlags) (*predictor, error) {
+	result, run, err := report.ReadResult(f.model)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	id, err := jobID(ctx, c, f.job)
-	if err == nil {
-		p, err = a.jobPredictor(ctx, c, id)
-	}
+	found := result.GetModel() == nil && a.findTrained(f, run.GetOrigin())
+	labels, unread := report.ReadLabels(f.model, result, run) // a model may do without them
+	p, err := a.openModel(f, result, labels, unread)
 	if err != nil {
-		c.Close()
+		return nil, err
 	}
-	return p, c.Close, err
+	if found {
+		a.warn("new points are compared with those of the run, %s; --trained-on gives another file", f.trainedOn)
+	}
+	p.recipe, p.directions = wire.Recipe(result.GetRecipe()), wire.ComparesDirections(run.GetOrigin().GetSpec())
+	if unread == nil {
+		p.classes = labels.Classes
+	}
+	return p, nil
 }
 
 // findTrained finds out how the run in a folder read its points, which is how they are read again from wherever they
@@ -230,14 +229,14 @@ func (a *app) openModel(f *predictFlags, result *cleavev1.Result, labels *report
 func (a *app) jobPredictor(ctx context.Context, c *client.Client, jobID string) (*predictor, error) {
 	response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID})
 	if err != nil {
-		return nil, c.Explain(err)
+		return nil, err
 	}
-	found, err := c.Jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: jobID})
+	result, err := c.Result(ctx, jobID)
 	if err != nil {
-		return nil, c.Explain(err)
+		return nil, err
 	}
-	spec, steps := response.GetSpec(), wire.Recipe(found.GetResult().GetRecipe())
-	p := &predictor{clusters: int(found.GetResult().GetK())}
+	spec, steps := response.GetSpec(), wire.Recipe(result.GetRecipe())
+	p := &predictor{clusters: int(result.GetK())}
 	if spec.GetAuto() != nil || spec.GetKernelKmeans() != nil || spec.GetNeighborGraph() != nil {
 		// New points for kernel k-means may have more features than the old ones.
 		if steps == nil && (spec.GetAuto() != nil || spec.GetNeighborGraph() != nil) {
