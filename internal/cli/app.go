@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,7 +34,8 @@ type app struct {
 // Main runs one command line and returns the exit code, see package shell. When ctx ends, the job of cleave run is
 // canceled.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) string) int {
-	a := &app{stdin: format.Peekable(stdin), stdout: stdout, stderr: stderr, env: env, command: thisCommand(args)}
+	directory, _ := os.Getwd()
+	a := &app{stdin: format.Peekable(stdin), stdout: stdout, stderr: stderr, env: env, command: command{args, directory}}
 	ctx, end := a.traced(ctx, args)
 	program := a.program()
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {

@@ -236,12 +236,6 @@ type command struct {
 	directory string
 }
 
-// thisCommand returns the command line of this process.
-func thisCommand(arguments []string) command {
-	directory, _ := os.Getwd()
-	return command{arguments, directory}
-}
-
 // inputs are the files that flags name, as they were before they were read.
 type inputs struct {
 	files  []jobflags.NamedFile
