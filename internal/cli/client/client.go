@@ -74,10 +74,7 @@ func (c *Client) Context(ctx context.Context) (context.Context, context.CancelFu
 // DescribeDataset returns what the coordinator knows about a data set.
 func (c *Client) DescribeDataset(ctx context.Context, id string) (*cleavev1.Dataset, error) {
 	response, err := c.Datasets.GetDataset(ctx, &cleavev1.GetDatasetRequest{DatasetId: id})
-	if err != nil {
-		return nil, c.Explain(err)
-	}
-	return response.GetDataset(), nil
+	return response.GetDataset(), err
 }
 
 // DescribeTable returns the number of rows of a table and its id, or the id alone if the coordinator no longer has the

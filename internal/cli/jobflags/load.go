@@ -69,7 +69,7 @@ func (f *inputFlags) loadPoints(columns int, drop, directions bool) (*Loaded, er
 		l.Data, l.Header, incomplete, err = parts.LoadPoints(drop)
 	}
 	if err == nil && drop {
-		l.Filter, l.Data, err = newRowFilter(l.Data, incomplete, directions).usable(f.name(), l.Data)
+		l.Filter, l.Data, err = newRowFilter(f.name(), l.Data, incomplete, directions)
 	}
 	if err != nil {
 		return nil, err
