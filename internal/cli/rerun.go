@@ -159,8 +159,8 @@ func (a *app) rerunSpec(ctx context.Context, before *report.Report, f *rerunFlag
 		return nil, err
 	}
 	again, _ := reportOf(&jobflags.Job{}, outcome)
-	if all := outcome.TableRows(); outcome.Kept != nil && len(before.FileLabels()) == all { // including dropped rows
-		again.Filter, again.RowIDs = jobflags.FilterOf(outcome.Kept, all), nil
+	if rows := outcome.TableRows(); outcome.Kept != nil && again.Filter == nil && len(before.FileLabels()) == rows { // including dropped rows
+		again = report.New(outcome, jobflags.FilterOf(outcome.Kept, rows))
 	}
 	if again.Run.Origin = origin; f.out == "" {
 		return again, nil

@@ -100,14 +100,14 @@ func (c *Client) AllJobs(ctx context.Context, request *cleavev1.ListJobsRequest,
 	if limit > 0 {
 		request.PageSize = int32(min(limit, maxPage))
 	}
-	return First(c.ListJobs(ctx, request), limit)
+	return first(c.ListJobs(ctx, request), limit)
 }
 
 // All returns the items of a list.
-func All[T any](items iter.Seq2[T, error]) ([]T, error) { return First(items, 0) }
+func All[T any](items iter.Seq2[T, error]) ([]T, error) { return first(items, 0) }
 
-// First returns the items of a list, at most limit of them, or all if limit is 0.
-func First[T any](items iter.Seq2[T, error], limit int) (all []T, _ error) {
+// first returns the items of a list, at most limit of them, or all if limit is 0.
+func first[T any](items iter.Seq2[T, error], limit int) (all []T, _ error) {
 	for item, err := range items {
 		if err != nil {
 			return nil, err

@@ -140,7 +140,7 @@ func ExitCode(err error) int {
 			return ExitLate
 		case f.Reason == fault.HandshakeFailed:
 			return ExitFailed
-		case f.Retry > 0:
+		case f.Kind == fault.ResourceExhausted && f.Retry > 0:
 			return ExitRetry
 		case f.Kind == fault.ResourceExhausted:
 			return ExitBadInput
