@@ -105,8 +105,8 @@ func (f *Flags) displayName() string {
 	return strings.ToValidUTF8(cmp.Or(f.givenName, f.Name()), "?")
 }
 
-// readJobFile reads the spec, the name and the scheduling of a job from YAML or JSON with the field names of the API. It
-// returns an empty job if path is "".
+// readJobFile reads the spec, the name and the scheduling of a job from YAML or JSON with the field names of the API.
+// It returns an empty job if path is "".
 func readJobFile(path string) (*Job, error) {
 	job := &Job{Spec: &cleavev1.JobSpec{}, Scheduling: &cleavev1.Scheduling{}}
 	if path == "" {

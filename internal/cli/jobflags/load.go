@@ -306,8 +306,8 @@ func (f *DataFlags) CheckNewPoints() error {
 }
 
 // LoadNewPoints reads new points. If the job has a recipe and the files are a table, it applies the recipe; otherwise
-// points must have the given number of columns, unless it is 0. If directions are compared, all-zero rows are dropped as
-// in Load. If whole is set, it reads all columns of a table, even those that the model does not use.
+// points must have the given number of columns, unless it is 0. If directions are compared, all-zero rows are dropped
+// as in Load. If whole is set, it reads all columns of a table, even those that the model does not use.
 func (f *DataFlags) LoadNewPoints(r *recipe.Recipe, columns int, directions, whole bool) (*Loaded, error) {
 	for _, flag := range []string{"delimiter", "header"} {
 		switch {

@@ -31,8 +31,8 @@ type RowFilter struct {
 const droppedRow = -1
 
 // newRowFilter drops the incomplete rows of a file, which data does not contain, and, if directions are compared, those
-// that are all zero, which it removes from data. The filter is nil if no row is dropped. It returns an error if no row is
-// left.
+// that are all zero, which it removes from data. The filter is nil if no row is dropped. It returns an error if no row
+// is left.
 func newRowFilter(path string, data dataset.Dataset, incomplete []int32, directions bool) (*RowFilter, dataset.Dataset, error) {
 	skipped := make([]bool, data.Rows()+len(incomplete))
 	for _, row := range incomplete {

@@ -60,8 +60,8 @@ var (
 	SweepTables = regexp.MustCompile("^" + regexp.QuoteMeta(SweepTable) + "$")
 )
 
-// ProtectInputs refuses an input file in the folder that one of the tables would overwrite, unless an earlier run wrote the
-// file. It lets Write keep the input files of an earlier run that this run does not overwrite. Relative paths start
+// ProtectInputs refuses an input file in the folder that one of the tables would overwrite, unless an earlier run wrote
+// the file. It lets Write keep the input files of an earlier run that this run does not overwrite. Relative paths start
 // from directory.
 func (d *OutputDir) ProtectInputs(inputs []jobflags.NamedFile, directory string, tables *regexp.Regexp) error {
 	before, err := d.readManifest()
