@@ -152,7 +152,7 @@ func (t *Table) columns(out *strings.Builder, width int) bool {
 	for _, row := range append([][]string{t.Header}, t.rows...) {
 		fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
-	w.Flush()
+	_ = w.Flush() // a builder accepts everything
 	var lines strings.Builder
 	for line := range strings.Lines(aligned.String()) {
 		line = strings.TrimRight(line, " \n")
