@@ -8,9 +8,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/cleave-project/cleave/internal/cli/report"
@@ -32,7 +34,8 @@ type app struct {
 // Main runs one command line and returns the exit code, see package shell. When ctx ends, the job of cleave run is
 // canceled.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) string) int {
-	a := &app{stdin: format.Peekable(stdin), stdout: stdout, stderr: stderr, env: env, command: thisCommand(args)}
+	directory, _ := os.Getwd()
+	a := &app{stdin: format.Peekable(stdin), stdout: stdout, stderr: stderr, env: env, command: command{args, directory}}
 	ctx, end := a.traced(ctx, args)
 	program := a.program()
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
@@ -118,6 +121,20 @@ func (a *app) print(asJSON bool, message proto.Message, format string, args ...a
 	return a.printf(format, args...)
 }
 
+// flagsCommand returns a command that takes only flags, and its flags.
+func flagsCommand(use, short string, run func(ctx context.Context) error) (*cobra.Command, *pflag.FlagSet) {
+	cmd, set := argsCommand(use, short, func(ctx context.Context, _ []string) error { return run(ctx) })
+	cmd.Args = shell.FlagsOnly
+	return cmd, set
+}
+
+// argsCommand returns a command whose arguments run checks, and its flags.
+func argsCommand(use, short string, run func(ctx context.Context, args []string) error) (*cobra.Command, *pflag.FlagSet) {
+	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), args) }
+	return cmd, cmd.Flags()
+}
+
 // groupCommand returns a command that only has subcommands.
 func groupCommand(use, short string, subcommands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, RunE: func(cmd *cobra.Command, args []string) error {
@@ -140,10 +157,8 @@ func (a *app) traced(ctx context.Context, args []string) (context.Context, func(
 }
 
 func (a *app) versionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version and the commit",
-		Args:  shell.FlagsOnly,
-		RunE:  func(*cobra.Command, []string) error { return a.printf("%s\n", shell.LongVersion("cleave")) },
-	}
+	cmd, _ := flagsCommand("version", "Print the version and the commit", func(context.Context) error {
+		return a.printf("%s\n", shell.LongVersion("cleave"))
+	})
+	return cmd
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -175,13 +176,8 @@ func (f *certsFlags) keep(cmd *cobra.Command) error {
 
 func (a *app) certsInitCommand() *cobra.Command {
 	f := &certsFlags{}
-	cmd := &cobra.Command{
-		Use:   "init [--host NAME]",
-		Short: "Create an authority, and certificates for a coordinator, workers and an admin",
-		Args:  shell.FlagsOnly,
-	}
-	f.add(cmd)
-	cmd.RunE = func(*cobra.Command, []string) error {
+	const short = "Create an authority, and certificates for a coordinator, workers and an admin"
+	cmd, _ := flagsCommand("init [--host NAME]", short, func(context.Context) error {
 		if err := f.folder().Init(); err != nil {
 			return err
 		}
@@ -201,7 +197,8 @@ func (a *app) certsInitCommand() *cobra.Command {
 Copy each folder to its machine over a secure channel. %[1]s/ca/key.pem signs certificates: keep it secret.
 For other users: cleave certs client --name alice --role submitter --dir %[1]s
 `, f.dir, f.allHosts()[0], until.Format(time.DateOnly), net.JoinHostPort(f.allHosts()[0], "7400"))
-	}
+	})
+	f.add(cmd)
 	return cmd
 }
 
@@ -211,14 +208,8 @@ const etcdDir = "etcd"
 
 func (a *app) certsEtcdCommand() *cobra.Command {
 	f := &certsFlags{}
-	cmd := &cobra.Command{
-		Use:   "etcd --host NAME",
-		Short: "Create certificates for the members of an etcd and for coordinators that use it, with their own authority",
-		Args:  shell.FlagsOnly,
-	}
-	f.add(cmd)
-	cmd.Flags().BoolVar(&f.renew, "renew", false, "replace the existing certificates and keys, but not the authority")
-	cmd.RunE = func(*cobra.Command, []string) error {
+	const short = "Create certificates for the members of an etcd and for coordinators that use it, with their own authority"
+	cmd, set := flagsCommand("etcd --host NAME", short, func(context.Context) error {
 		folder := f.folder()
 		folder.Dir = filepath.Join(f.dir, etcdDir)
 		authority, created := filepath.Join(folder.Dir, "ca"), ""
@@ -253,55 +244,52 @@ func (a *app) certsEtcdCommand() *cobra.Command {
 Copy member to each machine of etcd and client to each coordinator, over a secure channel. Whoever holds either
 folder can read and change everything in etcd. Workers and clients of Cleave need neither.
 `, folder.Dir, net.JoinHostPort(hosts[0], "2379"), created, until.Format(time.DateOnly))
-	}
+	})
+	f.add(cmd)
+	set.BoolVar(&f.renew, "renew", false, "replace the existing certificates and keys, but not the authority")
 	return cmd
 }
 
 func (a *app) tokenCommand() *cobra.Command {
-	return groupCommand("token", "Create tokens for clients without a certificate", a.tokenCreateCommand())
+	var name, role, file string
+	days := shell.NewWhole(0, 0, maxDays)
+	const use, short = "create --name NAME [--role ROLE] [--file FILE]", "Print a new token, and its line for the coordinator's --token-file"
+	create, set := flagsCommand(use, short, func(context.Context) error { return a.createToken(name, role, days.Whole(), file) })
+	set.StringVar(&name, "name", "", "`NAME` of the user, who owns the jobs and data that they create")
+	set.StringVar(&role, "role", identity.Submitter.String(), "role of the user: reader, submitter or admin")
+	set.Var(days, "days", "number of days after which it expires (0: never)")
+	set.StringVar(&file, "file", "", "append the line to this token `FILE`")
+	return groupCommand("token", "Create tokens for clients without a certificate", create)
 }
 
-func (a *app) tokenCreateCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "create --name NAME [--role ROLE] [--file FILE]",
-		Short: "Print a new token, and its line for the coordinator's --token-file",
-		Args:  shell.FlagsOnly,
+// createToken prints a new token, which expires after some days unless days is 0. It appends the line for the
+// coordinator to a file, or prints the line if file is "".
+func (a *app) createToken(name, role string, days int, file string) error {
+	if name == "" {
+		return shell.Usage("the name of the user is missing; give --name")
 	}
-	set := cmd.Flags()
-	name := set.String("name", "", "`NAME` of the user, who owns the jobs and data that they create")
-	role := set.String("role", identity.Submitter.String(), "role of the user: reader, submitter or admin")
-	days := shell.NewWhole(0, 0, maxDays).Declare(set, "days", "number of days after which it expires (0: never)")
-	file := set.String("file", "", "append the line to this token `FILE`")
-	cmd.RunE = func(*cobra.Command, []string) error {
-		if *name == "" {
-			return shell.Usage("the name of the user is missing; give --name")
-		}
-		caller := identity.Caller{Name: *name}
-		var err error
-		if caller.Role, err = identity.ParseRole(*role); err != nil {
-			return err
-		}
-		var expires time.Time
-		if days.Whole() > 0 {
-			expires = time.Now().AddDate(0, 0, days.Whole())
-		}
-		token := access.NewToken()
-		line, err := access.TokenLine(token, caller, expires)
-		if err != nil {
-			return err
-		}
-		if *file == "" {
-			fmt.Fprintf(a.stderr, "the line for the coordinator's --token-file:\n%s\nthe token, which is shown only this time:\n", line)
-		} else {
-			if err := appendLine(*file, line); err != nil {
-				return err
-			}
-			fmt.Fprintf(a.stderr, "added a line to %s; the token, which is shown only this time:\n", *file)
-		}
-		_, err = fmt.Fprintln(a.stdout, token)
+	parsed, err := identity.ParseRole(role)
+	if err != nil {
 		return err
 	}
-	return cmd
+	var expires time.Time
+	if days > 0 {
+		expires = time.Now().AddDate(0, 0, days)
+	}
+	token := access.NewToken()
+	line, err := access.TokenLine(token, identity.Caller{Name: name, Role: parsed}, expires)
+	if err != nil {
+		return err
+	}
+	if file == "" {
+		fmt.Fprintf(a.stderr, "the line for the coordinator's --token-file:\n%s\nthe token, which is shown only this time:\n", line)
+	} else {
+		if err := appendLine(file, line); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.stderr, "added a line to %s; the token, which is shown only this time:\n", file)
+	}
+	return a.printf("%s\n", token)
 }
 
 // appendLine appends a line to a file. The file need not exist or end with a line break.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -94,7 +95,7 @@ func (a *app) drainCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		workers, err := c.AllWorkers(ctx)
+		workers, err := client.All(c.ListWorkers(ctx))
 		if err != nil {
 			return err
 		}
@@ -119,7 +120,7 @@ func drainStatus(drained *cleavev1.Worker, workers []*cleavev1.Worker) string {
 
 func (a *app) workersCommand() *cobra.Command {
 	return a.remoteCommand("workers", "List the workers of a coordinator", "", func(ctx context.Context, c *client.Client, _ string, asJSON bool) error {
-		workers, err := c.AllWorkers(ctx)
+		workers, err := client.All(c.ListWorkers(ctx))
 		return printList(a, asJSON, &cleavev1.ListWorkersResponse{Workers: workers}, workers, err,
 			"WORKER\tNAME\tSTATE\tTHREADS\tMEMORY\tTILES\tTILE BYTES\tJOBS\tVERSION\tCLASS\tSTATUS", func(w *cleavev1.Worker) []any {
 				return []any{w.GetWorkerId(), w.GetName(), report.ShortName(w.GetState()), w.GetThreads(), text.Bytes(w.GetMemoryBytes()),
@@ -129,38 +130,66 @@ func (a *app) workersCommand() *cobra.Command {
 }
 
 // stored describes the command about one kind of data that a coordinator stores for jobs: data sets or tables.
-type stored struct {
+type stored[T interface{ GetDisplayName() string }] struct {
 	command, singular, plural string
-	list                      func(ctx context.Context, c *client.Client, asJSON bool) error
-	candidates                func(ctx context.Context, c *client.Client) ([]candidate, error)
-	remove                    func(ctx context.Context, c *client.Client, id string) (proto.Message, error)
+
+	list    func(c *client.Client, ctx context.Context) iter.Seq2[T, error]
+	message func(all []T) proto.Message
+	header  string
+	cells   func(T) []any
+
+	id     func(T) string
+	remove func(ctx context.Context, c *client.Client, id string) (proto.Message, error)
 }
 
 func (a *app) datasetsCommand() *cobra.Command {
-	return a.storedCommand(stored{"datasets", "data set", "data sets", a.listDatasets, datasetCandidates,
-		func(ctx context.Context, c *client.Client, id string) (proto.Message, error) {
+	return storedCommand(a, stored[*cleavev1.Dataset]{
+		command: "datasets", singular: "data set", plural: "data sets",
+		list:    (*client.Client).ListDatasets,
+		message: func(all []*cleavev1.Dataset) proto.Message { return &cleavev1.ListDatasetsResponse{Datasets: all} },
+		header:  "DATASET\tNAME\tKIND\tROWS\tCOLUMNS\tNON-ZEROS\tSIZE\tCREATED",
+		cells: func(d *cleavev1.Dataset) []any {
+			return []any{d.GetDatasetId(), d.GetDisplayName(), report.ShortName(d.GetKind()), d.GetRows(),
+				d.GetColumns(), d.GetNonZeros(), text.Bytes(d.GetBytes()), report.FormatTime(d.GetCreateTime())}
+		},
+		id: (*cleavev1.Dataset).GetDatasetId,
+		remove: func(ctx context.Context, c *client.Client, id string) (proto.Message, error) {
 			if _, err := c.Datasets.GetDataset(ctx, &cleavev1.GetDatasetRequest{DatasetId: id}); err != nil {
 				return nil, err // the service would treat a mistyped id as deleted already
 			}
 			return c.Datasets.DeleteDataset(ctx, &cleavev1.DeleteDatasetRequest{DatasetId: id})
-		}})
+		},
+	})
 }
 
 func (a *app) tablesCommand() *cobra.Command {
-	return a.storedCommand(stored{"tables", "table", "tables of constraints, seeds and other inputs", a.listTables, tableCandidates,
-		func(ctx context.Context, c *client.Client, id string) (proto.Message, error) {
+	return storedCommand(a, stored[*cleavev1.Table]{
+		command: "tables", singular: "table", plural: "tables of constraints, seeds and other inputs",
+		list:    (*client.Client).ListTables,
+		message: func(all []*cleavev1.Table) proto.Message { return &cleavev1.ListTablesResponse{Tables: all} },
+		header:  "TABLE\tNAME\tCOLUMNS\tROWS\tSIZE\tCREATED",
+		cells: func(t *cleavev1.Table) []any {
+			var names []string
+			for _, column := range t.GetColumns() {
+				names = append(names, column.GetName())
+			}
+			return []any{t.GetTableId(), t.GetDisplayName(), strings.Join(names, ","), t.GetRows(), text.Bytes(t.GetBytes()), report.FormatTime(t.GetCreateTime())}
+		},
+		id: (*cleavev1.Table).GetTableId,
+		remove: func(ctx context.Context, c *client.Client, id string) (proto.Message, error) {
 			if _, err := c.Tables.GetTable(ctx, &cleavev1.GetTableRequest{TableId: id}); err != nil {
 				return nil, err
 			}
 			return c.Tables.DeleteTable(ctx, &cleavev1.DeleteTableRequest{TableId: id})
-		}})
+		},
+	})
 }
 
 // storedCommand returns the command that lists and deletes stored data of a kind.
-func (a *app) storedCommand(s stored) *cobra.Command {
-	cmd := &cobra.Command{Use: s.command + " [list | delete ID]", Short: "List or delete the " + s.plural + " of a coordinator", Args: cobra.ArbitraryArgs}
-	server, asJSON := addServerFlag(cmd.Flags()), addJSONFlag(cmd.Flags())
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+func storedCommand[T interface{ GetDisplayName() string }](a *app, s stored[T]) *cobra.Command {
+	var server string
+	var asJSON bool
+	cmd, set := argsCommand(s.command+" [list | delete ID]", "List or delete the "+s.plural+" of a coordinator", func(ctx context.Context, args []string) error {
 		what := "list"
 		if len(args) > 0 {
 			what, args = args[0], args[1:]
@@ -170,64 +199,50 @@ func (a *app) storedCommand(s stored) *cobra.Command {
 			if len(args) > 0 {
 				return shell.Usage("unexpected argument %q after %s list", args[0], s.command)
 			}
-			return a.onServer(*server, func(c *client.Client) error { return s.list(cmd.Context(), c, *asJSON) })
+			return a.onServer(server, func(c *client.Client) error {
+				all, err := client.All(s.list(c, ctx))
+				return printList(a, asJSON, s.message(all), all, err, s.header, s.cells)
+			})
 		case "delete":
-			id, err := oneArgument(args, s.singular)
+			given, err := oneArgument(args, s.singular)
 			if err != nil {
 				return err
 			}
-			return a.onServer(*server, func(c *client.Client) error {
-				id, err := pickListed(s.singular, id, storedIDLength, func() ([]candidate, error) { return s.candidates(cmd.Context(), c) })
+			return a.onServer(server, func(c *client.Client) error {
+				id, err := pickListed(s.singular, given, storedIDLength, func() (found []candidate, _ error) {
+					all, err := client.All(s.list(c, ctx))
+					for _, item := range all {
+						found = append(found, candidate{id: s.id(item), about: text.OneLine(item.GetDisplayName())})
+					}
+					return found, err
+				})
 				if err != nil {
 					return err
 				}
-				response, err := s.remove(cmd.Context(), c, id)
+				response, err := s.remove(ctx, c, id)
 				if err != nil {
 					return err
 				}
-				return a.print(*asJSON, response, "%s: deleted\n", id)
+				return a.print(asJSON, response, "%s: deleted\n", id)
 			})
 		}
 		return shell.Usage("unknown command %q; use %s list or %s delete ID", what, s.command, s.command)
-	}
+	})
+	addServerFlag(set, &server)
+	addJSONFlag(set, &asJSON)
 	return cmd
 }
 
-func (a *app) listDatasets(ctx context.Context, c *client.Client, asJSON bool) error {
-	all, err := c.AllDatasets(ctx)
-	return printList(a, asJSON, &cleavev1.ListDatasetsResponse{Datasets: all}, all, err,
-		"DATASET\tNAME\tKIND\tROWS\tCOLUMNS\tNON-ZEROS\tSIZE\tCREATED", func(d *cleavev1.Dataset) []any {
-			return []any{d.GetDatasetId(), d.GetDisplayName(), report.ShortName(d.GetKind()), d.GetRows(),
-				d.GetColumns(), d.GetNonZeros(), text.Bytes(d.GetBytes()), report.FormatTime(d.GetCreateTime())}
-		})
-}
-
-func (a *app) listTables(ctx context.Context, c *client.Client, asJSON bool) error {
-	all, err := c.AllTables(ctx)
-	return printList(a, asJSON, &cleavev1.ListTablesResponse{Tables: all}, all, err,
-		"TABLE\tNAME\tCOLUMNS\tROWS\tSIZE\tCREATED", func(t *cleavev1.Table) []any {
-			var names []string
-			for _, column := range t.GetColumns() {
-				names = append(names, column.GetName())
-			}
-			return []any{t.GetTableId(), t.GetDisplayName(), strings.Join(names, ","), t.GetRows(), text.Bytes(t.GetBytes()), report.FormatTime(t.GetCreateTime())}
-		})
-}
-
 func (a *app) backupCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "backup --out FILE",
-		Short: "Copy everything that a coordinator stores into one file, while it is running",
-		Args:  shell.FlagsOnly,
-	}
-	server := addServerFlag(cmd.Flags())
-	out := cmd.Flags().String("out", "", "`FILE` to write, which must not exist; - for standard output. coordinator --restore FILE restores it")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if *out == "" {
+	var server, out string
+	cmd, set := flagsCommand("backup --out FILE", "Copy everything that a coordinator stores into one file, while it is running", func(ctx context.Context) error {
+		if out == "" {
 			return shell.Usage("the file is missing; give --out")
 		}
-		return a.onServer(*server, func(c *client.Client) error { return a.backup(cmd.Context(), c, *out) })
-	}
+		return a.onServer(server, func(c *client.Client) error { return a.backup(ctx, c, out) })
+	})
+	addServerFlag(set, &server)
+	set.StringVar(&out, "out", "", "`FILE` to write, which must not exist; - for standard output. coordinator --restore FILE restores it")
 	return cmd
 }
 

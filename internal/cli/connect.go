@@ -19,6 +19,7 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/credentials"
+	"github.com/cleave-project/cleave/internal/text"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -26,11 +27,11 @@ import (
 // serverVariable is the environment variable that names the coordinator if --server does not.
 const serverVariable = "CLEAVE_SERVER"
 
-func addServerFlag(set *pflag.FlagSet) *string {
-	return set.String("server", "", "coordinator to use, `HOST:PORT`, or a comma-separated list of several (default $"+serverVariable+")")
+func addServerFlag(set *pflag.FlagSet, server *string) {
+	set.StringVar(server, "server", "", "coordinator to use, `HOST:PORT`, or a comma-separated list of several (default $"+serverVariable+")")
 }
 
-func addJSONFlag(set *pflag.FlagSet) *bool { return set.Bool("json", false, "print JSON") }
+func addJSONFlag(set *pflag.FlagSet, json *bool) { set.BoolVar(json, "json", false, "print JSON") }
 
 // tokenVariable is the environment variable with a token. There is no flag for a token, because all users of the
 // machine can see flags.
@@ -177,16 +178,13 @@ func (a *app) remoteOrNil(server string, f *jobflags.Flags) (*client.Client, err
 }
 
 // jobCommand returns a command with the flags that describe a job, and with --server.
-func (a *app) jobCommand(name, short string, run func(context.Context) error) (cmd *cobra.Command, job *jobflags.Flags, server *string) {
-	cmd = &cobra.Command{
-		Use:   name + " (--data FILE | --graph FILE | --kernel-matrix FILE) --k N",
-		Short: short,
-		Args:  noDataArgument,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return run(cmd.Context()) },
-	}
-	job = jobflags.Add(cmd.Flags(), name != "sweep") // sweep reads the data here
+func (a *app) jobCommand(name, short string, server *string, run func(context.Context) error) (*cobra.Command, *jobflags.Flags) {
+	cmd, set := flagsCommand(name+" (--data FILE | --graph FILE | --kernel-matrix FILE) --k N", short, run)
+	cmd.Args = noDataArgument
+	job := jobflags.Add(set, name != "sweep") // sweep reads the data here
 	job.Stdin = a.stdin
-	return cmd, job, addServerFlag(cmd.Flags())
+	addServerFlag(set, server)
+	return cmd, job
 }
 
 // noDataArgument is shell.FlagsOnly, except that it says which flag takes a file.
@@ -217,19 +215,21 @@ func (a *app) prepare(ctx context.Context, f *jobflags.Flags, c *client.Client, 
 // remoteCommand returns a command with --server and --json that calls a coordinator. what names its only argument,
 // such as "job"; if it is "", the command takes none. The id of a job may be shortened.
 func (a *app) remoteCommand(use, short, what string, run func(ctx context.Context, c *client.Client, argument string, asJSON bool) error) *cobra.Command {
-	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs}
-	server, asJSON := addServerFlag(cmd.Flags()), addJSONFlag(cmd.Flags())
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		do := func(c *client.Client, argument string) error { return run(cmd.Context(), c, argument, *asJSON) }
+	var server string
+	var asJSON bool
+	cmd, set := argsCommand(use, short, func(ctx context.Context, args []string) error {
+		do := func(c *client.Client, argument string) error { return run(ctx, c, argument, asJSON) }
 		if what == "job" {
-			return a.onJob(cmd.Context(), *server, args, do)
+			return a.onJob(ctx, server, args, do)
 		}
 		argument, err := oneArgument(args, what)
 		if err != nil {
 			return err
 		}
-		return a.onServer(*server, func(c *client.Client) error { return do(c, argument) })
-	}
+		return a.onServer(server, func(c *client.Client) error { return do(c, argument) })
+	})
+	addServerFlag(set, &server)
+	addJSONFlag(set, &asJSON)
 	if what == "" {
 		cmd.Args = shell.FlagsOnly
 	}
@@ -303,4 +303,108 @@ func oneArgument(args []string, what string) (string, error) {
 		return "", shell.Usage("unexpected argument %q: give one %s", args[1], what)
 	}
 	return args[0], nil
+}
+
+// candidate is something that a shortened id may stand for. about is printed: what other users chose is escaped in it,
+// by text.OneLine.
+type candidate struct {
+	id, about string
+	names     []string // other names for it
+}
+
+// The lengths of ids: those of jobs are UUIDs, those of stored data SHA-256 hashes.
+const (
+	jobIDLength    = 36
+	storedIDLength = 64
+)
+
+// maxCandidates is the number of candidates that an error lists.
+const maxCandidates = 8
+
+// minPrefix is the number of characters that identify something if they are not its whole id or name.
+const minPrefix = 4
+
+// pick returns the id that the user means: given is an id, a name, or a unique prefix of one. If nothing
+// matches, it returns given, so that the coordinator reports the error. An empty text, such as an unset variable of a
+// script, is refused: it is a prefix of everything.
+func pick(what, given string, all []candidate) (string, error) {
+	if given == "" {
+		return "", shell.Usage("the %s is empty; give an id, a name or the beginning of one", what)
+	}
+	var matches []candidate
+	for _, candidate := range all {
+		for _, name := range append([]string{candidate.id}, candidate.names...) {
+			if name == given {
+				return candidate.id, nil
+			}
+			if strings.HasPrefix(name, given) {
+				matches = append(matches, candidate)
+				break
+			}
+		}
+	}
+	switch {
+	case len(matches) == 0:
+		return given, nil
+	case len(given) < minPrefix:
+		return "", shell.Usage("%q is too short; give the whole id or name of the %s, or at least its first %d characters", given, what, minPrefix)
+	case len(matches) == 1:
+		return matches[0].id, nil
+	}
+	var lines []string
+	for _, candidate := range matches[:min(len(matches), maxCandidates)] {
+		lines = append(lines, fmt.Sprintf("%s (%s)", candidate.id, candidate.about))
+	}
+	if more := len(matches) - len(lines); more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
+	}
+	return "", shell.Usage("%q matches %d %ss: %s", given, len(matches), what, strings.Join(lines, ", "))
+}
+
+// pickListed is pick for ids of a known length. It lists candidates only if given is shorter, so that users who may
+// not list can give whole ids.
+func pickListed(what, given string, length int, list func() ([]candidate, error)) (string, error) {
+	if len(given) >= length {
+		return given, nil
+	}
+	all, err := list()
+	if err != nil {
+		return given, nil
+	}
+	return pick(what, given, all)
+}
+
+// jobID returns the id of the job that an id or a prefix of one stands for.
+func jobID(ctx context.Context, c *client.Client, given string) (string, error) {
+	return pickListed("job", given, jobIDLength, func() ([]candidate, error) {
+		jobs, err := c.AllJobs(ctx, &cleavev1.ListJobsRequest{IdPrefix: given}, 0)
+		return jobCandidates(jobs), err
+	})
+}
+
+func jobCandidates(jobs []*cleavev1.Job) (all []candidate) {
+	for _, j := range jobs {
+		about := strings.ToLower(report.ShortName(j.GetState()))
+		if j.GetDisplayName() != "" {
+			about = text.OneLine(j.GetDisplayName()) + ", " + about
+		}
+		all = append(all, candidate{id: j.GetJobId(), about: about})
+	}
+	return all
+}
+
+// workerID returns the id of the worker that an id, a name, or a prefix of one of them stands for.
+func workerID(ctx context.Context, c *client.Client, given string) (string, error) {
+	workers, err := client.All(c.ListWorkers(ctx))
+	if err != nil {
+		return given, nil
+	}
+	var all []candidate
+	for _, w := range workers {
+		if w.GetName() == given {
+			return given, nil // the coordinator reports if several workers have the name
+		}
+		all = append(all, candidate{w.GetWorkerId(), text.OneLine(w.GetName()), []string{w.GetName()}})
+	}
+	return pick("worker", given, all)
 }

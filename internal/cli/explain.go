@@ -27,27 +27,23 @@ import (
 )
 
 func (a *app) explainCommand() *cobra.Command {
-	var constraints string
-	cmd := &cobra.Command{
-		Use:   "explain JOB|DIR",
-		Short: "Explain the result of a job, or of a run in a folder, in plain sentences, with hints on what to try",
-		Args:  cobra.ArbitraryArgs,
-	}
-	server := addServerFlag(cmd.Flags())
-	cmd.Flags().StringVar(&constraints, "constraints", "", "the constraints of the run in this `FILE`, to name the violated ones")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return a.onFolderOrJob(cmd.Context(), *server, args, func(folder string) error {
-			if *server != "" {
+	var server, constraints string
+	const short = "Explain the result of a job, or of a run in a folder, in plain sentences, with hints on what to try"
+	cmd, set := argsCommand("explain JOB|DIR", short, func(ctx context.Context, args []string) error {
+		return a.onFolderOrJob(ctx, server, args, func(folder string) error {
+			if server != "" {
 				return shell.Usage("--server requires a job; the folder %s is read here", folder)
 			}
-			return a.explainFolder(cmd.Context(), folder, constraints)
+			return a.explainFolder(ctx, folder, constraints)
 		}, func(c *client.Client, jobID string) error {
 			if constraints != "" {
 				return shell.Usage("--constraints requires a folder; the coordinator has those of its jobs")
 			}
-			return a.explainJob(cmd.Context(), c, jobID)
+			return a.explainJob(ctx, c, jobID)
 		})
-	}
+	})
+	addServerFlag(set, &server)
+	set.StringVar(&constraints, "constraints", "", "the constraints of the run in this `FILE`, to name the violated ones")
 	return cmd
 }
 
@@ -179,7 +175,6 @@ func (a *app) printExplanation(all []explain.Paragraph) error {
 	return err
 }
 
-// evaluateFlags are the flags of evaluate, which name files.
 type evaluateFlags struct {
 	labels, truth, scoreOn, constraints string
 	json                                bool
@@ -187,13 +182,8 @@ type evaluateFlags struct {
 
 func (a *app) evaluateCommand() *cobra.Command {
 	f := &evaluateFlags{}
-	cmd := &cobra.Command{
-		Use:   "evaluate --labels FILE --truth FILE",
-		Short: "Score labels against the truth, and count satisfied constraints",
-		Args:  shell.FlagsOnly,
-		RunE:  func(*cobra.Command, []string) error { return a.evaluate(f) },
-	}
-	set := cmd.Flags()
+	cmd, set := flagsCommand("evaluate --labels FILE --truth FILE", "Score labels against the truth, and count satisfied constraints",
+		func(context.Context) error { return a.evaluate(f) })
 	set.StringVar(&f.labels, "labels", "", "labels to score, in this `FILE` (index or id, label); rows with the label -1 have no cluster and are not scored")
 	set.StringVar(&f.truth, "truth", "", "true labels in this `FILE` (index or id, label)")
 	set.StringVar(&f.scoreOn, "score-on", "", "score only the points listed in this `FILE` (index)")

@@ -49,13 +49,19 @@ func shapeNames() []string {
 
 func (a *app) generateCommand() *cobra.Command {
 	f := &generateFlags{}
-	cmd := &cobra.Command{
-		Use:   "generate two-circles|two-moons|gaussians|blocks --out DIR",
-		Short: "Generate a synthetic data set with its truth and random constraints, or the graph of a picture",
-		Args:  cobra.ArbitraryArgs,
-	}
+	const short = "Generate a synthetic data set with its truth and random constraints, or the graph of a picture"
+	cmd, set := argsCommand("generate two-circles|two-moons|gaussians|blocks --out DIR", short, func(ctx context.Context, args []string) error {
+		if len(args) == 0 {
+			return shell.Usage("the shape is missing; use %s", text.Or(shapeNames()))
+		}
+		shape, err := oneArgument(args, "shape")
+		if err != nil {
+			return err
+		}
+		return a.generate(ctx, shape, f)
+	})
 	cmd.AddCommand(a.pictureCommand(), a.affinityCommand())
-	f.set = cmd.Flags()
+	f.set = set
 	f.n = shell.NewWhole(200, 2, dataset.MaxRows).Declare(f.set, "n", "number of points or vertices")
 	f.d = shell.NewWhole(2, 1, 1<<20).Declare(f.set, "d", "number of features (gaussians)")
 	f.k = shell.NewWhole(2, 1, dataset.MaxRows).Declare(f.set, "k", "number of clusters (gaussians, blocks)")
@@ -66,16 +72,6 @@ func (a *app) generateCommand() *cobra.Command {
 	f.inside = shell.NewNumber("10", 0).Declare(f.set, "inside", "mean number of neighbors in the same block (blocks)")
 	f.outside = shell.NewNumber("2", 0).Declare(f.set, "outside", "mean number of neighbors in other blocks (blocks)")
 	f.set.StringVar(&f.out, "out", "", "write data.csv or edges.csv, truth.csv and constraints.csv into this `DIR`; with --background also score-on.csv, the points without the background")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return shell.Usage("the shape is missing; use %s", text.Or(shapeNames()))
-		}
-		shape, err := oneArgument(args, "shape")
-		if err != nil {
-			return err
-		}
-		return a.generate(cmd.Context(), shape, f)
-	}
 	return cmd
 }
 
@@ -164,7 +160,6 @@ func (f *generateFlags) draw(shape string) (file report.File, truth []int32, err
 	return report.File{Name: "data.csv", Write: func(w io.Writer) error { return format.WritePoints(w, header, points) }}, truth, nil
 }
 
-// pictureFlags are the flags of generate picture.
 type pictureFlags struct {
 	width, height, noise, seed *shell.Value
 	out                        string
@@ -173,13 +168,8 @@ type pictureFlags struct {
 // pictureCommand returns the command that draws a picture for image-affinity.
 func (a *app) pictureCommand() *cobra.Command {
 	f := &pictureFlags{}
-	cmd := &cobra.Command{
-		Use:   "picture --out DIR",
-		Short: "Draw a noisy picture of two halves, to be segmented",
-		Args:  shell.FlagsOnly,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return a.generatePicture(cmd.Context(), f) },
-	}
-	set := cmd.Flags()
+	cmd, set := flagsCommand("picture --out DIR", "Draw a noisy picture of two halves, to be segmented",
+		func(ctx context.Context) error { return a.generatePicture(ctx, f) })
 	f.width = shell.NewWhole(48, 8, segment.MaxPixels).Declare(set, "width", "width in pixels")
 	f.height = shell.NewWhole(32, 8, segment.MaxPixels).Declare(set, "height", "height in pixels")
 	f.noise = shell.NewNumber("10", 0).Declare(set, "noise", "standard deviation of the gray values, which go from 0 to 255")
@@ -207,7 +197,6 @@ func (a *app) generatePicture(ctx context.Context, f *pictureFlags) error {
 		scene.Picture.Width, scene.Picture.Height, len(scene.Boxes), f.out)
 }
 
-// affinityFlags are the flags of generate image-affinity.
 type affinityFlags struct {
 	set                                      *pflag.FlagSet
 	radius, sigmaPosition, sigmaGray, weight *shell.Value
@@ -218,19 +207,15 @@ type affinityFlags struct {
 // affinityCommand returns the command that makes a graph of a picture's pixels and constraints on them (Wang2014 7.1).
 func (a *app) affinityCommand() *cobra.Command {
 	f := &affinityFlags{}
-	cmd := &cobra.Command{
-		Use:   "image-affinity PICTURE --out DIR",
-		Short: "Turn a PNG, JPEG or GIF into a graph of its pixels, to be segmented",
-		Args:  cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			picture, err := oneArgument(args, "picture")
-			if err != nil {
-				return err
-			}
-			return a.generateAffinity(cmd.Context(), picture, f)
-		},
-	}
-	f.set = cmd.Flags()
+	const short = "Turn a PNG, JPEG or GIF into a graph of its pixels, to be segmented"
+	cmd, set := argsCommand("image-affinity PICTURE --out DIR", short, func(ctx context.Context, args []string) error {
+		picture, err := oneArgument(args, "picture")
+		if err != nil {
+			return err
+		}
+		return a.generateAffinity(ctx, picture, f)
+	})
+	f.set = set
 	f.radius = shell.NewNumber("5", 1).Declare(f.set, "radius", "connect pixels that are at most this many pixels apart")
 	f.sigmaPosition = shell.NewNumber("auto", shell.Positive, "auto").Declare(f.set, "sigma-position", "width of the affinity in distance, in pixels (auto: half the radius)")
 	f.sigmaGray = shell.NewNumber("auto", shell.Positive, "auto").Declare(f.set, "sigma-gray", "width of the affinity in gray values, which go from 0 to 255 (auto: half the picture's standard deviation)")

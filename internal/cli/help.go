@@ -112,7 +112,17 @@ type proposals = func(cmd *cobra.Command, args []string, begun string) ([]string
 // completeArguments registers the completions of commands and flags. Shells complete files themselves.
 func (a *app) completeArguments(root *cobra.Command) {
 	const onlyThese = cobra.ShellCompDirectiveNoFileComp
-	jobs, workers := a.proposed(proposeJobs), a.proposed(proposeWorkers)
+	jobs := a.proposed(func(ctx context.Context, c *client.Client) ([]candidate, error) {
+		jobs, err := c.AllJobs(ctx, &cleavev1.ListJobsRequest{}, completedJobs)
+		return jobCandidates(jobs), err
+	})
+	workers := a.proposed(func(ctx context.Context, c *client.Client) (all []candidate, err error) {
+		workers, err := client.All(c.ListWorkers(ctx))
+		for _, w := range workers {
+			all = append(all, candidate{id: w.GetName(), about: w.GetWorkerId()})
+		}
+		return all, err
+	})
 	for _, cmd := range root.Commands() {
 		a.completeArguments(cmd)
 		switch cmd.Name() {
@@ -215,46 +225,31 @@ func (a *app) proposed(list func(ctx context.Context, c *client.Client) ([]candi
 	}
 }
 
-func proposeJobs(ctx context.Context, c *client.Client) ([]candidate, error) {
-	jobs, err := c.AllJobs(ctx, &cleavev1.ListJobsRequest{}, completedJobs)
-	return jobCandidates(jobs), err
-}
-
-func proposeWorkers(ctx context.Context, c *client.Client) (all []candidate, err error) {
-	workers, err := c.AllWorkers(ctx)
-	for _, w := range workers {
-		all = append(all, candidate{id: w.GetName(), about: w.GetWorkerId()})
-	}
-	return all, err
-}
-
 var completionShells = []string{"bash", "zsh", "fish"}
 
 func (a *app) completionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:       "completion bash|zsh|fish",
-		Short:     "Print a script that completes commands, flags, values and ids of jobs in a shell",
-		Args:      cobra.ArbitraryArgs,
-		ValidArgs: completionShells,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return shell.Usage("the shell is missing; use completion bash, completion zsh or completion fish")
+	var cmd *cobra.Command
+	const short = "Print a script that completes commands, flags, values and ids of jobs in a shell"
+	cmd, _ = argsCommand("completion bash|zsh|fish", short, func(_ context.Context, args []string) error {
+		if len(args) != 1 {
+			return shell.Usage("the shell is missing; use completion bash, completion zsh or completion fish")
+		}
+		const describe = true
+		switch args[0] {
+		case "bash":
+			if err := a.printf("%s", withoutBashCompletion); err != nil {
+				return err
 			}
-			const describe = true
-			switch root := cmd.Root(); args[0] {
-			case "bash":
-				if _, err := io.WriteString(a.stdout, withoutBashCompletion); err != nil {
-					return err
-				}
-				return root.GenBashCompletionV2(a.stdout, describe)
-			case "zsh":
-				return root.GenZshCompletion(a.stdout)
-			case "fish":
-				return root.GenFishCompletion(a.stdout, describe)
-			}
-			return shell.Usage("there is no completion for %q; use bash, zsh or fish%s", args[0], shell.Suggest(args[0], completionShells))
-		},
-	}
+			return cmd.Root().GenBashCompletionV2(a.stdout, describe)
+		case "zsh":
+			return cmd.Root().GenZshCompletion(a.stdout)
+		case "fish":
+			return cmd.Root().GenFishCompletion(a.stdout, describe)
+		}
+		return shell.Usage("there is no completion for %q; use bash, zsh or fish%s", args[0], shell.Suggest(args[0], completionShells))
+	})
+	cmd.ValidArgs = completionShells
+	return cmd
 }
 
 // withoutBashCompletion replaces the package bash-completion where it is not installed: it splits the words up to the

@@ -41,10 +41,8 @@ func (a *app) getCommand() *cobra.Command {
 }
 
 func (a *app) cancelCommand() *cobra.Command {
-	requestID := ""
-	cmd := &cobra.Command{Use: "cancel JOB", Short: "Stop a job", Args: cobra.ArbitraryArgs}
-	server, asJSON := addServerFlag(cmd.Flags()), addJSONFlag(cmd.Flags())
-	cmd.Flags().StringVar(&requestID, "request-id", "", "stop the job that was created with this `TEXT`, instead of JOB")
+	var server, requestID string
+	var asJSON bool
 	cancel := func(ctx context.Context, c *client.Client, jobID string) error {
 		response, err := c.Jobs.CancelJob(ctx, &cleavev1.CancelJobRequest{JobId: jobID})
 		if err != nil {
@@ -54,24 +52,26 @@ func (a *app) cancelCommand() *cobra.Command {
 		if job := response.GetJob(); job.GetEndTime() != nil {
 			status = "has already ended: " + report.ShortName(job.GetState())
 		}
-		return a.print(*asJSON, response.GetJob(), "%s: %s\n", jobID, status)
+		return a.print(asJSON, response.GetJob(), "%s: %s\n", jobID, status)
 	}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		ctx := cmd.Context()
+	cmd, set := argsCommand("cancel JOB", "Stop a job", func(ctx context.Context, args []string) error {
 		switch {
 		case requestID == "":
-			return a.onJob(ctx, *server, args, func(c *client.Client, jobID string) error { return cancel(ctx, c, jobID) })
+			return a.onJob(ctx, server, args, func(c *client.Client, jobID string) error { return cancel(ctx, c, jobID) })
 		case len(args) > 0:
 			return shell.Usage("unexpected argument %q: give a job or --request-id", args[0])
 		}
-		return a.onServer(*server, func(c *client.Client) error {
+		return a.onServer(server, func(c *client.Client) error {
 			id, err := jobOfRequest(ctx, c, requestID)
 			if err != nil {
 				return err
 			}
 			return cancel(ctx, c, id)
 		})
-	}
+	})
+	addServerFlag(set, &server)
+	addJSONFlag(set, &asJSON)
+	set.StringVar(&requestID, "request-id", "", "stop the job that was created with this `TEXT`, instead of JOB")
 	return cmd
 }
 
@@ -167,14 +167,16 @@ func (a *app) listCommand() *cobra.Command {
 }
 
 func (a *app) deleteCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "delete JOB...", Short: "Delete jobs that have ended", Args: cobra.ArbitraryArgs}
-	server, asJSON := addServerFlag(cmd.Flags()), addJSONFlag(cmd.Flags())
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	var server string
+	var asJSON bool
+	cmd, set := argsCommand("delete JOB...", "Delete jobs that have ended", func(ctx context.Context, args []string) error {
 		if len(args) == 0 {
 			return shell.Usage("the job is missing; give the id of one or several after the command")
 		}
-		return a.onServer(*server, func(c *client.Client) error { return a.deleteJobs(cmd.Context(), c, args, *asJSON) })
-	}
+		return a.onServer(server, func(c *client.Client) error { return a.deleteJobs(ctx, c, args, asJSON) })
+	})
+	addServerFlag(set, &server)
+	addJSONFlag(set, &asJSON)
 	return cmd
 }
 
@@ -246,17 +248,15 @@ func stillRunning(what, jobID string) error {
 	return shell.Canceled("%s; job %s continues. Watch it: cleave watch %s. Fetch its result: cleave result %s. Stop it: cleave cancel %s", what, jobID, jobID, jobID, jobID)
 }
 
-// submitFlags are the flags of submit.
 type submitFlags struct {
 	job               *jobflags.Flags
-	server            *string
-	requestID         string
+	server, requestID string
 	wait, json, quiet bool
 }
 
 func (a *app) submitCommand() (cmd *cobra.Command) {
 	f := &submitFlags{}
-	cmd, f.job, f.server = a.jobCommand("submit", "Submit a job to a coordinator and print its id",
+	cmd, f.job = a.jobCommand("submit", "Submit a job to a coordinator and print its id", &f.server,
 		func(ctx context.Context) error { return a.submit(ctx, f) })
 	set := cmd.Flags()
 	addRequestIDFlag(set, &f.requestID)
@@ -275,7 +275,7 @@ func (a *app) submit(ctx context.Context, flags *submitFlags) error {
 	if flags.requestID == "" && flags.job.Given("request-id") {
 		return errEmptyRequestID()
 	}
-	c, err := a.remote(*flags.server)
+	c, err := a.remote(flags.server)
 	if err != nil {
 		return err
 	}

@@ -23,14 +23,12 @@ import (
 )
 
 func (a *app) loginCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "login --server HOST:PORT [--tls DIR] [--token-stdin]",
-		Short: "Store the address of a coordinator and credentials, so that later commands need no flags",
-		Args:  shell.FlagsOnly,
-	}
-	server := addServerFlag(cmd.Flags())
-	fromStdin := cmd.Flags().Bool("token-stdin", false, "read a token from standard input, and store it")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return a.login(cmd.Context(), *server, *fromStdin) }
+	var server string
+	var fromStdin bool
+	const use, short = "login --server HOST:PORT [--tls DIR] [--token-stdin]", "Store the address of a coordinator and credentials, so that later commands need no flags"
+	cmd, set := flagsCommand(use, short, func(ctx context.Context) error { return a.login(ctx, server, fromStdin) })
+	addServerFlag(set, &server)
+	set.BoolVar(&fromStdin, "token-stdin", false, "read a token from standard input, and store it")
 	return cmd
 }
 
@@ -95,14 +93,13 @@ func absolute(f credentials.Files) (credentials.Files, error) {
 }
 
 func (a *app) logoutCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "logout", Short: "Delete a login", Args: shell.FlagsOnly}
-	name := cmd.Flags().String("context", "", "`NAME` of the login to delete (default $"+contextVariable+", or the current one)")
-	cmd.RunE = func(*cobra.Command, []string) error {
+	name := ""
+	cmd, set := flagsCommand("logout", "Delete a login", func(context.Context) error {
 		known, err := a.loadContexts()
 		if err != nil {
 			return err
 		}
-		gone := cmp.Or(*name, a.env(contextVariable), known.Current)
+		gone := cmp.Or(name, a.env(contextVariable), known.Current)
 		if gone == "" {
 			return shell.Usage("you are not logged in; see cleave contexts")
 		}
@@ -117,45 +114,42 @@ func (a *app) logoutCommand() *cobra.Command {
 			return err
 		}
 		return a.printf("deleted the login %s\n", gone)
-	}
+	})
+	set.StringVar(&name, "context", "", "`NAME` of the login to delete (default $"+contextVariable+", or the current one)")
 	return cmd
 }
 
 func (a *app) contextsCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "contexts [use NAME]",
-		Short: "List the logins, or select the one that commands use",
-		Args:  cobra.ArbitraryArgs,
-		RunE: func(_ *cobra.Command, args []string) error {
-			known, err := a.loadContexts()
-			if err != nil {
-				return err
-			}
-			switch {
-			case len(args) == 0 && len(known.All) == 0:
-				a.warn("there are no logins; cleave login --server HOST:PORT stores one")
-				return nil
-			case len(args) == 0:
-				for _, name := range slices.Sorted(maps.Keys(known.All)) {
-					mark := " "
-					if name == cmp.Or(a.env(contextVariable), known.Current) {
-						mark = "*"
-					}
-					if err := a.printf("%s %s  %s\n", mark, name, known.All[name].Server); err != nil {
-						return err
-					}
+	cmd, _ := argsCommand("contexts [use NAME]", "List the logins, or select the one that commands use", func(_ context.Context, args []string) error {
+		known, err := a.loadContexts()
+		if err != nil {
+			return err
+		}
+		switch {
+		case len(args) == 0 && len(known.All) == 0:
+			a.warn("there are no logins; cleave login --server HOST:PORT stores one")
+			return nil
+		case len(args) == 0:
+			for _, name := range slices.Sorted(maps.Keys(known.All)) {
+				mark := " "
+				if name == cmp.Or(a.env(contextVariable), known.Current) {
+					mark = "*"
 				}
-				return nil
-			case len(args) != 2 || args[0] != "use":
-				return shell.Usage("use cleave contexts, or cleave contexts use NAME")
+				if err := a.printf("%s %s  %s\n", mark, name, known.All[name].Server); err != nil {
+					return err
+				}
 			}
-			if _, err := known.choose(args[1]); err != nil {
-				return err
-			}
-			known.Current = args[1]
-			return known.save()
-		},
-	}
+			return nil
+		case len(args) != 2 || args[0] != "use":
+			return shell.Usage("use cleave contexts, or cleave contexts use NAME")
+		}
+		if _, err := known.choose(args[1]); err != nil {
+			return err
+		}
+		known.Current = args[1]
+		return known.save()
+	})
+	return cmd
 }
 
 const (

@@ -139,7 +139,7 @@ func (a *app) intoFolder(path string, tables *regexp.Regexp, inputs []jobflags.N
 	if err != nil {
 		return err
 	}
-	if err = out.Spare(inputs, a.command.directory, tables); err == nil {
+	if err = out.ProtectInputs(inputs, a.command.directory, tables); err == nil {
 		err = do(out)
 	}
 	if err != nil {

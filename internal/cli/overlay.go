@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"io"
 	"math"
 	"path/filepath"
@@ -33,13 +34,8 @@ type overlayFlags struct {
 
 func (a *app) overlayCommand() *cobra.Command {
 	f := &overlayFlags{}
-	cmd := &cobra.Command{
-		Use:   "overlay --picture FILE (--labels FILE | --embedding FILE) --out FILE.png",
-		Short: "Draw the segments of a picture, or a column of their embedding, over it",
-		Args:  shell.FlagsOnly,
-		RunE:  func(*cobra.Command, []string) error { return a.overlay(f) },
-	}
-	set := cmd.Flags()
+	cmd, set := flagsCommand("overlay --picture FILE (--labels FILE | --embedding FILE) --out FILE.png",
+		"Draw the segments of a picture, or a column of their embedding, over it", func(context.Context) error { return a.overlay(f) })
 	set.StringVar(&f.picture, "picture", "", "the picture whose pixels were clustered, in this `FILE` (PNG, JPEG or GIF)")
 	set.StringVar(&f.labels, "labels", "", "color the pixels by the clusters in this `FILE` (index,label)")
 	set.StringVar(&f.embedding, "embedding", "", "draw a column of this `FILE` (index,u0,...) from blue to red instead")

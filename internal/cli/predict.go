@@ -38,8 +38,8 @@ type predictFlags struct {
 	trainedOn, weights string              // files of the run, for a model that needs its points
 	recordedWeights    string              // the weights that the run recorded, if trainedOn is what it recorded, too
 	trained            *jobflags.DataFlags // how the run read its points
-	server             *string
-	data               *jobflags.NewPointsFlags
+	server             string
+	data               *jobflags.DataFlags
 	out                string // a file; "" or onStdout for standard output
 	join               bool   // write the rows of the table, too
 	format             *shell.Value
@@ -47,19 +47,15 @@ type predictFlags struct {
 
 func (a *app) predictCommand() *cobra.Command {
 	f := &predictFlags{}
-	cmd := &cobra.Command{
-		Use:   "predict (--model DIR | --job ID) --data FILE",
-		Short: "Assign new points to the clusters of a run",
-		Args:  shell.FlagsOnly,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return a.predict(cmd.Context(), f) },
-	}
-	set := cmd.Flags()
+	cmd, set := flagsCommand("predict (--model DIR | --job ID) --data FILE", "Assign new points to the clusters of a run",
+		func(ctx context.Context) error { return a.predict(ctx, f) })
 	set.StringVar(&f.model, "model", "", "a `DIR` that cleave run --out wrote")
 	set.StringVar(&f.trainedOn, "trained-on", "", "the points of the run in this `FILE`, for a --model that needs them")
 	set.StringVar(&f.weights, "weights", "", "their weights in this `FILE` (index,weight), if the run had any")
 	set.StringVar(&f.job, "job", "", "`ID` of a job on a coordinator")
-	f.server = addServerFlag(set)
+	addServerFlag(set, &f.server)
 	f.data = jobflags.AddNewPointsFlags(set)
+	f.data.Stdin = a.stdin
 	set.StringVar(&f.out, "out", "", "write the labels to this `FILE` (index,label; class, distance, margin and confidence where the model has them) instead of standard output")
 	set.BoolVar(&f.join, "join", false, "write the rows of the table of --data with their labels")
 	f.format = shell.NewChoice("csv", format.TableFormats...).Declare(set, "labels-format", "the format of the labels")
@@ -71,14 +67,14 @@ func (f *predictFlags) check() error {
 	switch {
 	case (f.model == "") == (f.job == ""):
 		return shell.Usage("give one model: --model DIR that cleave run --out wrote, or --job ID")
-	case f.model != "" && *f.server != "":
+	case f.model != "" && f.server != "":
 		return shell.Usage("--server requires --job; a --model is read here")
 	case f.job != "" && f.trainedOn != "":
 		return shell.Usage("--trained-on requires --model; the coordinator has the points of its jobs")
 	case f.weights != "" && f.trainedOn == "":
 		return shell.Usage("--weights requires --trained-on: they are the weights of those points")
 	}
-	return f.data.Check()
+	return f.data.CheckNewPoints()
 }
 
 // predictor assigns new points to the clusters of a run.
@@ -101,22 +97,32 @@ func (a *app) predict(ctx context.Context, flags *predictFlags) error {
 	if err := cmp.Or(flags.check(), jobflags.RefuseInput("--out", flags.out, "", flags.data.NamedFiles(""), flags.trainedOn, flags.weights)); err != nil {
 		return err
 	}
-	predictor, closePredictor, err := a.findPredictor(ctx, flags)
+	if flags.job != "" {
+		return a.onJob(ctx, flags.server, []string{flags.job}, func(c *client.Client, jobID string) error {
+			p, err := a.jobPredictor(ctx, c, jobID)
+			if err != nil {
+				return err
+			}
+			return a.assign(ctx, flags, p)
+		})
+	}
+	p, err := a.folderPredictor(flags)
 	if err != nil {
 		return err
 	}
-	defer closePredictor()
-	if flags.model != "" { // and what the model was found to need
-		var trained []jobflags.NamedFile
-		if flags.trained != nil {
-			trained = flags.trained.NamedFiles("")
-		}
-		if err := jobflags.RefuseInput("--out", flags.out, "", trained, flags.recordedWeights, filepath.Join(flags.model, "labels.csv")); err != nil {
-			return err
-		}
+	var trained []jobflags.NamedFile // what the model was found to need
+	if flags.trained != nil {
+		trained = flags.trained.NamedFiles("")
 	}
-	flags.data.Whole = flags.join
-	fresh, err := flags.data.Load(a.stdin, predictor.recipe, predictor.columns, predictor.directions)
+	if err := jobflags.RefuseInput("--out", flags.out, "", trained, flags.recordedWeights, filepath.Join(flags.model, report.LabelsFile)); err != nil {
+		return err
+	}
+	return a.assign(ctx, flags, p)
+}
+
+// assign reads the new points and writes their labels.
+func (a *app) assign(ctx context.Context, flags *predictFlags, predictor *predictor) error {
+	fresh, err := flags.data.LoadNewPoints(predictor.recipe, predictor.columns, predictor.directions, flags.join)
 	if err != nil {
 		return err
 	}
@@ -130,12 +136,12 @@ func (a *app) predict(ctx context.Context, flags *predictFlags) error {
 	if fresh.Table != nil {
 		a.notify(fresh.Table.Notices...)
 	}
-	if err := jobflags.CheckHeader(flags.data.Name(), fresh.Header, "model", predictor.header); err != nil {
+	if err := jobflags.CheckHeader(flags.data.Path(), fresh.Header, "model", predictor.header); err != nil {
 		return err
 	}
 	found, err := predictor.assign(ctx, fresh.Data)
 	if bad, ok := errors.AsType[*fault.Error](err); ok && bad.Kind == fault.InvalidArgument {
-		return fault.Wrap(err, "%s", flags.data.Name())
+		return fault.Wrap(err, "%s", flags.data.Path())
 	}
 	if err != nil {
 		return err
@@ -155,38 +161,26 @@ func (a *app) predict(ctx context.Context, flags *predictFlags) error {
 	return a.printf("%s: %s in %s\n", flags.out, text.Plural(len(found.Labels), "point"), text.Plural(predictor.clusters, "cluster"))
 }
 
-// findPredictor opens the model in a folder, or the job of a coordinator. The caller calls end after use.
-func (a *app) findPredictor(ctx context.Context, f *predictFlags) (p *predictor, end func(), err error) {
-	if f.job == "" {
-		result, run, err := report.ReadResult(f.model)
-		if err != nil {
-			return nil, nil, err
-		}
-		found := result.GetModel() == nil && a.findTrained(f, run.GetOrigin())
-		labels, unread := report.ReadLabels(f.model, result, run) // a model may do without them
-		if p, err = a.openModel(f, result, labels, unread); err == nil {
-			if found {
-				a.warn("new points are compared with those of the run, %s; --trained-on gives another file", f.trainedOn)
-			}
-			p.recipe, p.directions = wire.Recipe(result.GetRecipe()), wire.ComparesDirections(run.GetOrigin().GetSpec())
-			if unread == nil {
-				p.classes = labels.Classes
-			}
-		}
-		return p, func() {}, err
-	}
-	c, err := a.remote(*f.server)
+// folderPredictor opens the model in a folder.
+func (a *app) folderPredictor(f *predictFlags) (*predictor, error) {
+	result, run, err := report.ReadResult(f.model)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	id, err := jobID(ctx, c, f.job)
-	if err == nil {
-		p, err = a.jobPredictor(ctx, c, id)
-	}
+	found := result.GetModel() == nil && a.findTrained(f, run.GetOrigin())
+	labels, unread := report.ReadLabels(f.model, result, run) // a model may do without them
+	p, err := a.openModel(f, result, labels, unread)
 	if err != nil {
-		c.Close()
+		return nil, err
 	}
-	return p, c.Close, err
+	if found {
+		a.warn("new points are compared with those of the run, %s; --trained-on gives another file", f.trainedOn)
+	}
+	p.recipe, p.directions = wire.Recipe(result.GetRecipe()), wire.ComparesDirections(run.GetOrigin().GetSpec())
+	if unread == nil {
+		p.classes = labels.Classes
+	}
+	return p, nil
 }
 
 // findTrained finds out how the run in a folder read its points, which is how they are read again from wherever they
@@ -235,14 +229,14 @@ func (a *app) openModel(f *predictFlags, result *cleavev1.Result, labels *report
 func (a *app) jobPredictor(ctx context.Context, c *client.Client, jobID string) (*predictor, error) {
 	response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID})
 	if err != nil {
-		return nil, c.Explain(err)
+		return nil, err
 	}
-	found, err := c.Jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: jobID})
+	result, err := c.Result(ctx, jobID)
 	if err != nil {
-		return nil, c.Explain(err)
+		return nil, err
 	}
-	spec, steps := response.GetSpec(), wire.Recipe(found.GetResult().GetRecipe())
-	p := &predictor{clusters: int(found.GetResult().GetK())}
+	spec, steps := response.GetSpec(), wire.Recipe(result.GetRecipe())
+	p := &predictor{clusters: int(result.GetK())}
 	if spec.GetAuto() != nil || spec.GetKernelKmeans() != nil || spec.GetNeighborGraph() != nil {
 		// New points for kernel k-means may have more features than the old ones.
 		if steps == nil && (spec.GetAuto() != nil || spec.GetNeighborGraph() != nil) {

@@ -21,49 +21,31 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/resultpage"
 	"github.com/cleave-project/cleave/internal/cli/shell"
-	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/security/redact"
 	"github.com/cleave-project/cleave/internal/text"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// rerunFlags are the flags of rerun.
 type rerunFlags struct {
-	out    string
-	server *string
-	quiet  bool
+	out, server string
+	quiet       bool
 }
 
 func (a *app) rerunCommand() *cobra.Command {
 	f := &rerunFlags{}
-	cmd := &cobra.Command{
-		Use:   "rerun DIR",
-		Short: "Repeat a run from the folder that it wrote, and compare the results bit for bit",
-		Args:  cobra.ArbitraryArgs,
-	}
-	set := cmd.Flags()
-	set.StringVar(&f.out, "out", "", "write the files of the new run into this `DIR`")
-	f.server = addServerFlag(set)
-	set.BoolVar(&f.quiet, "quiet", false, "show no progress")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	const short = "Repeat a run from the folder that it wrote, and compare the results bit for bit"
+	cmd, set := argsCommand("rerun DIR", short, func(ctx context.Context, args []string) error {
 		if len(args) != 1 {
 			return shell.Usage("rerun takes one folder, which cleave run --out wrote")
 		}
-		return a.rerun(cmd.Context(), args[0], f)
-	}
+		return a.rerun(ctx, args[0], f)
+	})
+	set.StringVar(&f.out, "out", "", "write the files of the new run into this `DIR`")
+	addServerFlag(set, &f.server)
+	set.BoolVar(&f.quiet, "quiet", false, "show no progress")
 	return cmd
-}
-
-// recorded is a run that was read from its output folder. It is compared with another by its labels and its objective;
-// scores, pictures and times are not part of the promise.
-type recorded struct {
-	dir    string
-	result *cleavev1.Result
-	run    *cleavev1.RunRecord
-	labels []int64 // of all rows of the data file, -1 for dropped ones
 }
 
 // rerun repeats the run in a folder and fails if the result differs in a single bit. A run of this command line is
@@ -75,12 +57,16 @@ func (a *app) rerun(ctx context.Context, dir string, f *rerunFlags) error {
 	case f.out != "" && report.SameFolder(f.out, dir):
 		return shell.Usage("--out %s is the folder of the run itself; give another one", f.out)
 	}
-	before, err := loadRecorded(dir)
+	result, run, err := report.ReadResult(dir)
 	if err != nil {
 		return err
 	}
-	origin := before.run.GetOrigin()
+	origin := run.GetOrigin()
 	then, err := a.recordedCommand(dir, origin)
+	if err != nil {
+		return err
+	}
+	before, err := report.ReadLabels(dir, result, run)
 	if err != nil {
 		return err
 	}
@@ -98,26 +84,16 @@ func (a *app) rerun(ctx context.Context, dir string, f *rerunFlags) error {
 	if err != nil {
 		return err
 	}
-	return before.compare(a.stdout, again)
-}
-
-// loadRecorded reads what a run recorded about itself.
-func loadRecorded(dir string) (*recorded, error) {
-	result, run, err := report.ReadResult(dir)
-	if err != nil {
-		return nil, err
-	}
-	_, labels, err := format.LoadNamed(format.Input{Path: filepath.Join(dir, report.LabelsFile)}, table.Labels, 0, table.Naming{InOrder: true})
-	return &recorded{dir, result, run, labels}, err
+	return a.compare(dir, before, again)
 }
 
 // rerunCommandLine runs the recorded command line of a run again. The access flags of rerun replace the recorded ones,
 // and a coordinator that it names replaces where the job ran.
 func (a *app) rerunCommandLine(ctx context.Context, then *recordedCommand, f *rerunFlags) (*report.Report, error) {
 	run := then.run
-	elsewhere := *f.server != "" || a.access.context != ""
+	elsewhere := f.server != "" || a.access.context != ""
 	if elsewhere {
-		*run.server, then.cmd.Flags().Lookup("workers").Changed = *f.server, false
+		run.server, then.cmd.Flags().Lookup("workers").Changed = f.server, false
 	}
 	if elsewhere || a.access != (accessFlags{}) {
 		then.app.access = a.access
@@ -165,15 +141,15 @@ func (a *app) recordedCommand(folder string, origin *cleavev1.Origin) (*recorded
 }
 
 // rerunSpec runs the recorded spec of a submitted job again. The coordinator has the data and the tables.
-func (a *app) rerunSpec(ctx context.Context, before *recorded, f *rerunFlags) (*report.Report, error) {
-	c, err := a.remote(*f.server)
+func (a *app) rerunSpec(ctx context.Context, before *report.Report, f *rerunFlags) (*report.Report, error) {
+	c, err := a.remote(f.server)
 	if err != nil {
 		return nil, err
 	}
 	defer c.Close()
 	progress := report.NewProgress(a.stderr, f.quiet)
 	defer progress.End()
-	origin := before.run.GetOrigin()
+	origin := before.Run.GetOrigin()
 	id, err := c.Complete(ctx, &cleavev1.CreateJobRequest{Spec: origin.GetSpec(), DisplayName: origin.GetDisplayName()}, nil, progress, client.CancelJob)
 	if err != nil {
 		return nil, err
@@ -182,13 +158,10 @@ func (a *app) rerunSpec(ctx context.Context, before *recorded, f *rerunFlags) (*
 	if err != nil {
 		return nil, err
 	}
-	filter, ids := fileRows(&jobflags.Job{}, outcome)
-	localizeOutcome(outcome, nil, filter, ids)
-	if all := outcome.TableRows(); outcome.Kept != nil && len(before.labels) == all { // including dropped rows
-		filter, ids = jobflags.FilterOf(outcome.Kept, all), nil
+	again, _ := reportOf(&jobflags.Job{}, outcome)
+	if rows := outcome.TableRows(); outcome.Kept != nil && again.Filter == nil && len(before.FileLabels()) == rows { // including dropped rows
+		again = report.New(outcome, jobflags.FilterOf(outcome.Kept, rows))
 	}
-	again := report.New(outcome, filter)
-	again.RowIDs = ids.All()
 	if again.Run.Origin = origin; f.out == "" {
 		return again, nil
 	}
@@ -238,35 +211,29 @@ func (r *recordedCommand) checkInputs(folder string, origin *cleavev1.Origin) er
 	return nil
 }
 
-// compare reports whether another run has the same labels and objective, bit for bit.
-func (r *recorded) compare(w io.Writer, again *report.Report) error {
-	labels, differ := again.FileLabels(), 0
-	if len(labels) != len(r.labels) {
-		return fmt.Errorf("%s has %s, the new run %d", r.dir, text.Plural(len(r.labels), "label"), len(labels))
+// compare reports whether another run has the same labels and objective as that in a folder, bit for bit. Scores,
+// pictures and times are not part of the promise.
+func (a *app) compare(dir string, before, again *report.Report) error {
+	old, labels, differ := before.FileLabels(), again.FileLabels(), 0
+	if len(labels) != len(old) {
+		return fmt.Errorf("%s has %s, the new run %d", dir, text.Plural(len(old), "label"), len(labels))
 	}
 	for i, label := range labels {
-		if int64(label) != r.labels[i] {
+		if label != old[i] {
 			differ++
 		}
 	}
-	recorded, repeated := r.result.GetObjective(), again.Result.GetObjective()
+	recorded, repeated := before.Result.GetObjective(), again.Result.GetObjective()
 	if differ > 0 || math.Float64bits(recorded) != math.Float64bits(repeated) {
-		return fmt.Errorf("the result differs from %s: %d of %s differ, and the objective is %v instead of %v", r.dir, differ, text.Plural(len(labels), "label"), repeated, recorded)
+		return fmt.Errorf("the result differs from %s: %d of %s differ, and the objective is %v instead of %v", dir, differ, text.Plural(len(labels), "label"), repeated, recorded)
 	}
-	_, err := fmt.Fprintf(w, "identical to %s: %s, and the objective %v\n", r.dir, text.Plural(len(labels), "label"), repeated)
-	return err
+	return a.printf("identical to %s: %s, and the objective %v\n", dir, text.Plural(len(labels), "label"), repeated)
 }
 
 // command is a command line, as result.json records it. directory is "" if it is not known.
 type command struct {
 	arguments []string
 	directory string
-}
-
-// thisCommand returns the command line of this process.
-func thisCommand(arguments []string) command {
-	directory, _ := os.Getwd()
-	return command{arguments, directory}
 }
 
 // inputs are the files that flags name, as they were before they were read.

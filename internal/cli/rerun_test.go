@@ -220,7 +220,7 @@ func TestLabelsHaveScores(t *testing.T) {
 func TestChangedInputsHaveNoHash(t *testing.T) {
 	clitest.Folder(t, map[string]string{"same.csv": "x\n1\n", "longer.csv": "x\n1\n", "replaced.csv": "x\n1\n"})
 	var said strings.Builder
-	a := &app{stderr: &said, env: func(string) string { return "" }, command: thisCommand(nil)}
+	a := &app{stderr: &said, env: func(string) string { return "" }, command: command{}}
 	cmd, f := a.runCommand()
 	if err := cmd.ParseFlags([]string{"--data", "same.csv", "--data", "longer.csv", "--data", "replaced.csv"}); err != nil {
 		t.Fatal(err)

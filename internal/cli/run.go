@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -15,15 +16,19 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/data/recipe"
+	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
+	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// runFlags are the flags of run.
 type runFlags struct {
 	job       *jobflags.Flags
-	server    *string
+	server    string
 	workers   *shell.Value
 	requestID string
 	onTerm    *shell.Value
@@ -54,7 +59,7 @@ func addWorkersFlag(set *pflag.FlagSet) *shell.Value {
 // runCommand returns the command and its flags.
 func (a *app) runCommand() (cmd *cobra.Command, f *runFlags) {
 	f = &runFlags{}
-	cmd, f.job, f.server = a.jobCommand("run", "Cluster a data set, here or on a coordinator, and write the result",
+	cmd, f.job = a.jobCommand("run", "Cluster a data set, here or on a coordinator, and write the result", &f.server,
 		func(ctx context.Context) error { return a.run(ctx, f) })
 	f.workers = addWorkersFlag(cmd.Flags())
 	addRequestIDFlag(cmd.Flags(), &f.requestID)
@@ -85,7 +90,7 @@ func (a *app) run(ctx context.Context, f *runFlags) error {
 // summarized says that a summary will list the suspects and the notices that were not printed during the run. An error
 // that concerns only a part of the result comes together with it.
 func (a *app) runJob(ctx context.Context, f *runFlags, summarized bool) (d *delivered, err error) {
-	c, err := a.remoteOrNil(*f.server, f.job)
+	c, err := a.remoteOrNil(f.server, f.job)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +108,7 @@ func (a *app) runJob(ctx context.Context, f *runFlags, summarized bool) (d *deli
 }
 
 // runner is one run, from the flags to the files of the result. Its steps are prepare, complete, fetch and deliver.
-// After fetch, the result must reach the user: what fails is kept in late and does not stop the rest, except for
+// After fetch, the result must reach the user: what fails is kept in partial and does not stop the rest, except for
 // writing the folder.
 type runner struct {
 	app        *app
@@ -119,10 +124,10 @@ type runner struct {
 	progress *report.Progress
 
 	// Set by complete.
-	spec  *cleavev1.JobSpec
-	id    string // of the job; "" if it is not known
-	ended bool   // the job has ended with labels
-	late  error
+	spec    *cleavev1.JobSpec
+	id      string // of the job; "" if it is not known
+	ended   bool   // the job has ended with labels
+	partial error  // why a part of the result is missing
 
 	sent *streamed // set by fetch if the table was sent while it was read
 }
@@ -154,9 +159,9 @@ func (r *runner) run(ctx context.Context) (d *delivered, err error) {
 		return nil, err
 	}
 	if err := r.deliver(ctx, d); err != nil {
-		return nil, errors.Join(err, r.late)
+		return nil, errors.Join(err, r.partial)
 	}
-	return d, r.late
+	return d, r.partial
 }
 
 // prepare reads the files, and reports mistakes in them before anything is uploaded.
@@ -188,7 +193,7 @@ func (r *runner) complete(ctx context.Context) error {
 	if err != nil && !fault.Is(err, fault.LabelsSoFar) {
 		return explainReuse(r.job.Locate(err))
 	}
-	r.ended, r.late = true, err
+	r.ended, r.partial = true, err
 	return nil
 }
 
@@ -215,10 +220,10 @@ func (r *runner) fetch(ctx context.Context) (*delivered, error) {
 	if r.sent != nil { // the ids of the rows are known only now
 		a.printDropped(job.Filter)
 		if r.truth, err = job.LoadTruth(r.flags.truth.file, r.flags.truth.scoreOn); err != nil {
-			r.late = errors.Join(r.late, err)
+			r.partial = errors.Join(r.partial, err)
 		}
 	}
-	r.late = errors.Join(r.late, result.Score(r.truth))
+	r.partial = errors.Join(r.partial, result.Score(r.truth))
 	r.progress.End()
 	result.Run.Origin = a.origin(r.inputs, job.Name, r.spec)
 	return &delivered{report: result, notices: unprinted}, nil
@@ -227,7 +232,7 @@ func (r *runner) fetch(ctx context.Context) (*delivered, error) {
 // deliver writes the files of the result.
 func (r *runner) deliver(ctx context.Context, d *delivered) error {
 	a, output := r.app, &r.flags.output
-	r.late = errors.Join(r.late, a.saveNeighborGraph(ctx, r.client, r.id, output.saveGraph))
+	r.partial = errors.Join(r.partial, a.saveNeighborGraph(ctx, r.client, r.id, output.saveGraph))
 	scene, labels := sceneOf(r.job, r.truth), output.labels(r.job.SourceTable())
 	scene.Spec = r.spec
 	if r.sent != nil && output.join {
@@ -313,17 +318,16 @@ func (a *app) printDropped(filter *jobflags.RowFilter) {
 	}
 }
 
-// planFlags are the flags of plan.
 type planFlags struct {
 	job     *jobflags.Flags
-	server  *string
+	server  string
 	workers *shell.Value
 	json    bool
 }
 
 func (a *app) planCommand() (cmd *cobra.Command) {
 	f := &planFlags{}
-	cmd, f.job, f.server = a.jobCommand("plan", "Show how a job would run, here or on a coordinator, without running it",
+	cmd, f.job = a.jobCommand("plan", "Show how a job would run, here or on a coordinator, without running it", &f.server,
 		func(ctx context.Context) error { return a.plan(ctx, f) })
 	f.workers = addWorkersFlag(cmd.Flags())
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the plan as JSON")
@@ -332,7 +336,7 @@ func (a *app) planCommand() (cmd *cobra.Command) {
 
 // plan asks the coordinator that would run the job, which is embedded if there is no remote one.
 func (a *app) plan(ctx context.Context, f *planFlags) error {
-	c, err := a.remoteOrNil(*f.server, f.job)
+	c, err := a.remoteOrNil(f.server, f.job)
 	if err != nil {
 		return err
 	}
@@ -368,4 +372,151 @@ func (a *app) plan(ctx context.Context, f *planFlags) error {
 		return report.PrintMessage(a.stdout, response.GetPlan())
 	}
 	return report.PrintPlan(a.folded(), j, response.GetPlan())
+}
+
+// inputOf returns the spec of a job for a coordinator, and the data to upload. A remote coordinator gets a table as it
+// is and makes the points itself, so that its result has the recipe. An embedded one gets the points, which are the
+// same to the last bit.
+func (a *app) inputOf(ctx context.Context, c *client.Client, j *jobflags.Job, w client.Watcher) (*cleavev1.JobSpec, dataset.Dataset, error) {
+	if j.Stream() == nil && (!c.Remote() || j.SourceTable() == nil) {
+		if !c.Remote() && j.Data != nil {
+			shell.LimitGarbage(dataset.EncodedSize(j.Data))
+		}
+		return j.Spec, j.Data, nil
+	}
+	id, err := a.sendTable(ctx, c, j, w)
+	if err != nil {
+		return nil, nil, err
+	}
+	spec := j.RemoteSpec() // which the number of rows may have completed
+	spec.GetTable().TableId = id
+	return spec, nil, nil
+}
+
+// sendTable sends a table, or has workers read it, and returns its id. If it was not read before, it completes the spec
+// of the job.
+func (a *app) sendTable(ctx context.Context, c *client.Client, j *jobflags.Job, w client.Watcher) (string, error) {
+	s := j.Stream()
+	if s == nil {
+		return c.SendTable(ctx, j.Name, j.SourceTable(), w)
+	}
+	defer s.Close()
+	var stored *cleavev1.Table
+	var notices []string
+	var err error
+	if s.Import() != nil {
+		stored, notices, err = importTable(ctx, c, j.Name, s, w)
+	} else {
+		stored, err = c.StreamTable(ctx, j.Name, func(send func(next func() (*table.Table, error)) error) (err error) {
+			notices, err = s.Read(send)
+			return err
+		})
+		shell.LimitGarbage(int64(stored.GetBytes())) // its labels will be large as well
+	}
+	if err == nil {
+		var more []string
+		more, err = j.Sent(int(stored.GetRows()))
+		notices = append(notices, more...)
+	}
+	a.notify(notices...)
+	return stored.GetTableId(), err
+}
+
+// importTable has workers read the objects of a table.
+func importTable(ctx context.Context, c *client.Client, name string, s *jobflags.Stream, w client.Watcher) (*cleavev1.Table, []string, error) {
+	request := s.Import()
+	request.DisplayName = name
+	imported, err := c.ImportTable(ctx, request, w.Importing)
+	if err != nil {
+		return nil, nil, err
+	}
+	stored := imported.GetTable()
+	err = s.Imported(imported, func(column string, add func(*table.Table) error) error {
+		return c.EachTableRows(ctx, stored.GetTableId(), add, column)
+	})
+	return stored, imported.GetNotices(), err
+}
+
+// The limits of the sample of a streamed table that is fetched to draw it.
+const (
+	drawnRows   = 20_000
+	drawnValues = 4_000_000
+)
+
+// streamed is a table that was sent while it was read, after its job has ended.
+type streamed struct {
+	client *client.Client
+	id     string // the id of the table
+	rows   *recipe.Rows
+	recipe *recipe.Recipe
+}
+
+// finishStream finds the ids of the rows of a table that was sent while it was read, and which of them were clustered.
+// It returns nil for other jobs.
+func finishStream(ctx context.Context, c *client.Client, j *jobflags.Job, tableID string, o *client.Outcome) (*streamed, error) {
+	if j.Stream() == nil {
+		return nil, nil
+	}
+	s := &streamed{client: c, id: tableID, rows: rowsOf(o), recipe: wire.Recipe(o.Result.GetRecipe())}
+	if s.rows.Kept != nil && s.rows.IDs != nil {
+		if err := s.nameDropped(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return s, j.Clustered(s.rows, s.recipe)
+}
+
+// nameDropped finds the ids of rows that were not clustered.
+func (s *streamed) nameDropped(ctx context.Context) error {
+	ids, at, kept := slices.Clone(s.rows.IDs), 0, s.rows.Kept
+	err := s.client.EachTableRows(ctx, s.id, func(t *table.Table) error {
+		for row := range t.Rows() {
+			if len(kept) > 0 && int(kept[0]) == at {
+				kept = kept[1:]
+			} else if at < len(ids) {
+				ids[at] = cmp.Or(t.Columns[0].CellText(row), "total") // only a row of totals has no id
+			}
+			at++
+		}
+		return nil
+	}, s.recipe.ID)
+	s.rows = recipe.NewRows(s.rows.Count, s.rows.Kept, ids)
+	return err
+}
+
+// join returns a function that fetches the rows of the table and passes them to yield.
+func (s *streamed) join(ctx context.Context) func(yield func(*table.Table) error) error {
+	return func(yield func(*table.Table) error) error { return s.client.EachTableRows(ctx, s.id, yield) }
+}
+
+// draw fetches a sample of the rows and adds it to a scene.
+func (s *streamed) draw(ctx context.Context, into *report.Scene) error {
+	count := min(s.rows.Count, drawnRows, max(1, drawnValues/len(s.recipe.Names())))
+	all, err := s.client.SampleTable(ctx, s.id, count)
+	if err != nil {
+		return err
+	}
+	var points []int32
+	var taken []int // indexes of clustered rows in the sample
+	for at, row := range choose.Even[int](s.rows.Count, count) {
+		point, clustered := int32(row), true
+		if s.rows.Kept != nil {
+			var place int
+			place, clustered = slices.BinarySearch(s.rows.Kept, int32(row))
+			point = int32(place)
+		}
+		if clustered {
+			points, taken = append(points, point), append(taken, at)
+		}
+	}
+	if len(points) == 0 {
+		return nil
+	}
+	few := all.Take(taken)
+	made, err := s.recipe.Apply(few)
+	if err != nil {
+		return err
+	}
+	into.Data, into.Table, into.LabelColumn, into.Sample = made.Points, few, s.recipe.Label, points
+	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -22,7 +21,6 @@ import (
 	"github.com/cleave-project/cleave/internal/worker"
 )
 
-// serveFlags are the flags of serve.
 type serveFlags struct {
 	listen, dataDir string
 	logs            shell.Logs
@@ -36,13 +34,8 @@ type serveFlags struct {
 
 func (a *app) serveCommand() *cobra.Command {
 	f := &serveFlags{}
-	cmd := &cobra.Command{
-		Use:   "serve",
-		Short: "Run a coordinator and workers in one process, for trials",
-		Args:  shell.FlagsOnly,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), f) },
-	}
-	set := cmd.Flags()
+	cmd, set := flagsCommand("serve", "Run a coordinator and workers in one process, for trials",
+		func(ctx context.Context) error { return a.serve(ctx, f) })
 	set.StringVar(&f.listen, "listen", coordinator.DefaultConfig().Listen, "`HOST:PORT` to serve on; port 0 picks a free one")
 	f.workers = shell.NewWhole(embeddedWorkers, 0, 1024).Declare(set, "workers", "number of workers in this process; others may join")
 	set.StringVar(&f.dataDir, "data-dir", "", "store jobs and data in this `DIR` (default: in memory, lost at the end)")
@@ -111,7 +104,11 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	}
 	observing.SetReady(cluster.Ready)
 	cluster.Drained = func(name string, left int) {
-		a.warn("%s", drained(name, left, cluster.Addr()))
+		if left > 0 {
+			a.warn("%s was drained and has left; workers in this process: %d", name, left)
+			return
+		}
+		a.warn("%s was drained and has left; it was the last worker in this process. Jobs wait until another joins: worker --coordinator %s", name, cluster.Addr())
 	}
 	cluster.AddWorkers(f.workers.Whole(), worker.Config{
 		Coordinator: cluster.Addr().String(),
@@ -128,12 +125,4 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	<-ctx.Done()
 	cluster.Stop()
 	return cluster.Err()
-}
-
-// drained returns the message for a worker of this process that was drained; if it was the last, how to add another.
-func drained(name string, left int, coordinator net.Addr) string {
-	if left > 0 {
-		return fmt.Sprintf("%s was drained and has left; workers in this process: %d", name, left)
-	}
-	return fmt.Sprintf("%s was drained and has left; it was the last worker in this process. Jobs wait until another joins: worker --coordinator %s", name, coordinator)
 }

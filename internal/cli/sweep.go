@@ -23,10 +23,9 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// sweepFlags are the flags of sweep.
 type sweepFlags struct {
 	job               *jobflags.Flags // several values for some options
-	server            *string
+	server            string
 	truth             truthFlags
 	out               string       // a folder; "" for none
 	workers, parallel *shell.Value // numbers: workers on this machine, jobs at a time
@@ -39,7 +38,7 @@ const defaultParallel = 4
 
 func (a *app) sweepCommand() (cmd *cobra.Command) {
 	f := &sweepFlags{}
-	cmd, f.job, f.server = a.jobCommand("sweep", "Run a job for every combination of option values, and compare the results",
+	cmd, f.job = a.jobCommand("sweep", "Run a job for every combination of option values, and compare the results", &f.server,
 		func(ctx context.Context) error { return a.sweep(ctx, f) })
 	set := cmd.Flags()
 	f.job.TakeSeveral()
@@ -67,7 +66,7 @@ func (a *app) sweep(ctx context.Context, f *sweepFlags) error {
 				return err
 			}
 		}
-		if s.client, err = a.remoteOrNil(*f.server, f.job); err != nil {
+		if s.client, err = a.remoteOrNil(f.server, f.job); err != nil {
 			return err
 		}
 		if s.client == nil {

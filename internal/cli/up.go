@@ -63,18 +63,13 @@ type machine struct {
 
 func (a *app) upCommand() *cobra.Command {
 	f := &upFlags{wait: shell.Duration(time.Minute)}
-	cmd := &cobra.Command{
-		Use:   "up COORDINATOR WORKER...",
-		Short: "Start a coordinator and workers on machines that ssh reaches, and log in",
-		Args:  cobra.ArbitraryArgs,
-	}
-	set := cmd.Flags()
+	cmd, set := argsCommand("up COORDINATOR WORKER...", "Start a coordinator and workers on machines that ssh reaches, and log in",
+		func(ctx context.Context, args []string) error { return a.up(ctx, f, args) })
 	set.StringVar(&f.dir, "certs", "certs", "`DIR` of the cluster's certificates; they are created if there are none")
 	set.StringVar(&f.packages, "packages", "", "`DIR` with the Debian packages to install (default: they are installed already)")
 	set.StringVar(&f.address, "address", "", "`HOST:PORT` at which workers and you reach the coordinator (default: its name, and port 7400)")
 	set.StringVar(&f.ssh, "ssh", "ssh", "`COMMAND` to call machines with, such as \"ssh -i key\"")
 	set.Var(&f.wait, "wait", "how long to wait until all workers are attached")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.up(cmd.Context(), f, args) }
 	return cmd
 }
 
@@ -308,7 +303,7 @@ func (a *app) awaitWorkers(ctx context.Context, f *upFlags, machines []machine) 
 // A worker has the host name of its machine. If several machines have the same name, as copies of a virtual machine do,
 // all of them are missing until each has a worker.
 func missingWorkers(ctx context.Context, c *client.Client, machines []machine) (missing []machine, err error) {
-	workers, err := c.AllWorkers(ctx)
+	workers, err := client.All(c.ListWorkers(ctx))
 	if err != nil {
 		return nil, err
 	}

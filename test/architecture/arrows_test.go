@@ -151,7 +151,7 @@ var packages = []packageRule{
 	{"dial/clientopts", api, "security/credentials"},
 	{"/client", api, "data/dataset dial/backoff dial/candidates dial/clientopts dial/upload fault security/credentials wire"}, // public, at the top level
 
-	{"cli/shell", io, "clustering/catalog fault security/redact text"}, // what all three programs share, without linking either half
+	{"cli/shell", io, "clustering/catalog fault security/redact text wire"}, // what all three programs share, without linking either half
 
 	{"cli/jobflags", api, "cli/shell clustering/catalog clustering/spectral data/constraint data/dataset data/evaluate data/recipe data/synth data/table fault format numeric/choose objects text wire wire/reading wire/supervision"},
 	{"cli/client", api, "/client cli/shell clustering clustering/model coordinator data/dataset data/table dial/clientopts dial/pipe dial/upload fault numeric/choose objects security/credentials wire worker"},

@@ -74,10 +74,7 @@ func (c *Client) Context(ctx context.Context) (context.Context, context.CancelFu
 // DescribeDataset returns what the coordinator knows about a data set.
 func (c *Client) DescribeDataset(ctx context.Context, id string) (*cleavev1.Dataset, error) {
 	response, err := c.Datasets.GetDataset(ctx, &cleavev1.GetDatasetRequest{DatasetId: id})
-	if err != nil {
-		return nil, c.Explain(err)
-	}
-	return response.GetDataset(), nil
+	return response.GetDataset(), err
 }
 
 // DescribeTable returns the number of rows of a table and its id, or the id alone if the coordinator no longer has the
@@ -103,26 +100,14 @@ func (c *Client) AllJobs(ctx context.Context, request *cleavev1.ListJobsRequest,
 	if limit > 0 {
 		request.PageSize = int32(min(limit, maxPage))
 	}
-	return collect(c.Client.ListJobs(ctx, request), limit)
+	return first(c.ListJobs(ctx, request), limit)
 }
 
-// AllDatasets lists all data sets.
-func (c *Client) AllDatasets(ctx context.Context) ([]*cleavev1.Dataset, error) {
-	return collect(c.Client.ListDatasets(ctx), 0)
-}
+// All returns the items of a list.
+func All[T any](items iter.Seq2[T, error]) ([]T, error) { return first(items, 0) }
 
-// AllTables lists all tables.
-func (c *Client) AllTables(ctx context.Context) ([]*cleavev1.Table, error) {
-	return collect(c.Client.ListTables(ctx), 0)
-}
-
-// AllWorkers lists all workers.
-func (c *Client) AllWorkers(ctx context.Context) ([]*cleavev1.Worker, error) {
-	return collect(c.Client.ListWorkers(ctx), 0)
-}
-
-// collect returns the items of a list, at most limit of them, or all if limit is 0.
-func collect[T any](items iter.Seq2[T, error], limit int) (all []T, _ error) {
+// first returns the items of a list, at most limit of them, or all if limit is 0.
+func first[T any](items iter.Seq2[T, error], limit int) (all []T, _ error) {
 	for item, err := range items {
 		if err != nil {
 			return nil, err

@@ -46,11 +46,11 @@ const (
 
 // Fetch fetches the outcome of a job that has ended.
 func (c *Client) Fetch(ctx context.Context, jobID string, extent Extent) (*Outcome, error) {
-	response, err := c.Jobs.GetResult(ctx, &cleavev1.GetResultRequest{JobId: jobID})
+	result, err := c.Result(ctx, jobID)
 	if err != nil {
-		return nil, c.Explain(err)
+		return nil, err
 	}
-	outcome := &Outcome{Result: response.GetResult()}
+	outcome := &Outcome{Result: result}
 	if err = c.fetchLabels(ctx, &cleavev1.GetLabelsRequest{JobId: jobID, WithRows: true}, outcome); err != nil {
 		return nil, err
 	}
@@ -110,17 +110,16 @@ func receive[P, R, T any](
 
 // fetchSolverSteps fetches the steps of the eigensolver from the events of a job that has ended.
 func (c *Client) fetchSolverSteps(ctx context.Context, jobID string) ([]*cleavev1.SolverStep, error) {
-	return receive(ctx, c, c.Jobs.WatchJob, &cleavev1.WatchJobRequest{JobId: jobID}, solverSteps)
-}
-
-func solverSteps(next func() (*cleavev1.WatchJobResponse, error)) (steps []*cleavev1.SolverStep, err error) {
-	err = wire.Receive(next, func(item *cleavev1.WatchJobResponse) error {
-		if step := item.GetEvent().GetSolver(); step != nil {
-			steps = append(steps, step)
-		}
-		return nil
-	})
-	return steps, err
+	read := func(next func() (*cleavev1.WatchJobResponse, error)) (steps []*cleavev1.SolverStep, err error) {
+		err = wire.Receive(next, func(item *cleavev1.WatchJobResponse) error {
+			if step := item.GetEvent().GetSolver(); step != nil {
+				steps = append(steps, step)
+			}
+			return nil
+		})
+		return steps, err
+	}
+	return receive(ctx, c, c.Jobs.WatchJob, &cleavev1.WatchJobRequest{JobId: jobID}, read)
 }
 
 // FetchTables returns a function that fetches tables by their ids.
@@ -171,12 +170,10 @@ func joinPrediction(next func() (*cleavev1.PredictJobResponse, error)) (*cluster
 			return nil, fmt.Errorf("the coordinator sent %d labels with %d distances, %d margins and %d confidences", len(p.Labels), len(scores.Distance), len(scores.Margin), len(scores.Confidence))
 		}
 	}
-	if len(scores.Distance) == len(p.Labels) && len(scores.Margin) == len(p.Labels) {
+	if scores.Distance != nil && scores.Margin != nil {
 		p.Rows = scores
 	}
-	if scores.Posterior = len(scores.Confidence) == len(p.Labels); !scores.Posterior {
-		scores.Confidence = nil
-	}
+	scores.Posterior = scores.Confidence != nil
 	return p, nil
 }
 

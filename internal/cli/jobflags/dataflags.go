@@ -3,6 +3,7 @@ package jobflags
 import (
 	"cmp"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,8 +11,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
+	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/recipe"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/objects"
 )
@@ -101,8 +104,10 @@ func (f *DataFlags) kindOf(flag string) dataset.Kind {
 	return dataset.KindPoints
 }
 
-// Load reads the data that the flags name.
-func (f *DataFlags) Load() (*Loaded, error) {
+// Load reads the data that the flags name as the job on it does or did. A table is read by the recipe r, or by one that
+// is made for it if r is nil. Rows of other points that have missing values are dropped if drop is set. If the job
+// compares directions, all-zero rows are dropped whenever rows with missing values are.
+func (f *DataFlags) Load(r *recipe.Recipe, drop, directions bool) (*Loaded, error) {
 	flag, err := f.source()
 	if err != nil {
 		return nil, err
@@ -111,10 +116,10 @@ func (f *DataFlags) Load() (*Loaded, error) {
 		return nil, err
 	}
 	switch {
-	case f.IsTable():
-		return f.loadTable(false)
+	case f.IsTable() && r == nil:
+		return f.loadTable(directions)
 	case flag == "data":
-		return f.loadPoints(0, false, false)
+		return f.LoadPoints(r, drop, directions)
 	case flag == "graph":
 		return f.loadGraph()
 	case flag == "kernel-matrix":
@@ -124,26 +129,13 @@ func (f *DataFlags) Load() (*Loaded, error) {
 	return &Loaded{}, nil
 }
 
-// LoadAgain reads the data of an earlier job as the job did: a table by the job's recipe r, which may be nil, and other
-// points without rows with missing values if the job dropped rows. If the job compared directions, all-zero rows are
-// dropped whenever rows with missing values are.
-func (f *DataFlags) LoadAgain(r *recipe.Recipe, dropped, directions bool) (*Loaded, error) {
-	flag, err := f.source()
-	switch {
-	case err != nil:
-		return nil, err
-	case f.IsTable() && r != nil, !f.IsTable() && flag == "data" && dropped:
-		return f.LoadPoints(r, dropped, directions)
-	}
-	return f.Load()
-}
-
-// LoadPoints is LoadAgain for points: without a recipe, a table has nothing but points.
-func (f *DataFlags) LoadPoints(r *recipe.Recipe, dropped, directions bool) (*Loaded, error) {
+// LoadPoints is Load for points of an earlier job, whatever other flags say. Without a recipe, a table has nothing but
+// points.
+func (f *DataFlags) LoadPoints(r *recipe.Recipe, drop, directions bool) (*Loaded, error) {
 	if r != nil && f.IsTable() {
-		return loadRows(&f.inputFlags, &f.readingFlags, r, directions, false)
+		return f.loadRows(r, directions, false)
 	}
-	return f.loadPoints(0, dropped, directions)
+	return f.loadPoints(0, drop, directions)
 }
 
 // DataIn returns flags that name one file of points.
@@ -161,6 +153,9 @@ func (f *DataFlags) ReadFrom(path string) {
 	}
 	f.files, f.kind = []string{path}, nil
 }
+
+// Path returns the first file of points, for messages, or "" if there is none.
+func (f *DataFlags) Path() string { return f.name() }
 
 // Name returns the name of the data file without its folder, or "" if there is none.
 func (f *DataFlags) Name() string {
@@ -279,12 +274,8 @@ func (f *readingFlags) apply(o *format.TableOptions) error {
 // tableFlags tell how a table is read and how its rows become points.
 type tableFlags struct {
 	readingFlags
-	// Columns, by name or by number from 1.
-	id, label                    string
-	ignore, columns, categorical []string
-	keep                         []string // used as they are
-	missing, dates               *shell.Value
-	keepLastRow                  bool // even if it looks like a row of totals
+	columns        recipe.Options // without Missing and Dates
+	missing, dates *shell.Value
 }
 
 // onlyForTables lists the flags that apply only to tables.
@@ -296,31 +287,33 @@ const datesIgnored, datesAsNumbers = "ignore", "numbers"
 // add declares the flags. Those in onlyForTables are refused for other data; --missing is not among them.
 func (f *tableFlags) add(set *pflag.FlagSet) {
 	f.readingFlags.add(set)
-	set.StringVar(&f.id, "id-column", "", "the `COLUMN` with the ids of the rows, by name or by number from 1 (default: a column named id or the like)")
-	set.StringVar(&f.label, "label-column", "", "the `COLUMN` with known classes, empty if unknown")
-	set.StringSliceVar(&f.ignore, "ignore", nil, "`COLUMNS` of a table to leave out, separated by commas")
-	set.StringSliceVar(&f.columns, "columns", nil, "the only `COLUMNS` of a table to cluster by, separated by commas")
-	set.StringSliceVar(&f.categorical, "categorical", nil, "`COLUMNS` whose values are categories even if they are numbers (default: text columns with few values)")
-	set.StringSliceVar(&f.keep, "keep", nil, "`COLUMNS` to use as they are, even if they look like ids, codes, constants or copies, are mostly empty, or contain numbers such as -999")
+	set.StringVar(&f.columns.ID, "id-column", "", "the `COLUMN` with the ids of the rows, by name or by number from 1 (default: a column named id or the like)")
+	set.StringVar(&f.columns.Label, "label-column", "", "the `COLUMN` with known classes, empty if unknown")
+	set.StringSliceVar(&f.columns.Ignore, "ignore", nil, "`COLUMNS` of a table to leave out, separated by commas")
+	set.StringSliceVar(&f.columns.Only, "columns", nil, "the only `COLUMNS` of a table to cluster by, separated by commas")
+	set.StringSliceVar(&f.columns.Categorical, "categorical", nil, "`COLUMNS` whose values are categories even if they are numbers (default: text columns with few values)")
+	set.StringSliceVar(&f.columns.Keep, "keep", nil, "`COLUMNS` to use as they are, even if they look like ids, codes, constants or copies, are mostly empty, or contain numbers such as -999")
 	f.dates = shell.NewChoice(datesIgnored, datesIgnored, datesAsNumbers).Declare(set, "dates", "dates in a table: ignore them, or use them as numbers of days since 1970")
-	set.BoolVar(&f.keepLastRow, "keep-last-row", false, "use the last row of a table even if it looks like a row of totals")
+	set.BoolVar(&f.columns.KeepLastRow, "keep-last-row", false, "use the last row of a table even if it looks like a row of totals")
 	f.missing = shell.NewChoice(string(recipe.Auto), recipe.MissingMethods()...).Declare(set, "missing", "missing values: auto (fill from similar rows; leave out mostly empty columns), mean, median (or the most frequent category), "+
 		"error (the default for .npy, .mtx and sparse files), or drop (these rows get the label -1, as do all-zero rows if rows are compared by direction)")
 }
 
 // reading returns the options of the table reader.
 func (f *tableFlags) reading() (format.TableOptions, error) {
-	o := format.TableOptions{Texts: slices.Concat([]string{f.id, f.label}, f.categorical, f.ignore), Ignore: f.ignore}
-	if len(f.columns) > 0 {
-		o.Only = slices.Concat([]string{f.id, f.label}, f.columns, f.categorical, f.keep)
+	c := f.columns
+	o := format.TableOptions{Texts: slices.Concat([]string{c.ID, c.Label}, c.Categorical, c.Ignore), Ignore: c.Ignore}
+	if len(c.Only) > 0 {
+		o.Only = slices.Concat([]string{c.ID, c.Label}, c.Only, c.Categorical, c.Keep)
 	}
 	return o, f.apply(&o)
 }
 
 // recipeOptions returns what the flags say about the columns of a table.
 func (f *tableFlags) recipeOptions() recipe.Options {
-	return recipe.Options{ID: f.id, Label: f.label, Ignore: f.ignore, Only: f.columns, Categorical: f.categorical, Missing: recipe.Missing(f.missing.Text),
-		Keep: f.keep, Dates: f.dates.Text == datesAsNumbers, KeepLastRow: f.keepLastRow}
+	o := f.columns
+	o.Missing, o.Dates = recipe.Missing(f.missing.Text), f.dates.Text == datesAsNumbers
+	return o
 }
 
 // IsTable reports whether the data is a table.
@@ -346,4 +339,139 @@ func (f *DataFlags) checkTable(source string) error {
 		return shell.Usage("--missing %s requires a table as --data; in this format use --missing drop", f.missing.Text)
 	}
 	return nil
+}
+
+// plainFiles lists the flags that name input files and are not options of the catalog.
+var plainFiles = []string{"data", "graph", "kernel-matrix", "file", "truth", "score-on", "vertex-list"}
+
+// NamedFile is an input file and the flag that names it. The path is as the user wrote it.
+type NamedFile struct{ Flag, Path string }
+
+// NamedFiles returns the input files that flags name. A folder stands for its parts. Relative paths start from
+// directory.
+func (f *DataFlags) NamedFiles(directory string) []NamedFile {
+	var files []NamedFile
+	visitPaths(f.set, func(flag, path string) string {
+		entries, err := os.ReadDir(ResolvePath(directory, path))
+		if err != nil { // not a folder
+			files = append(files, NamedFile{flag, path})
+			return path
+		}
+		for _, entry := range entries {
+			if format.IsPart(entry) {
+				files = append(files, NamedFile{flag, filepath.Join(path, entry.Name())})
+			}
+		}
+		return path
+	})
+	return files
+}
+
+// RefuseInput refuses an output file that is one of the input files, under whatever name. flag names the output.
+// Relative paths of inputs start from directory.
+func RefuseInput(flag, out, directory string, inputs []NamedFile, more ...string) error {
+	info, err := os.Stat(out)
+	if err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	for _, file := range inputs {
+		more = append(more, ResolvePath(directory, file.Path))
+	}
+	for _, path := range more {
+		if input, err := os.Stat(path); err == nil && os.SameFile(info, input) {
+			return fault.Invalid("BAD_OUTPUT", "%s is an input, which would be overwritten; choose another file with %s", out, flag)
+		}
+	}
+	return nil
+}
+
+// ResolveFiles replaces relative paths of input files in flags by paths within directory.
+func (f *DataFlags) ResolveFiles(directory string) {
+	visitPaths(f.set, func(_, path string) string { return ResolvePath(directory, path) })
+}
+
+// StandardInput is the path that stands for standard input.
+const StandardInput = "-"
+
+// ResolvePath returns a path within directory, unless the path is absolute, standard input or a URI.
+func ResolvePath(directory, path string) string {
+	if path == StandardInput || filepath.IsAbs(path) || objects.IsURI(path) {
+		return path
+	}
+	return filepath.Join(directory, path)
+}
+
+// visitPaths replaces every path of an input file in the flags that were given.
+func visitPaths(set *pflag.FlagSet, replace func(flag, path string) string) {
+	set.Visit(func(flag *pflag.Flag) {
+		switch value := flag.Value.(type) {
+		case *OptionFlag:
+			switch {
+			case value.Option.Type == catalog.File:
+				value.Text = replace(flag.Name, value.Text)
+			case value.path != "":
+				value.path = replace(flag.Name, value.path)
+			}
+		case pflag.SliceValue:
+			if slices.Contains(plainFiles, flag.Name) {
+				paths := value.GetSlice()
+				for at, path := range paths {
+					paths[at] = replace(flag.Name, path)
+				}
+				_ = value.Replace(paths) // never fails
+			}
+		default:
+			if slices.Contains(plainFiles, flag.Name) {
+				_ = value.Set(replace(flag.Name, value.String()))
+			}
+		}
+	})
+}
+
+// fromStdin lists the flags whose file may be standard input.
+var fromStdin = []string{"data", "graph", "kernel-matrix", "constraints", "seeds", "weights", "truth"}
+
+// CheckStandardInput refuses empty paths, and standard input for flags that do not support it or for more than one
+// flag.
+func (f *DataFlags) CheckStandardInput() error {
+	var users []string
+	var err error
+	visitPaths(f.set, func(flag, path string) string {
+		if path == "" {
+			err = shell.Usage("--%s names no file", flag)
+		}
+		if path == StandardInput {
+			users = append(users, "--"+flag+" -")
+			if !slices.Contains(fromStdin, flag) {
+				err = shell.Usage("--%s is not read from standard input; --%s and --%s are", flag,
+					strings.Join(fromStdin[:len(fromStdin)-1], ", --"), fromStdin[len(fromStdin)-1])
+			}
+		}
+		return path
+	})
+	switch {
+	case err != nil:
+		return err
+	case len(users) > 1:
+		return shell.Usage("standard input is one file, but %s both name it; give one of them as a file", strings.Join(users[:2], " and "))
+	case f.Given("sample-constraints") && slices.Contains(users, "--truth -"):
+		return shell.Usage("--sample-constraints reads the truth a second time; give --truth as a file")
+	}
+	return nil
+}
+
+// small returns the input of an option that names a table about the data.
+func (f *Flags) small(option string) format.Input {
+	return format.Input{Path: f.path(option), Stdin: f.Stdin}
+}
+
+// baseName returns the name of a file without its folder.
+func baseName(path string) string {
+	switch path {
+	case "":
+		return ""
+	case StandardInput:
+		return "standard input"
+	}
+	return filepath.Base(path)
 }

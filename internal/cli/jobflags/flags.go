@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,6 +24,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format"
+	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 	"github.com/cleave-project/cleave/internal/wire/supervision"
 
@@ -103,16 +105,10 @@ func (f *Flags) displayName() string {
 	return strings.ToValidUTF8(cmp.Or(f.givenName, f.Name()), "?")
 }
 
-// jobFile is the content of a job file: a spec, and the name and scheduling of the job.
-type jobFile struct {
-	spec       *cleavev1.JobSpec
-	name       string
-	scheduling *cleavev1.Scheduling
-}
-
-// readJobFile reads a job from YAML or JSON with the field names of the API. It returns an empty job if path is "".
-func readJobFile(path string) (jobFile, error) {
-	job := jobFile{spec: &cleavev1.JobSpec{}, scheduling: &cleavev1.Scheduling{}}
+// readJobFile reads the spec, the name and the scheduling of a job from YAML or JSON with the field names of the API.
+// It returns an empty job if path is "".
+func readJobFile(path string) (*Job, error) {
+	job := &Job{Spec: &cleavev1.JobSpec{}, Scheduling: &cleavev1.Scheduling{}}
 	if path == "" {
 		return job, nil
 	}
@@ -134,16 +130,16 @@ func readJobFile(path string) (jobFile, error) {
 }
 
 // unmarshal reads the fields of the spec, the name and the scheduling from one JSON object.
-func (j *jobFile) unmarshal(document []byte) error {
+func (j *Job) unmarshal(document []byte) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(document, &fields); err != nil {
-		return protojson.Unmarshal(document, j.spec) // for its error message
+		return protojson.Unmarshal(document, j.Spec) // for its error message
 	}
-	scheduling, known := map[string]json.RawMessage{}, j.scheduling.ProtoReflect().Descriptor().Fields()
+	scheduling, known := map[string]json.RawMessage{}, j.Scheduling.ProtoReflect().Descriptor().Fields()
 	for name, value := range fields {
 		switch {
 		case name == "display_name" || name == "displayName":
-			if err := json.Unmarshal(value, &j.name); err != nil {
+			if err := json.Unmarshal(value, &j.Name); err != nil {
 				return fmt.Errorf("invalid value for string field display_name: %s", value)
 			}
 		case known.ByJSONName(name) != nil || known.ByTextName(name) != nil:
@@ -156,7 +152,7 @@ func (j *jobFile) unmarshal(document []byte) error {
 	for _, part := range []struct {
 		fields  map[string]json.RawMessage
 		message proto.Message
-	}{{scheduling, j.scheduling}, {fields, j.spec}} {
+	}{{scheduling, j.Scheduling}, {fields, j.Spec}} {
 		text, err := json.Marshal(part.fields)
 		if err == nil {
 			err = protojson.Unmarshal(text, part.message)
@@ -168,7 +164,8 @@ func (j *jobFile) unmarshal(document []byte) error {
 	return nil
 }
 
-// apply applies the flags that were given to the spec of a job on data of a kind. It reads no files.
+// apply applies the flags that were given to the spec of a job on data of a kind, and checks the result by the rules of
+// the service. It accepts options that are given with their only possible value, and reads no files.
 func (f *Flags) apply(j *Job, kind dataset.Kind) error {
 	spec := j.Spec
 	if err := f.setAlgorithm(j, kind); err != nil {
@@ -199,6 +196,9 @@ func (f *Flags) apply(j *Job, kind dataset.Kind) error {
 	}
 	if f.Given("name") || j.Name == "" {
 		j.Name = f.displayName()
+	}
+	if refusal := f.request(spec, kind).Check(); refusal != nil {
+		return shell.Usage("%s", refusal.Text(shell.FlagName))
 	}
 	return nil
 }
@@ -234,14 +234,6 @@ func (f *Flags) forget(spec *cleavev1.JobSpec) {
 	if start := spec.GetInitialization(); start != nil && f.Given("init") {
 		start.Labels, start.Centroids = nil, nil
 	}
-}
-
-// check checks the spec by the rules of the service. It accepts options that are given with their only possible value.
-func (f *Flags) check(spec *cleavev1.JobSpec, kind dataset.Kind) error {
-	if refusal := f.request(spec, kind).Check(); refusal != nil {
-		return shell.Usage("%s", refusal.Text(shell.FlagName))
-	}
-	return nil
 }
 
 // request returns what the spec and the flags ask for, including tables that are not read yet and options without a
@@ -305,4 +297,80 @@ func firstK(spec *cleavev1.JobSpec) uint32 {
 		return r.GetMin()
 	}
 	return spec.GetK()
+}
+
+// OptionFlag is a pflag.Value for an option of the catalog. Its text is "" if the flag is not given.
+type OptionFlag struct {
+	shell.Value
+	path string // the file of a start, such as labels:FILE
+	last string // the last number of a range of k
+}
+
+// fromFile lists the starts that name a file.
+var fromFile = []string{"labels", "centroids"}
+
+// String implements pflag.Value.
+func (f *OptionFlag) String() string {
+	if f.last != "" {
+		return f.Text + ".." + f.last
+	}
+	return f.Text
+}
+
+// Type implements pflag.Value.
+func (f *OptionFlag) Type() string {
+	if f.Option.Name == "k" {
+		return "N|FIRST..LAST"
+	}
+	return f.Value.Type()
+}
+
+// Set implements pflag.Value.
+func (f *OptionFlag) Set(given string) error {
+	value, path, found := strings.Cut(given, ":")
+	if f.Option.Type != catalog.Start {
+		value, path = given, ""
+	} else if found != slices.Contains(fromFile, value) || found && path == "" {
+		return fmt.Errorf("use %s", text.Or(f.Words()))
+	}
+	option := f.Option
+	if option.Spectral != nil { // checked again once the algorithm is known
+		option.Min = min(option.Min, option.Spectral.Min)
+	}
+	last := ""
+	if option.Name == "k" {
+		value, last = cutRange(value)
+	}
+	parsed, err := option.Parse(value)
+	if err == nil && last != "" {
+		last, err = option.Parse(last)
+	}
+	if err != nil {
+		return err
+	}
+	f.Text, f.path, f.last = parsed, path, last
+	return nil
+}
+
+// Words implements shell.Chosen.
+func (f *OptionFlag) Words() []string {
+	words := f.Value.Words()
+	for at, word := range words {
+		if f.Option.Type == catalog.Start && slices.Contains(fromFile, word) {
+			words[at] += ":FILE"
+		}
+	}
+	return words
+}
+
+// usage returns the line of help.
+func (f *OptionFlag) usage() string {
+	help := f.Option.About()
+	if f.Option.Type == catalog.Start || f.Option.Name == "algorithm" {
+		help += ": " + text.Or(f.Words())
+	}
+	if f.Option.Default != "" {
+		help += " (default " + f.Option.Default + ")"
+	}
+	return help
 }

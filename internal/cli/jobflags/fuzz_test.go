@@ -19,9 +19,9 @@ func FuzzJobFile(f *testing.F) {
 		if err := os.WriteFile(path, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		spec, err := readJobFile(path)
-		if err == nil && spec.spec == nil || err != nil && !fault.Is(err, "BAD_JOB_FILE") {
-			t.Fatalf("got %v, %v", spec, err)
+		job, err := readJobFile(path)
+		if err == nil && job.Spec == nil || err != nil && !fault.Is(err, "BAD_JOB_FILE") {
+			t.Fatalf("got %v, %v", job, err)
 		}
 	})
 }

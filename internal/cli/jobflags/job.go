@@ -50,11 +50,11 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, 
 	if err := cmp.Or(f.CheckStandardInput(), f.checkGraph(source), f.checkLabels()); err != nil {
 		return nil, err
 	}
-	file, err := readJobFile(f.jobFile)
+	j, err := readJobFile(f.jobFile)
 	if err != nil {
 		return nil, err
 	}
-	spec := file.spec
+	spec := j.Spec
 	switch {
 	case source == "" && spec.GetDatasetId() == "":
 		return nil, shell.Usage("no data to cluster; give --data, --graph or --kernel-matrix")
@@ -64,7 +64,8 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, 
 	if err := f.checkTable(source); err != nil { // it may read the beginning of standard input
 		return nil, err
 	}
-	j, kind := &Job{Spec: spec, Name: file.name, Scheduling: file.scheduling, stdin: f.Stdin}, f.kindOf(source)
+	j.stdin = f.Stdin
+	kind := f.kindOf(source)
 	if source == "" {
 		described, err := describe(ctx, spec.GetDatasetId())
 		if err != nil {
@@ -73,9 +74,6 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, 
 		kind, j.Rows, j.Columns = wire.Kind(described.GetKind()), int(described.GetRows()), int(described.GetColumns())
 	}
 	if err := f.apply(j, kind); err != nil {
-		return nil, err
-	}
-	if err := f.check(spec, kind); err != nil {
 		return nil, err
 	}
 	if source == "" {
@@ -89,16 +87,9 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, 
 	if f.importsObjects() || f.streams() {
 		return j, f.openLater(j)
 	}
-	var l *Loaded
-	switch directions := wire.ComparesDirections(spec); {
-	case f.IsTable():
-		l, err = f.loadTable(directions)
-	case f.DropsRows():
-		l, err = f.loadPoints(0, true, directions)
-	default:
-		if l, err = f.Load(); source == "data" {
-			err = hintMissingDrop(err)
-		}
+	l, err := f.Load(nil, f.DropsRows(), wire.ComparesDirections(spec))
+	if source == "data" && !f.IsTable() {
+		err = hintMissingDrop(err)
 	}
 	if err != nil {
 		return nil, err

@@ -2,7 +2,6 @@ package jobflags
 
 import (
 	"errors"
-	"io"
 	"slices"
 	"strings"
 
@@ -70,7 +69,7 @@ func (f *inputFlags) loadPoints(columns int, drop, directions bool) (*Loaded, er
 		l.Data, l.Header, incomplete, err = parts.LoadPoints(drop)
 	}
 	if err == nil && drop {
-		l.Filter, l.Data, err = newRowFilter(l.Data, incomplete, directions).usable(f.name(), l.Data)
+		l.Filter, l.Data, err = newRowFilter(f.name(), l.Data, incomplete, directions)
 	}
 	if err != nil {
 		return nil, err
@@ -236,7 +235,7 @@ func edgeListHint(t *table.Table) string {
 
 // loadRows reads a table and applies the recipe of a job to it. If whole is set, it also reads columns that the recipe
 // does not use.
-func loadRows(in *inputFlags, reading *readingFlags, r *recipe.Recipe, directions, whole bool) (*Loaded, error) {
+func (f *DataFlags) loadRows(r *recipe.Recipe, directions, whole bool) (*Loaded, error) {
 	o := format.TableOptions{Texts: []string{r.ID, r.Label}, Only: []string{r.ID, r.Label, r.TotalColumn}, Decimals: r.Decimals}
 	for _, feature := range r.Features {
 		o.Names, o.Only = append(o.Names, feature.Column), append(o.Only, feature.Column)
@@ -247,19 +246,19 @@ func loadRows(in *inputFlags, reading *readingFlags, r *recipe.Recipe, direction
 	if whole {
 		o.Only = nil
 	}
-	if err := reading.apply(&o); err != nil {
+	if err := f.apply(&o); err != nil {
 		return nil, err
 	}
-	t, from, err := in.readTable(o)
+	t, from, err := f.readTable(o)
 	if err != nil {
 		return nil, err
 	}
 	if err := nameByOrder(t, r); err != nil {
-		return nil, within(in.name(), err)
+		return nil, within(f.name(), err)
 	}
 	p, filter, err := applyRecipe(r, t, directions)
 	if err != nil {
-		return nil, within(in.name(), err)
+		return nil, within(f.name(), err)
 	}
 	rows := &TableInfo{Source: t, Recipe: r, IDs: table.NewIDs(p.IDs), Notices: append(from.Notices(), p.Notices...)}
 	return &Loaded{Data: p.Points, Header: p.Names, Filter: filter, Table: rows}, nil
@@ -287,28 +286,16 @@ func nameByOrder(t *table.Table, r *recipe.Recipe) error {
 	return nil
 }
 
-// NewPointsFlags are the flags for the files of new points, which are assigned to the clusters of a job.
-type NewPointsFlags struct {
-	Whole bool // read all columns of a table, even those that the model does not use
-
-	inputFlags
-	readingFlags
-	set *pflag.FlagSet
-}
-
-// AddNewPointsFlags declares the flags.
-func AddNewPointsFlags(set *pflag.FlagSet) *NewPointsFlags {
-	f := &NewPointsFlags{set: set}
+// AddNewPointsFlags declares the flags for the files of new points, which are assigned to the clusters of a job.
+func AddNewPointsFlags(set *pflag.FlagSet) *DataFlags {
+	f := &DataFlags{set: set}
 	f.inputFlags.add(set, "new points in this `FILE`, with the columns of the old ones; or a folder of parts, or - for standard input; may be repeated to read several files")
 	f.readingFlags.add(set)
 	return f
 }
 
-// Name returns the name of the first file, for messages.
-func (f *NewPointsFlags) Name() string { return f.name() }
-
-// Check checks the flags before anything is read.
-func (f *NewPointsFlags) Check() error {
+// CheckNewPoints checks the flags of new points before anything is read.
+func (f *DataFlags) CheckNewPoints() error {
 	if len(f.files) == 0 {
 		return shell.Usage("no points to assign; give --data FILE")
 	}
@@ -318,25 +305,23 @@ func (f *NewPointsFlags) Check() error {
 	return f.apply(&format.TableOptions{})
 }
 
-// Load reads the new points. If the job has a recipe and the files are a table, it applies the recipe; otherwise
+// LoadNewPoints reads new points. If the job has a recipe and the files are a table, it applies the recipe; otherwise
 // points must have the given number of columns, unless it is 0. If directions are compared, all-zero rows are dropped
-// as in DataFlags.LoadAgain.
-func (f *NewPointsFlags) Load(stdin io.Reader, r *recipe.Recipe, columns int, directions bool) (*Loaded, error) {
-	f.Stdin = stdin
-	isTable := f.holds(format.InputTable)
+// as in Load. If whole is set, it reads all columns of a table, even those that the model does not use.
+func (f *DataFlags) LoadNewPoints(r *recipe.Recipe, columns int, directions, whole bool) (*Loaded, error) {
 	for _, flag := range []string{"delimiter", "header"} {
 		switch {
-		case !f.set.Changed(flag):
-		case !isTable:
+		case !f.Given(flag):
+		case !f.IsTable():
 			return nil, shell.Usage("--%s requires a table as --data, such as a .csv file", flag)
 		case r == nil:
 			return nil, shell.Usage("--%s requires a model that was made of a table; this one was made of points without one", flag)
 		}
 	}
-	if r == nil || !isTable {
+	if r == nil || !f.IsTable() {
 		return f.loadPoints(columns, false, false)
 	}
-	l, err := loadRows(&f.inputFlags, &f.readingFlags, r, directions, f.Whole)
+	l, err := f.loadRows(r, directions, whole)
 	if err == nil {
 		l.Header = nil // the recipe found the columns by name
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -32,26 +31,37 @@ type RowFilter struct {
 const droppedRow = -1
 
 // newRowFilter drops the incomplete rows of a file, which data does not contain, and, if directions are compared, those
-// that are all zero.
-func newRowFilter(data dataset.Dataset, incomplete []int32, directions bool) *RowFilter {
-	f := &RowFilter{position: make([]int32, data.Rows()+len(incomplete)), incomplete: len(incomplete)}
+// that are all zero, which it removes from data. The filter is nil if no row is dropped. It returns an error if no row
+// is left.
+func newRowFilter(path string, data dataset.Dataset, incomplete []int32, directions bool) (*RowFilter, dataset.Dataset, error) {
+	skipped := make([]bool, data.Rows()+len(incomplete))
 	for _, row := range incomplete {
-		f.position[row] = droppedRow
+		skipped[row] = true
 	}
-	at := -1 // the row in data
-	for row := range f.position {
-		if f.position[row] == droppedRow {
+	var kept, points []int32 // the rows of the file and of data
+	point := int32(0)
+	for row := range skipped {
+		if skipped[row] {
 			continue
 		}
-		if at++; directions && allZero(data, at) {
-			f.position[row] = droppedRow
-			f.zero++
-			continue
+		if !directions || !allZero(data, int(point)) {
+			kept, points = append(kept, int32(row)), append(points, point)
 		}
-		f.position[row] = int32(len(f.Kept))
-		f.Kept = append(f.Kept, int32(row))
+		point++
 	}
-	return f
+	if len(kept) == len(skipped) {
+		return nil, data, nil
+	}
+	f := FilterOf(kept, len(skipped))
+	f.incomplete, f.zero, f.either = len(incomplete), data.Rows()-len(kept), 0
+	if len(kept) == 0 {
+		return nil, nil, fault.Invalid("EMPTY_DATA", "%s: no row is left: %s", path, f)
+	}
+	var err error
+	if f.zero > 0 {
+		data, err = dataset.Take(data, points)
+	}
+	return f, data, err
 }
 
 // newTableFilter drops the rows of a table that did not become points, of which some are zeros.
@@ -210,22 +220,6 @@ func restore[T any](f *RowFilter, kept []T, dropped T) []T {
 		all[row] = kept[at]
 	}
 	return all
-}
-
-// usable removes the all-zero rows that are dropped from data. It returns a nil filter if no row is dropped, and an
-// error if no row is left.
-func (f *RowFilter) usable(path string, data dataset.Dataset) (*RowFilter, dataset.Dataset, error) {
-	switch {
-	case len(f.Kept) == len(f.position):
-		return nil, data, nil
-	case len(f.Kept) == 0:
-		return nil, nil, fault.Invalid("EMPTY_DATA", "%s: no row is left: %s", path, f)
-	case f.zero > 0:
-		rows := slices.DeleteFunc(choose.All[int32](data.Rows()), func(row int32) bool { return allZero(data, int(row)) })
-		data, err := dataset.Take(data, rows)
-		return f, data, err
-	}
-	return f, data, nil
 }
 
 // DropsRows reports whether rows with missing values are dropped.

@@ -155,7 +155,7 @@ func TestJobFileSetsTheScheduling(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		message := job.scheduling.ProtoReflect()
+		message := job.Scheduling.ProtoReflect()
 		for at := range message.Descriptor().Fields().Len() {
 			if field := message.Descriptor().Fields().Get(at); !message.Has(field) {
 				t.Errorf("%s: %s is not set", path, field.Name())

@@ -67,16 +67,15 @@ func (f *Flags) streams() bool {
 // Stream is a table that is sent while it is read, or that workers read. The coordinator finds the ids of its rows. The
 // order of calls is Read or Imported, Job.Sent, which completes the spec, and Job.Clustered once the job has ended.
 type Stream struct {
-	open  func() (*format.TableReader, error)
-	close func()                       // releases the copy of standard input
-	from  *cleavev1.ImportTableRequest // the objects that workers read instead; nil for files
-	label string                       // the label column, or ""
-	found *classColumn                 // the classes in it; nil if there is no label column
-	table *table.Table                 // the columns, without rows
-	marks string                       // the decimal mark; "" if unknown
-	files map[string]string            // the files of the tables of the spec, by name
-	seeds *table.Table                 // the seeds of a file, by ids of rows; nil if there are none
-	sent  func() error                 // completes the spec once the number of rows is known
+	flags   *Flags
+	options format.TableOptions
+	spool   *format.Spool                // the copy of standard input; nil if that is not read
+	from    *cleavev1.ImportTableRequest // the objects that workers read instead; nil for files
+	found   *classColumn                 // the classes in the label column; nil if there is none
+	table   *table.Table                 // the columns, without rows
+	marks   string                       // the decimal mark; "" if unknown
+	files   map[string]string            // the files of the tables of the spec, by name
+	seeds   *table.Table                 // the seeds of a file, by ids of rows; nil if there are none
 
 	clustered bool // Job.Clustered was called: the names of rows and columns are known
 }
@@ -108,17 +107,13 @@ func (f *Flags) checkImport() error {
 // Import returns what workers read, or nil if the table is read here.
 func (s *Stream) Import() *cleavev1.ImportTableRequest { return s.from }
 
-// Imported notes the columns of a table that workers have read, and reads its label column by each. Notices are for
-// the user.
-func (s *Stream) Imported(t *cleavev1.ImportedTable, each func(column string, add func(*table.Table) error) error) (notices []string, err error) {
+// Imported notes the columns of a table that workers have read, and reads its label column by each.
+func (s *Stream) Imported(t *cleavev1.ImportedTable, each func(column string, add func(*table.Table) error) error) error {
 	s.marks = t.GetDecimals()
 	if column := s.begin(wire.Columns(t.GetTable().GetColumns())); column >= 0 {
-		err = each(s.table.Columns[column].Name, func(rows *table.Table) error { return s.found.add(&rows.Columns[0]) })
+		return each(s.table.Columns[column].Name, func(rows *table.Table) error { return s.found.add(&rows.Columns[0]) })
 	}
-	if hint := edgeListHint(s.table); hint != "" {
-		notices = append(notices, hint)
-	}
-	return notices, err
+	return nil
 }
 
 // openLater prepares a job whose table is read when it is sent.
@@ -128,18 +123,13 @@ func (f *Flags) openLater(j *Job) error {
 		return err
 	}
 	o.Format = f.format
-	closeInput := func() {}
+	s := &Stream{flags: f, files: map[string]string{}}
 	if slices.Contains(f.files, StandardInput) {
-		spool := format.NewSpool(f.Stdin) // it may have to be sent twice
-		o.Stdin, closeInput = spool, spool.Close
+		s.spool = format.NewSpool(f.Stdin) // it may have to be sent twice
+		o.Stdin = s.spool
 	}
-	var from *cleavev1.ImportTableRequest
-	if f.importsObjects() {
-		from = &cleavev1.ImportTableRequest{Uris: f.files, Reading: reading.Proto(o)}
-	}
-	s := &Stream{
-		label: f.label, from: from, files: map[string]string{}, close: closeInput,
-		open: func() (*format.TableReader, error) { return format.OpenTable(f.files, o) },
+	if s.options = o; f.importsObjects() {
+		s.from = &cleavev1.ImportTableRequest{Uris: f.files, Reading: reading.Proto(o)}
 	}
 	for _, name := range []string{"constraints", "seeds", "weights"} {
 		if f.Given(name) {
@@ -149,10 +139,6 @@ func (f *Flags) openLater(j *Job) error {
 	if start := f.options["init"]; start.Text == "labels" {
 		s.files["labels"] = start.path
 	}
-	s.sent = func() error {
-		f.forgetFarthest(j)
-		return f.useLabels(j)
-	}
 	j.Table = &TableInfo{options: f.recipeOptions(), stream: s}
 	return f.loadFiles(j)
 }
@@ -160,7 +146,7 @@ func (f *Flags) openLater(j *Job) error {
 // Read reads the table from its first row. It calls send with a function that returns the next rows, and calls send
 // again if a later row shows that the beginning was misread. Notices are for the user.
 func (s *Stream) Read(send func(next func() (*table.Table, error)) error) (notices []string, err error) {
-	reader, err := s.open()
+	reader, err := format.OpenTable(s.flags.files, s.options)
 	if err != nil {
 		return nil, err
 	}
@@ -177,22 +163,24 @@ func (s *Stream) Read(send func(next func() (*table.Table, error)) error) (notic
 		if errors.Is(err, format.ErrRestarted) {
 			continue
 		}
-		notices, s.marks = reader.Notices(), reader.Decimals()
-		if hint := edgeListHint(s.table); hint != "" {
-			notices = append(notices, hint)
-		}
-		return notices, err
+		s.marks = reader.Decimals()
+		return reader.Notices(), err
 	}
 }
 
 // Close releases the copy of standard input. The table cannot be read again after that.
-func (s *Stream) Close() { s.close() }
+func (s *Stream) Close() {
+	if s.spool != nil {
+		s.spool.Close()
+	}
+}
 
 // begin returns the index of the label column, or -1 if there is none. The coordinator reports a wrong name.
 func (s *Stream) begin(columns []table.Column) int {
 	s.table, s.found = &table.Table{Columns: columns}, nil
-	at, err := recipe.Find(s.table, s.label)
-	if s.label == "" || err != nil {
+	label := s.flags.columns.Label
+	at, err := recipe.Find(s.table, label)
+	if label == "" || err != nil {
 		return -1
 	}
 	s.found = newClassColumn(columns[at].Name)
@@ -202,10 +190,15 @@ func (s *Stream) begin(columns []table.Column) int {
 // Sent completes the spec of a job whose table was sent, given its number of rows: classes become seeds, constraints
 // or the truth. Notices are for the user.
 func (j *Job) Sent(rows int) (notices []string, err error) {
+	s := j.Table.stream
 	j.Rows, j.Notices = rows, nil
-	j.Table.classes, j.Table.options.Decimals = j.Table.stream.found, j.Table.stream.marks
-	err = j.Table.stream.sent()
-	return slices.Concat(j.Table.Notices, j.Notices), err
+	j.Table.classes, j.Table.options.Decimals = s.found, s.marks
+	if hint := edgeListHint(s.table); hint != "" {
+		notices = append(notices, hint)
+	}
+	s.flags.forgetFarthest(j)
+	err = s.flags.useLabels(j)
+	return slices.Concat(notices, j.Table.Notices, j.Notices), err
 }
 
 // Clustered sets the ids of the rows of a table that was sent while it was read, which of them were clustered, and how

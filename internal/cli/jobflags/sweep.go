@@ -101,11 +101,17 @@ func (f *Flags) TakeSeveral() {
 // Combinations returns every combination of the values of the flags that have several, in the order of the catalog;
 // the values of --seed vary fastest.
 func (f *Flags) Combinations() ([]Combination, error) {
+	var names []string
+	for _, o := range catalog.Options {
+		if f.options[o.Name] != nil && o.Name != "seed" {
+			names = append(names, o.Name)
+		}
+	}
 	all := []Combination{nil}
-	add := func(name string) error {
+	for _, name := range append(names, "seed") {
 		flag, is := f.set.Lookup(name).Value.(*severalFlag)
 		if !is || len(flag.values) < 2 {
-			return nil
+			continue
 		}
 		var more []Combination
 		for _, c := range all {
@@ -113,21 +119,12 @@ func (f *Flags) Combinations() ([]Combination, error) {
 				more = append(more, append(c[:len(c):len(c)], Setting{name, value}))
 			}
 			if len(more) > maxCombinations {
-				return shell.Usage("these options have more than %d combinations", maxCombinations)
+				return nil, shell.Usage("these options have more than %d combinations", maxCombinations)
 			}
 		}
 		all = more
-		return nil
 	}
-	for _, o := range catalog.Options {
-		if f.options[o.Name] != nil && o.Name != "seed" {
-			if err := add(o.Name); err != nil {
-				return nil, err
-			}
-		}
-	}
-	err := add("seed") // changes all
-	return all, err
+	return all, nil
 }
 
 // Choose gives the flags the values of a combination.
@@ -146,17 +143,9 @@ func (f *Flags) CheckOptions() error {
 	if err != nil {
 		return err
 	}
-	file, err := readJobFile(f.jobFile)
-	if err != nil {
+	j, err := readJobFile(f.jobFile)
+	if err != nil || source == "" { // without a source only the coordinator knows the data
 		return err
 	}
-	if source == "" {
-		return nil // only the coordinator knows the data
-	}
-	j := &Job{Spec: file.spec, Name: file.name, Scheduling: file.scheduling}
-	kind := f.kindOf(source)
-	if err := f.apply(j, kind); err != nil {
-		return err
-	}
-	return f.check(j.Spec, kind)
+	return f.apply(j, f.kindOf(source))
 }

@@ -26,11 +26,11 @@ func TestTypedColumnsAreFound(t *testing.T) {
 		set := pflag.NewFlagSet("", pflag.ContinueOnError)
 		var f tableFlags
 		f.add(set)
-		if err := set.Parse([]string{"--keep", string(argument)}); err != nil || len(f.keep) != 1 {
-			t.Errorf("column %q, typed %s: %q, %v", name, typed, f.keep, err)
+		if err := set.Parse([]string{"--keep", string(argument)}); err != nil || len(f.columns.Keep) != 1 {
+			t.Errorf("column %q, typed %s: %q, %v", name, typed, f.columns.Keep, err)
 			continue
 		}
-		if found, err := recipe.Find(of, f.keep[0]); err != nil || found != at {
+		if found, err := recipe.Find(of, f.columns.Keep[0]); err != nil || found != at {
 			t.Errorf("column %q, typed %s: column %d, %v", name, typed, found, err)
 		}
 	}

@@ -36,18 +36,18 @@ type File struct {
 type OutputDir struct {
 	Path string
 
-	made   bool     // by OpenOutput
-	inputs []string // the names of its files that are inputs
+	created bool     // by OpenOutput
+	inputs  []string // the names of its files that are inputs
 }
 
 // OpenOutput opens the output folder of a run, and creates it if it does not exist. It removes the success marker of
 // an earlier run.
 func OpenOutput(path string) (*OutputDir, error) {
-	made, err := openFolder(path)
+	created, err := openFolder(path)
 	if err != nil {
 		return nil, err
 	}
-	d := &OutputDir{Path: path, made: made}
+	d := &OutputDir{Path: path, created: created}
 	if _, err := d.readManifest(); err != nil {
 		return nil, err
 	}
@@ -60,10 +60,10 @@ var (
 	SweepTables = regexp.MustCompile("^" + regexp.QuoteMeta(SweepTable) + "$")
 )
 
-// Spare refuses an input file in the folder that one of the tables would overwrite, unless an earlier run wrote the
-// file. It lets Write keep the input files of an earlier run that this run does not overwrite. Relative paths start
+// ProtectInputs refuses an input file in the folder that one of the tables would overwrite, unless an earlier run wrote
+// the file. It lets Write keep the input files of an earlier run that this run does not overwrite. Relative paths start
 // from directory.
-func (d *OutputDir) Spare(inputs []jobflags.NamedFile, directory string, tables *regexp.Regexp) error {
+func (d *OutputDir) ProtectInputs(inputs []jobflags.NamedFile, directory string, tables *regexp.Regexp) error {
 	before, err := d.readManifest()
 	for _, file := range inputs {
 		path := jobflags.ResolvePath(directory, file.Path)
@@ -72,7 +72,7 @@ func (d *OutputDir) Spare(inputs []jobflags.NamedFile, directory string, tables 
 		}
 		name := filepath.Base(path)
 		d.inputs = append(d.inputs, name)
-		if tables.MatchString(name) && !slices.Contains(before.Files, name) {
+		if tables.MatchString(name) && !slices.Contains(before.Files, name) && !slices.Contains(before.Inputs, name) {
 			return fault.Invalid("BAD_OUTPUT", "%s would be overwritten by the %s of the result; choose another folder with --out", path, name)
 		}
 	}
@@ -86,8 +86,8 @@ func SameFolder(a, b string) bool {
 	return err == nil && err2 == nil && os.SameFile(first, second)
 }
 
-// openFolder makes sure that a folder exists, and reports whether it made the folder.
-func openFolder(path string) (made bool, _ error) {
+// openFolder makes sure that a folder exists, and reports whether it created the folder.
+func openFolder(path string) (created bool, _ error) {
 	switch info, err := os.Stat(path); {
 	case err == nil && !info.IsDir():
 		return false, fault.Invalid("BAD_OUTPUT", "%s: this is a file; --out needs a folder", path)
@@ -102,9 +102,9 @@ func openFolder(path string) (made bool, _ error) {
 	return true, nil
 }
 
-// Abandon removes the folder if OpenOutput made it and it is still empty.
+// Abandon removes the folder if OpenOutput created it and it is still empty.
 func (d *OutputDir) Abandon() {
-	if d != nil && d.made {
+	if d.created {
 		os.Remove(d.Path)
 	}
 }
@@ -113,24 +113,17 @@ func (d *OutputDir) Abandon() {
 // removes what a killed one left behind.
 type manifest struct {
 	Files   []string `json:"files"`             // in the order in which they take their places
+	Inputs  []string `json:"inputs,omitempty"`  // files of earlier runs that later ones read, and that stay
 	Partial string   `json:"partial,omitempty"` // the subfolder that files are written to before they are moved to their places
 }
 
-// partialName matches the names of subfolders that newManifest chooses. Nothing else is ever removed with its content.
+// partialName matches the names of subfolders that Write chooses. Nothing else is ever removed with its content.
 var partialName = regexp.MustCompile(`^\.partial-[A-Z0-9]+$`)
 
-func newManifest(files []File) manifest {
-	m := manifest{Partial: ".partial-" + rand.Text()}
-	for _, file := range files {
-		m.Files = append(m.Files, file.Name)
-	}
-	return m
-}
-
 // Write replaces the files of an earlier run by those of this one. It writes all files to a subfolder first and then
-// moves them to their places in order, so that a reader who finds the last one finds all. It removes what the manifest
-// of the earlier run lists, except inputs, and nothing else. A run that is killed at any point leaves a manifest by
-// which the next one cleans up. Write writes nothing when ctx has ended.
+// moves them to their places in order, so that a reader who finds the last one finds all. Files that are replaced keep
+// their permissions. It removes what the manifest of the earlier run lists, except inputs, and nothing else. A run that
+// is killed at any point leaves a manifest by which the next one cleans up. Write writes nothing when ctx has ended.
 func (d *OutputDir) Write(ctx context.Context, files []File) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -144,16 +137,27 @@ func (d *OutputDir) Write(ctx context.Context, files []File) error {
 			return d.failed(before.Partial, err)
 		}
 	}
-	before.Files = slices.DeleteFunc(before.Files, func(name string) bool { return slices.Contains(d.inputs, name) })
-	now := newManifest(files)
-	both := manifest{Files: slices.Compact(slices.Sorted(slices.Values(slices.Concat(before.Files, now.Files)))), Partial: now.Partial}
+	var now manifest
+	for _, file := range files {
+		now.Files = append(now.Files, file.Name)
+	}
+	both := manifest{Inputs: before.Inputs, Partial: ".partial-" + rand.Text()}
+	for _, name := range before.Files {
+		if slices.Contains(d.inputs, name) {
+			both.Inputs = append(both.Inputs, name)
+		} else {
+			both.Files = append(both.Files, name)
+		}
+	}
+	now.Inputs = slices.DeleteFunc(slices.Clone(both.Inputs), func(name string) bool { return slices.Contains(now.Files, name) })
+	both.Files = slices.Compact(slices.Sorted(slices.Values(slices.Concat(both.Files, now.Files))))
 	if err := d.writeManifest(both); err != nil {
 		return err
 	}
-	partial := filepath.Join(d.Path, now.Partial)
+	partial := filepath.Join(d.Path, both.Partial)
 	defer os.RemoveAll(partial)
 	if err := os.Mkdir(partial, 0o777); err != nil {
-		return d.failed(now.Partial, err)
+		return d.failed(both.Partial, err)
 	}
 	for _, file := range files {
 		if err := ctx.Err(); err != nil {
@@ -163,7 +167,7 @@ func (d *OutputDir) Write(ctx context.Context, files []File) error {
 			return err
 		}
 	}
-	for _, name := range before.Files {
+	for _, name := range both.Files {
 		if !slices.Contains(now.Files, name) {
 			if err := d.remove(name); err != nil {
 				return err
@@ -171,11 +175,10 @@ func (d *OutputDir) Write(ctx context.Context, files []File) error {
 		}
 	}
 	for _, name := range now.Files {
-		if err := os.Rename(filepath.Join(partial, name), filepath.Join(d.Path, name)); err != nil {
-			return d.failed(name, err)
+		if err := d.replace(name, filepath.Join(partial, name)); err != nil {
+			return err
 		}
 	}
-	now.Partial = ""
 	if err := d.writeManifest(now); err != nil {
 		return err
 	}
@@ -221,8 +224,23 @@ func (d *OutputDir) writeManifest(m manifest) error {
 	if err := errors.Join(PrintJSON(file, m), file.Sync(), file.Close()); err != nil {
 		return d.failed(manifestFile, err)
 	}
-	if err := os.Rename(temporary, filepath.Join(d.Path, manifestFile)); err != nil {
-		return d.failed(manifestFile, err)
+	return d.replace(manifestFile, temporary)
+}
+
+// replace moves a new file to its place. If there is a file already, the new one gets its permissions.
+func (d *OutputDir) replace(name, from string) error {
+	path := filepath.Join(d.Path, name)
+	if before, err := os.Stat(path); err == nil {
+		created, err := os.Stat(from)
+		if err == nil && created.Mode().Perm() != before.Mode().Perm() { // some file systems have none to change
+			err = os.Chmod(from, before.Mode().Perm())
+		}
+		if err != nil {
+			return d.failed(name, err)
+		}
+	}
+	if err := os.Rename(from, path); err != nil {
+		return d.failed(name, err)
 	}
 	return nil
 }
@@ -257,7 +275,7 @@ func WriteFolder(ctx context.Context, path string, files []File) error {
 	if path == "" {
 		return shell.Usage("the output folder is missing; give --out DIR")
 	}
-	made, err := openFolder(path)
+	created, err := openFolder(path)
 	if err != nil {
 		return err
 	}
@@ -266,7 +284,7 @@ func WriteFolder(ctx context.Context, path string, files []File) error {
 			err = format.WriteFile(filepath.Join(path, file.Name), file.Write)
 		}
 		if err != nil {
-			(&OutputDir{Path: path, made: made}).Abandon()
+			(&OutputDir{Path: path, created: created}).Abandon()
 			return err
 		}
 	}

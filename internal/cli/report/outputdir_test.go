@@ -162,7 +162,7 @@ func TestInputsOfAnEarlierRunAreKept(t *testing.T) {
 	}
 	out, err := OpenOutput(folder)
 	if err == nil {
-		err = errors.Join(out.Spare([]jobflags.NamedFile{{Path: "joined.csv"}}, folder, RunTables), out.Write(t.Context(), texts("labels.csv")))
+		err = errors.Join(out.ProtectInputs([]jobflags.NamedFile{{Path: "joined.csv"}}, folder, RunTables), out.Write(t.Context(), texts("labels.csv")))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -187,14 +187,51 @@ func TestInputsAreSpared(t *testing.T) {
 	}{
 		{"labels.csv", true}, {"labels-k3.csv", true}, {"joined.parquet", true}, {"data.csv", false}, {"../labels.csv", false}, {"labels", false},
 	} {
-		if err := out.Spare([]jobflags.NamedFile{{Path: c.input}}, folder, RunTables); (err != nil) != c.refused {
+		if err := out.ProtectInputs([]jobflags.NamedFile{{Path: c.input}}, folder, RunTables); (err != nil) != c.refused {
 			t.Errorf("%s: %v", c.input, err)
 		}
 	}
 	if err := out.Write(t.Context(), []File{{"labels.csv", func(io.Writer) error { return nil }}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := out.Spare([]jobflags.NamedFile{{Path: "labels.csv"}}, folder, RunTables); err != nil {
+	if err := out.ProtectInputs([]jobflags.NamedFile{{Path: "labels.csv"}}, folder, RunTables); err != nil {
 		t.Errorf("the labels of an earlier run: %v", err)
+	}
+}
+
+// The same run on a table of an earlier run can be repeated, also after another run.
+func TestInputsOfAnEarlierRunAreRemembered(t *testing.T) {
+	dir := t.TempDir()
+	if err := writeOutput(t, dir, texts("embedding.csv", "labels.csv")); err != nil {
+		t.Fatal(err)
+	}
+	for _, input := range []string{"embedding.csv", "embedding.csv", "elsewhere.csv", "embedding.csv"} {
+		out, err := OpenOutput(dir)
+		if err == nil {
+			err = out.ProtectInputs([]jobflags.NamedFile{{Path: input}}, dir, RunTables)
+		}
+		if err == nil {
+			err = out.Write(t.Context(), texts("labels.csv"))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantFolder(t, dir, "_MANIFEST.json embedding.csv labels.csv")
+	}
+}
+
+func TestReplacedFilesKeepTheirPermissions(t *testing.T) {
+	dir := t.TempDir()
+	if err := writeOutput(t, dir, texts("labels.csv")); err != nil {
+		t.Fatal(err)
+	}
+	err := errors.Join(os.Chmod(filepath.Join(dir, "labels.csv"), 0o640), os.Chmod(filepath.Join(dir, manifestFile), 0o600))
+	if err := errors.Join(err, writeOutput(t, dir, texts("labels.csv"))); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]os.FileMode{"labels.csv": 0o640, manifestFile: 0o600} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s has mode %v, want %v: %v", name, info.Mode().Perm(), want, err)
+		}
 	}
 }

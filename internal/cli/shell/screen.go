@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"text/tabwriter"
 	"unicode/utf8"
 
 	"golang.org/x/term"
@@ -137,46 +138,31 @@ const between = 2
 // enough, every row becomes a paragraph. A width of 0 means no limit.
 func (t *Table) Write(w io.Writer, width int) error {
 	var out strings.Builder
-	switch short := t.shortened(); {
-	case width == 0 || t.width() <= width:
-		t.columns(&out)
-	case short.width() <= width:
-		short.columns(&out)
-	default:
+	if !t.columns(&out, width) && !t.shortened().columns(&out, width) {
 		t.paragraphs(&out, width)
 	}
 	_, err := io.WriteString(w, out.String())
 	return err
 }
 
-// widths returns the width of each column.
-func (t *Table) widths() []int {
-	widths := make([]int, len(t.Header))
+// columns writes a line for each row, and reports whether they fit a width. It writes nothing if they do not.
+func (t *Table) columns(out *strings.Builder, width int) bool {
+	var aligned strings.Builder
+	w := tabwriter.NewWriter(&aligned, 0, 0, between, ' ', 0)
 	for _, row := range append([][]string{t.Header}, t.rows...) {
-		for at, cell := range row {
-			widths[at] = max(widths[at], utf8.RuneCountInString(cell))
+		fmt.Fprintln(w, strings.Join(row, "\t"))
+	}
+	_ = w.Flush() // a builder accepts everything
+	var lines strings.Builder
+	for line := range strings.Lines(aligned.String()) {
+		line = strings.TrimRight(line, " \n")
+		if width > 0 && utf8.RuneCountInString(line) > width {
+			return false
 		}
+		fmt.Fprintln(&lines, line)
 	}
-	return widths
-}
-
-func (t *Table) width() int {
-	total := between * (len(t.Header) - 1)
-	for _, width := range t.widths() {
-		total += width
-	}
-	return total
-}
-
-func (t *Table) columns(out *strings.Builder) {
-	widths := t.widths()
-	for _, row := range append([][]string{t.Header}, t.rows...) {
-		line := ""
-		for at, cell := range row {
-			line += cell + strings.Repeat(" ", widths[at]-utf8.RuneCountInString(cell)+between)
-		}
-		fmt.Fprintln(out, strings.TrimRight(line, " "))
-	}
+	out.WriteString(lines.String())
+	return true
 }
 
 // paragraphs writes a line or more for every cell that is not empty, with an empty line between rows.

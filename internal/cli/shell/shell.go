@@ -29,6 +29,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/redact"
 	"github.com/cleave-project/cleave/internal/text"
+	"github.com/cleave-project/cleave/internal/wire"
 )
 
 // The exit codes of every program. docs/guide/pipelines.md has the table for users.
@@ -132,36 +133,23 @@ func WithoutPath(err error) error {
 
 // ExitCode returns the exit code for an error, by its fault or its gRPC status.
 func ExitCode(err error) int {
-	if err == nil {
-		return ExitDone
-	}
+	code := status.Code(err)
 	if f, ok := errors.AsType[*fault.Error](err); ok {
-		switch f.Kind {
-		case fault.Canceled:
-			return ExitCanceled
-		case fault.DeadlineExceeded:
-			if f.Reason == fault.LabelsSoFar {
-				return ExitLate
-			}
+		switch {
+		case f.Reason == fault.LabelsSoFar:
+			return ExitLate
+		case f.Reason == fault.HandshakeFailed:
 			return ExitFailed
-		case fault.Unavailable:
-			if f.Reason == fault.HandshakeFailed {
-				return ExitFailed
-			}
+		case f.Kind == fault.ResourceExhausted && f.Retry > 0:
 			return ExitRetry
-		case fault.Internal:
-			return ExitFailed
-		case fault.ResourceExhausted:
-			if f.Retry > 0 {
-				return ExitRetry
-			}
-			return ExitBadInput
-		case fault.InvalidArgument, fault.FailedPrecondition, fault.NotFound, fault.AlreadyExists,
-			fault.Unauthenticated, fault.PermissionDenied:
+		case f.Kind == fault.ResourceExhausted:
 			return ExitBadInput
 		}
+		code = wire.CodeOf(f.Kind)
 	}
-	switch status.Code(err) {
+	switch code {
+	case codes.OK:
+		return ExitDone
 	case codes.Unavailable:
 		return ExitRetry
 	case codes.InvalidArgument, codes.FailedPrecondition, codes.NotFound, codes.AlreadyExists, codes.OutOfRange,

@@ -18,12 +18,8 @@ type Policy struct {
 // random, from 0 to 1, picks a value in the upper half below that limit.
 func (p Policy) Delay(before int, random float64) time.Duration {
 	longest := p.First
-	for range before {
-		if longest >= p.Max/2 {
-			longest = p.Max
-			break
-		}
-		longest *= 2
+	for ; before > 0 && longest < p.Max; before-- {
+		longest = min(2*longest, p.Max)
 	}
 	return longest/2 + time.Duration(random*float64(longest/2))
 }

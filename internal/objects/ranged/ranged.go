@@ -73,10 +73,9 @@ type File struct {
 	client *http.Client
 	moved  func(bytes int) // called when bytes arrive
 
-	mu     sync.Mutex
-	url    string
-	bytes  int64 // of a block
-	ahead  int64 // blocks to fetch ahead
+	mu     sync.Mutex // guards what follows, and URL
+	bytes  int64      // of a block
+	ahead  int64      // blocks to fetch ahead
 	blocks map[int64]*block
 	clock  int // counts the uses of blocks
 }
@@ -89,13 +88,9 @@ type block struct {
 	err   error
 }
 
-// Open returns a file that is read until ctx ends. It sends nothing yet. moved is called when bytes arrive; it may be
-// nil.
+// Open returns a file that is read until ctx ends. It sends nothing yet. moved is called when bytes arrive.
 func Open(ctx context.Context, client *http.Client, object Object, moved func(bytes int)) *File {
-	if moved == nil {
-		moved = func(int) {}
-	}
-	f := &File{Object: object, ctx: ctx, client: client, moved: moved, url: object.URL, blocks: map[int64]*block{}}
+	f := &File{Object: object, ctx: ctx, client: client, moved: moved}
 	f.SetStreams(1)
 	return f
 }
@@ -104,7 +99,7 @@ func Open(ctx context.Context, client *http.Client, object Object, moved func(by
 func (f *File) SetURL(url string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.url = url
+	f.URL = url
 }
 
 // SetStreams says in how many places the file is read at the same time, such as the columns of a row group. It drops
@@ -226,7 +221,7 @@ func (f *File) fetch(from, length int64) (data []byte, err error) {
 // request requests a range once. again reports whether another attempt may succeed.
 func (f *File) request(from, length int64) (data []byte, again bool, err error) {
 	f.mu.Lock()
-	where := f.url
+	where := f.URL
 	f.mu.Unlock()
 	ctx, cancel := context.WithCancelCause(f.ctx)
 	defer cancel(nil)

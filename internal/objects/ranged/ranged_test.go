@@ -106,7 +106,7 @@ func TestRetries(t *testing.T) {
 			return false
 		}
 		return true
-	}), nil)
+	}), func(int) {})
 	if read, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size)); err != nil || !bytes.Equal(read, data) {
 		t.Fatalf("%d bytes, %v", len(read), err)
 	}
@@ -137,7 +137,7 @@ func TestRefusals(t *testing.T) {
 		if c.change != nil {
 			c.change(&o)
 		}
-		_, err := open(t, o, nil).ReadAt(make([]byte, 10), 0)
+		_, err := open(t, o, func(int) {}).ReadAt(make([]byte, 10), 0)
 		if !fault.Is(err, c.reason) || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -150,7 +150,7 @@ func TestCanceled(t *testing.T) {
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
 	ctx, cancel := context.WithCancel(t.Context())
-	f := Open(ctx, client, o, nil)
+	f := Open(ctx, client, o, func(int) {})
 	time.AfterFunc(10*time.Millisecond, cancel)
 	if _, err := f.ReadAt(make([]byte, 10), 0); err == nil {
 		t.Error("a canceled read succeeds")
@@ -194,7 +194,7 @@ func TestAHangingTransfer(t *testing.T) {
 		})}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		f := Open(ctx, client, Object{URI: "s3://bucket/key", URL: "http://store/key", Size: int64(len(data))}, nil)
+		f := Open(ctx, client, Object{URI: "s3://bucket/key", URL: "http://store/key", Size: int64(len(data))}, func(int) {})
 		read, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size))
 		if err != nil || !bytes.Equal(read, data) || requests != 2 {
 			t.Errorf("%d bytes after %d requests, %v", len(read), requests, err)
@@ -209,7 +209,7 @@ func TestAStoreThatHangs(t *testing.T) {
 		client := &http.Client{Transport: stores(func(r *http.Request) *http.Response { return part(r, data, hanging{r.Context()}) })}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		f := Open(ctx, client, Object{URI: "s3://bucket/key", URL: "http://store/key", Size: int64(len(data))}, nil)
+		f := Open(ctx, client, Object{URI: "s3://bucket/key", URL: "http://store/key", Size: int64(len(data))}, func(int) {})
 		if _, err := f.ReadAt(make([]byte, 1), 0); !fault.Is(err, Unreadable) || !strings.Contains(err.Error(), "sent nothing for 30s") {
 			t.Error(err)
 		}
@@ -228,7 +228,7 @@ func TestBlocksInFlightCount(t *testing.T) {
 			<-release
 			return part(r, data, nil)
 		})}
-		f := Open(t.Context(), client, Object{URI: "s3://bucket/key", URL: "http://store/key", Size: int64(len(data))}, nil)
+		f := Open(t.Context(), client, Object{URI: "s3://bucket/key", URL: "http://store/key", Size: int64(len(data))}, func(int) {})
 		var readers sync.WaitGroup
 		const pairs = 16
 		for number := range int64(pairs) {
@@ -263,7 +263,7 @@ func TestAReplacedBlockStays(t *testing.T) {
 			<-fail
 			return &http.Response{StatusCode: http.StatusNotFound, Body: http.NoBody, Request: r}
 		})}
-		f := Open(t.Context(), client, Object{URI: "s3://bucket/key", URL: "http://store/key", Size: int64(len(data))}, nil)
+		f := Open(t.Context(), client, Object{URI: "s3://bucket/key", URL: "http://store/key", Size: int64(len(data))}, func(int) {})
 		f.mu.Lock()
 		f.need(0)
 		f.mu.Unlock()
