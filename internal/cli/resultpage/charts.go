@@ -74,14 +74,13 @@ func (s *sample) clusterMap() (*page.Section, error) {
 		const layoutSeed = 0
 		xy, small := picture.LayoutGraph(data, layoutSeed)
 		if !small {
-			return s.discMap(data, plot)
+			return s.discMap(data, plot), nil
 		}
 		plot.XY, plot.Graph = xy, data
 		words = "The vertices of the graph and their edges, placed so that neighbors are near each other."
 	}
 	plot.Label = "Clusters in two dimensions. " + words
-	figure, err := plot.Figure()
-	return s.mapSection(words, figure, plot.Axes), err
+	return s.mapSection(words, plot.Figure(), plot.Axes), nil
 }
 
 // placesOf returns the number of different places.
@@ -93,21 +92,18 @@ func placesOf(xy [][2]float64) int {
 	return len(places)
 }
 
-// mapSection shows the clusters in a figure, and lists them. It returns nil if there is no figure.
+// mapSection shows the clusters in a figure, and lists them.
 func (s *sample) mapSection(words string, figure *picture.Figure, axes [2]string) *page.Section {
-	if figure == nil {
-		return nil
-	}
 	return &page.Section{ID: "clusters", Title: "The clusters", Text: []string{words}, Chart: &page.Chart{Figure: figure, Table: s.placesTable(figure, axes)}}
 }
 
 // discMap shows a graph that is too large for its vertices.
-func (s *sample) discMap(graph *dataset.Graph, plot picture.ClustersPlot) (*page.Section, error) {
+func (s *sample) discMap(graph *dataset.Graph, plot picture.ClustersPlot) *page.Section {
 	const words = "A disc is a cluster, its area the number of vertices; the width of a line is the weight of the edges between two clusters."
-	figure, err := picture.ClusterGraphPlot{
+	discs := picture.ClusterGraphPlot{
 		Graph: graph, Labels: plot.Labels, K: plot.K, Pairs: plot.Pairs, Classes: plot.Classes, Title: plot.Title, Subtitle: plot.Subtitle, Label: words,
-	}.Figure()
-	return s.mapSection(words, figure, [2]string{}), err
+	}
+	return s.mapSection(words, discs.Figure(), [2]string{})
 }
 
 // describeRow returns the tooltip of a row in the map.
@@ -278,10 +274,10 @@ func (s *sample) silhouette() *page.Section {
 const maxCourseRows = 200
 
 // course shows the objective, or the residuals of an eigensolver where there are no iterations.
-func (b *builder) course() (*page.Section, error) {
+func (b *builder) course() *page.Section {
 	plot, recorded := objectivePlot(b.Report, "")
 	if !recorded {
-		return nil, nil
+		return nil
 	}
 	c := &page.Chart{}
 	if history := b.Result.GetHistory(); len(history) > 0 {
@@ -290,13 +286,10 @@ func (b *builder) course() (*page.Section, error) {
 		plot.Label = fmt.Sprintf("%s The eigenvectors took %d steps; the chart shows how far they were from exact.",
 			explain.Objective(b.Result, page.Number), b.SolverSteps[len(b.SolverSteps)-1].GetStep())
 	}
-	s := &page.Section{ID: "objective", Title: "Objective", Text: []string{plot.Label}, Chart: c}
-	if len(plot.Values) < 2 {
-		return s, nil
+	if len(plot.Values) > 1 {
+		c.Figure = plot.Figure()
 	}
-	var err error
-	c.Figure, err = plot.Figure()
-	return s, err
+	return &page.Section{ID: "objective", Title: "Objective", Text: []string{plot.Label}, Chart: c}
 }
 
 // describeCourse says how the objective changed and why the run ended.

@@ -27,14 +27,14 @@ import (
 )
 
 // part is the points that a part of the page is about, with the words for them. All its lists about points are as long
-// as Labels or nil, except for the truth, whose length nobody has checked if it could not be scored.
+// as Labels or nil, except for the truth of the scene, which may be that of other points if it could not be scored.
 type part struct {
 	*report.Report         // on these points
 	fileRows       []int32 // rows of the data file that the points of a sample are; nil if it is not a sample
 	scene          report.Scene
 	k              int               // of the whole result; a sample may miss clusters
 	pairs          []constraint.Pair // of these points, checked, each once
-	trueClass      []int32           // the rank of each point's true class, -1 if it is not scored; nil without a truth
+	trueClass      []int32           // the rank of each point's true class, -1 if it is not scored; nil without a truth of these points
 }
 
 // builder makes a page. Each section is a method, which returns nil if there is nothing to show: a method of builder if
@@ -73,16 +73,12 @@ func layOut(r *report.Report, s report.Scene) (b *builder, clusters *page.Sectio
 
 // write writes the page with all sections in their order; clusters is its map.
 func (b *builder) write(w io.Writer, clusters *page.Section) error {
-	course, err := b.course()
-	if err != nil {
-		return err
-	}
 	profiles, rows, confidence := b.sample.describe()
 	return page.Write(w, &page.Page{
 		Title: cmp.Or(b.scene.Title, "A clustering"), Answer: b.answer(), Figures: b.figures(), Notices: b.notices(),
 		Sections: []*page.Section{
 			b.asked(), clusters, b.sizes(), profiles, rows, b.sample.silhouette(), confidence, b.howMany(), b.suspects(), b.constraints(), b.truth(),
-			b.methods(), course, b.plan(), b.repeat(),
+			b.methods(), b.course(), b.plan(), b.repeat(),
 		},
 	})
 }
@@ -115,12 +111,13 @@ func newPart(r *report.Report, s report.Scene, k int) (*part, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &part{Report: r, scene: s, k: k, pairs: set.Pairs(), trueClass: trueClasses(s.Truth)}, nil
+	return &part{Report: r, scene: s, k: k, pairs: set.Pairs(), trueClass: trueClasses(s.Truth, len(r.Labels))}, nil
 }
 
-// trueClasses ranks the true classes. Points that are not scored have -1. It returns nil for nil.
-func trueClasses(t *jobflags.Truth) []int32 {
-	if t == nil {
+// trueClasses ranks the true classes. Points that are not scored have -1. It returns nil without a truth of so many
+// points.
+func trueClasses(t *jobflags.Truth, points int) []int32 {
+	if t == nil || len(t.Labels) != points {
 		return nil
 	}
 	ranks := evaluate.Ranks(t.Labels)
@@ -215,7 +212,7 @@ func (p *part) sampled() (*part, error) {
 	}
 	few.RowIDs = choose.At(p.RowIDs, fileRows)
 	s.Constraints = constraint.Among(len(p.Labels), s.Sample, s.Constraints)
-	if s.Truth != nil {
+	if p.trueClass != nil {
 		s.Truth = s.Truth.At(s.Sample)
 	}
 	s.Sample = nil

@@ -32,16 +32,7 @@ const (
 // Figure draws the clusters as discs on a circle. The area of a disc is proportional to the size of its cluster, the
 // width of a line between discs to the weight between the clusters. Of very many clusters it draws the largest, of
 // very many lines the heaviest, and Note says so.
-func (c ClusterGraphPlot) Figure() (*Figure, error) {
-	if c.Graph == nil {
-		return nil, fmt.Errorf("draw the cluster graph: no graph")
-	}
-	if c.Graph.N != len(c.Labels) {
-		return nil, fmt.Errorf("draw the cluster graph: %d vertices but %d labels", c.Graph.N, len(c.Labels))
-	}
-	if err := checkLabels(c.Graph.N, c.K, c.Labels, c.Pairs, nil); err != nil {
-		return nil, fmt.Errorf("draw the cluster graph: %w", err)
-	}
+func (c ClusterGraphPlot) Figure() *Figure {
 	figure := &Figure{Title: c.Title, Subtitle: c.Subtitle, id: "map", label: c.Label, width: figureWidth, height: figureHeight}
 	figure.about = "A disc is a cluster, its area the number of vertices; lines show the weight between clusters."
 	figure.Clusters = clusterEntries(c.Labels, c.K, c.Classes, nil)
@@ -86,7 +77,7 @@ func (c ClusterGraphPlot) Figure() (*Figure, error) {
 		nonEmpty += min(1, entry.Size)
 	}
 	figure.Note = drawnNote(drawn{len(discs), nonEmpty, "clusters, the largest"}, drawn{len(shown), len(between), "lines between them, the heaviest"})
-	return figure, nil
+	return figure
 }
 
 // largestClusters returns the clusters to draw, in the order of their numbers; empty ones have no disc.

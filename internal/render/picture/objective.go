@@ -14,7 +14,7 @@ type ObjectivePlot struct {
 	Step       string    // of the axis of iterations; "": iteration
 	Iterations []int     // ascending
 	Values     []float64 // as many as iterations
-	Moved      []int     // points that changed cluster; nil: not drawn
+	Moved      []int     // points that changed cluster, as many as iterations; nil: not drawn
 	Shifts     []int     // iterations at which the diagonal was shifted
 	Title      string
 	Label      string // describes the figure to those who cannot see it
@@ -29,17 +29,11 @@ const (
 
 // Figure draws the objective value over the iterations, above a small panel of moved points. Values that are not
 // finite leave a gap.
-func (o ObjectivePlot) Figure() (*Figure, error) {
-	if len(o.Iterations) != len(o.Values) {
-		return nil, fmt.Errorf("draw the objective: %d iterations but %d values", len(o.Iterations), len(o.Values))
-	}
-	if len(o.Moved) != 0 && len(o.Moved) != len(o.Iterations) {
-		return nil, fmt.Errorf("draw the objective: %d iterations but %d counts of moved points", len(o.Iterations), len(o.Moved))
-	}
+func (o ObjectivePlot) Figure() *Figure {
 	figure := &Figure{Title: cmp.Or(o.Title, o.Name), Subtitle: o.summary(), id: "course", label: o.Label, width: figureWidth, height: 320}
 	if len(o.Values) == 0 {
 		figure.names.text("subtitle middle", point{figure.width / 2, figure.height / 2}, "No iteration was recorded.")
-		return figure, nil
+		return figure
 	}
 	if len(o.Moved) > 0 {
 		figure.height += movedHeight + 44
@@ -58,7 +52,7 @@ func (o ObjectivePlot) Figure() (*Figure, error) {
 		figure.drawFrame(moves)
 		o.drawMoves(figure, moves)
 	}
-	return figure, nil
+	return figure
 }
 
 // summary returns the line below the title: the last and the first value, and the shifts.
