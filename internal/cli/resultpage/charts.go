@@ -44,7 +44,7 @@ func (s *sample) clusterMap() (*page.Section, error) {
 		if err != nil {
 			return nil, err
 		}
-		plot.XY, plot.Centers, plot.Axes = picture.ProjectWith(points, centers)
+		plot.XY, plot.Centers, plot.Axes = picture.Project(points, centers)
 		words = "Rows by the two directions in which they differ most (principal components)."
 		switch data.D {
 		case 1:
@@ -60,7 +60,7 @@ func (s *sample) clusterMap() (*page.Section, error) {
 		words = "Rows by the two directions in which they differ most in the space of the kernel."
 	case *dataset.SparsePoints:
 		if e := s.Embedding; e != nil && e.Rows == len(s.Labels) && e.Columns > 0 {
-			plot.XY, plot.Axes = picture.Project(&dataset.Points{N: e.Rows, D: e.Columns, Values: e.Values})
+			plot.XY, _, plot.Axes = picture.Project(coordinates(e), nil)
 			words = "Rows by the coordinates that the algorithm computed for them."
 			break
 		}
@@ -74,7 +74,8 @@ func (s *sample) clusterMap() (*page.Section, error) {
 		const layoutSeed = 0
 		xy, small := picture.LayoutGraph(data, layoutSeed)
 		if !small {
-			return s.discMap(data, plot), nil
+			plot.Label = "A disc is a cluster, its area the number of vertices; the width of a line is the weight of the edges between two clusters."
+			return s.mapSection(plot.Label, plot.ClusterGraph(data), plot.Axes), nil
 		}
 		plot.XY, plot.Graph = xy, data
 		words = "The vertices of the graph and their edges, placed so that neighbors are near each other."
@@ -95,15 +96,6 @@ func placesOf(xy [][2]float64) int {
 // mapSection shows the clusters in a figure, and lists them.
 func (s *sample) mapSection(words string, figure *picture.Figure, axes [2]string) *page.Section {
 	return &page.Section{ID: "clusters", Title: "The clusters", Text: []string{words}, Chart: &page.Chart{Figure: figure, Table: s.placesTable(figure, axes)}}
-}
-
-// discMap shows a graph that is too large for its vertices.
-func (s *sample) discMap(graph *dataset.Graph, plot picture.ClustersPlot) *page.Section {
-	const words = "A disc is a cluster, its area the number of vertices; the width of a line is the weight of the edges between two clusters."
-	discs := picture.ClusterGraphPlot{
-		Graph: graph, Labels: plot.Labels, K: plot.K, Pairs: plot.Pairs, Classes: plot.Classes, Title: plot.Title, Subtitle: plot.Subtitle, Label: words,
-	}
-	return s.mapSection(words, discs.Figure(), [2]string{})
 }
 
 // describeRow returns the tooltip of a row in the map.

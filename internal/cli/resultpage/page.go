@@ -240,9 +240,11 @@ func pickRows(e *clustering.Embedding, rows []int32) *clustering.Embedding {
 		return nil
 	}
 	few := *e
-	few.Rows, few.Values = len(rows), nil
-	for _, row := range rows {
-		few.Values = append(few.Values, e.Values[int(row)*e.Columns:(int(row)+1)*e.Columns]...)
-	}
+	few.Rows, few.Values = len(rows), coordinates(e).Take(rows).Values
 	return &few
+}
+
+// coordinates returns the points that an algorithm clustered in place of the data.
+func coordinates(e *clustering.Embedding) *dataset.Points {
+	return &dataset.Points{N: e.Rows, D: e.Columns, Values: e.Values}
 }

@@ -48,7 +48,7 @@ func (s *sample) compare() *space {
 		return nil
 	}
 	if e := s.Embedding; e != nil && e.Rows == n && e.Columns > 0 {
-		return s.amongPoints(&dataset.Points{N: n, D: e.Columns, Values: e.Values}, "by distances between the coordinates that were clustered, which the algorithm made of the data")
+		return s.amongPoints(coordinates(e), "by distances between the coordinates that were clustered, which the algorithm made of the data")
 	}
 	switch data := s.scene.Data.(type) {
 	case *dataset.Points:
@@ -57,8 +57,7 @@ func (s *sample) compare() *space {
 			return nil
 		}
 		if k := s.Result.GetKernel(); k != nil && k.GetFunction() != cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR {
-			found, _ := s.underKernel(points)
-			return found
+			return s.underKernel(points)
 		}
 		return s.amongPoints(points, words)
 	case *dataset.Kernel:
@@ -86,13 +85,10 @@ func (s *sample) amongPoints(points *dataset.Points, words string) *space {
 	}
 }
 
-// underKernel compares a sample of points by the kernel of the run.
-func (s *sample) underKernel(points *dataset.Points) (*space, error) {
+// underKernel compares a sample of points by the kernel of the run. It returns nil for values that are too large.
+func (s *sample) underKernel(points *dataset.Points) *space {
 	rows := profile.Sample(s.Labels, s.k, maxKernelRows)
-	few, labels := &dataset.Points{N: len(rows), D: points.D}, choose.At(s.Labels, rows)
-	for _, i := range rows {
-		few.Values = append(few.Values, points.Row(int(i))...)
-	}
+	few, labels := points.Take(rows), choose.At(s.Labels, rows)
 	of := s.Result.GetKernel()
 	spec := kernel.MatrixSpec{
 		Function: kernel.FunctionNamed(wire.EnumWord(of.GetFunction())), Rho: of.GetRho(), Gamma: of.GetGamma(), Coef0: of.GetCoef0(),
@@ -100,12 +96,12 @@ func (s *sample) underKernel(points *dataset.Points) (*space, error) {
 	}
 	bounds, err := kernel.FindBounds(spec, few)
 	if err != nil {
-		return nil, err
+		return nil
 	}
 	spec.Grid = kernel.GridFor(bounds.RowSum)
 	values, err := kernel.Square(spec, few)
 	if err != nil {
-		return nil, err
+		return nil
 	}
 	matrix, all := &dataset.Kernel{N: few.N, Values: values}, profile.Sample(labels, s.k, few.N)
 	found := &space{
@@ -115,7 +111,7 @@ func (s *sample) underKernel(points *dataset.Points) (*space, error) {
 	for at := range found.places {
 		found.places[at].Row = rows[found.places[at].Row]
 	}
-	return found, nil
+	return found
 }
 
 // inUnits converts points to what the run compared: in its units, with its metric, or as directions.
@@ -150,7 +146,7 @@ func (s *sample) inUnits(points *dataset.Points) (*dataset.Points, string, error
 
 // weighted returns a copy of points after calling change with each of its rows.
 func weighted(points *dataset.Points, change func(row []float64)) *dataset.Points {
-	changed := &dataset.Points{N: points.N, D: points.D, Values: append([]float64(nil), points.Values...)}
+	changed := &dataset.Points{N: points.N, D: points.D, Values: slices.Clone(points.Values)}
 	for i := range changed.N {
 		change(changed.Row(i))
 	}

@@ -18,7 +18,7 @@ import (
 // ClustersPlot shows a clustering in two dimensions. Its lists about points have one entry for each point; coordinates
 // are finite.
 type ClustersPlot struct {
-	XY     [][2]float64 // one for each point, from Project, ProjectKernel, ProjectSparse or LayoutGraph
+	XY     [][2]float64 // one for each point, from Project, ProjectKernel, ProjectSparse or LayoutGraph; unused by ClusterGraph
 	Axes   [2]string    // names of the two coordinates; one without a meaning has no name and no scale
 	Labels []int32      // 0..K-1
 	K      int
@@ -60,11 +60,11 @@ func (c ClustersPlot) Figure() *Figure {
 	figure.zoom = &frame
 	figure.drawFrame(frame)
 	satisfied, violated := splitPairs(c.Pairs, c.Labels)
-	drawnSatisfied, drawnViolated := choose.At(satisfied, evenSample(len(satisfied), maxConstraints)), choose.At(violated, evenSample(len(violated), maxConstraints))
+	drawnSatisfied, drawnViolated := choose.At(satisfied, choose.Even[int](len(satisfied), maxConstraints)), choose.At(violated, choose.Even[int](len(violated), maxConstraints))
 	points := c.choose(slices.Concat(drawnViolated, drawnSatisfied))
 	figure.class = crowding(len(points))
 	edges, allEdges := c.edges(points)
-	centers := evenSample(len(c.Centers), maxCenters)
+	centers := choose.Even[int](len(c.Centers), maxCenters)
 
 	place := func(i int32) point { return frame.at(c.XY[i][0], c.XY[i][1]) }
 	edgeClass := "edge"
@@ -253,7 +253,7 @@ func (c ClustersPlot) edges(points []int32) (edges [][2]int32, total int) {
 			}
 		}
 	}
-	return choose.At(edges, evenSample(len(edges), maxEdges)), total
+	return choose.At(edges, choose.Even[int](len(edges), maxEdges)), total
 }
 
 // drawPoints draws the points, then the violated constraints, then the points at their ends. See mismatches for

@@ -104,7 +104,7 @@ func TestViolatedConstraintsLieOnTop(t *testing.T) {
 func TestClustersSamplesLargeData(t *testing.T) {
 	r := generator()
 	points, truth := gaussians(r, 30000, 4, 10, 3)
-	xy, axes := Project(points)
+	xy, _, axes := Project(points, nil)
 	labels := withWrongLabels(r, truth, 10, 0.02)
 	pairs := randomPairs(r, truth, 3000)
 	elements, size := render(t, paintClusters(ClustersPlot{XY: xy, Axes: axes, Labels: labels, K: 10, Pairs: pairs}))
@@ -279,7 +279,7 @@ func TestWriteErrorsAreReturned(t *testing.T) {
 	for name, err := range map[string]error{
 		"clusters":  ClustersPlot{}.Figure().Write(brokenWriter{}),
 		"objective": ObjectivePlot{}.Figure().Write(brokenWriter{}),
-		"graph":     ClusterGraphPlot{Graph: graph(t, 1), Labels: []int32{0}, K: 1}.Figure().Write(brokenWriter{}),
+		"graph":     ClustersPlot{Labels: []int32{0}, K: 1}.ClusterGraph(graph(t, 1)).Write(brokenWriter{}),
 	} {
 		if err == nil {
 			t.Errorf("%s: no error", name)

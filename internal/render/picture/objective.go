@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/text"
 )
 
@@ -145,7 +146,9 @@ func (o ObjectivePlot) drawCurve(figure *Figure, frame frame) {
 		line = nil
 	}
 	var titles []string
-	for _, at := range evenSample(len(o.Values), maxCurvePoints) {
+	chosen := choose.Even[int](len(o.Values), maxCurvePoints)
+	chosen[len(chosen)-1] = len(o.Values) - 1 // the last value must be there
+	for _, at := range chosen {
 		if !isFinite(o.Values[at]) {
 			flush()
 			continue
@@ -178,11 +181,10 @@ func (o ObjectivePlot) annotateLast(figure *Figure, frame frame, dot point) {
 
 // drawMoves draws a bar for each iteration, or a line if bars would be too thin.
 func (o ObjectivePlot) drawMoves(figure *Figure, f frame) {
-	chosen := evenSample(len(o.Moved), maxCurvePoints)
 	perIteration := f.width() / (f.x.hi - f.x.lo)
 	half := min(perIteration*0.35, 9)
 	var line []point
-	for _, at := range chosen {
+	for _, at := range choose.Even[int](len(o.Moved), maxCurvePoints) {
 		p := f.at(float64(o.Iterations[at]), float64(max(0, o.Moved[at])))
 		line = append(line, p)
 		if perIteration >= 3 && o.Moved[at] > 0 {
