@@ -102,7 +102,7 @@ func (s *sample) mapSection(words string, figure *picture.Figure, axes [2]string
 func (s *sample) describeRow(i int) string {
 	line := fmt.Sprintf("%s, %s", s.inSentence(int32(i)), s.clusterWords(int(s.Labels[i])))
 	if s.trueClass != nil && s.trueClass[i] >= 0 {
-		line += ", true class " + page.Isolated(page.Short(className(s.scene.Truth, i), maxName))
+		line += ", true class " + page.Isolated(page.Short(s.classNames[s.trueClass[i]], maxName))
 	}
 	if s.hasConfidence() {
 		line += ", confidence " + confidenceText(s.Rows.Confidence[i])

@@ -39,7 +39,7 @@ func Files(r *report.Report, s report.Scene, warn func(format string, args ...an
 	if r.Result.GetKSelection() != nil {
 		add(kFile, kSelectionFigure(r.Result.GetKSelection(), s.Title).Write)
 	}
-	b, clusters, err := layOut(r, s)
+	b, err := newBuilder(r, s)
 	if err != nil {
 		warn("%s and %s could not be drawn: %v", clustersFile, PageFile, err)
 		return files
@@ -47,12 +47,12 @@ func Files(r *report.Report, s report.Scene, warn func(format string, args ...an
 	switch {
 	case s.Data == nil:
 		warn("%s was not drawn: it needs the data file (--data, --graph or --kernel-matrix)", clustersFile)
-	case clusters == nil:
+	case b.clusters == nil:
 		warn("%s was not drawn: there are no labels", clustersFile)
 	default:
-		add(clustersFile, clusters.Chart.Figure.Write)
+		add(clustersFile, b.clusters.Chart.Figure.Write)
 	}
-	add(PageFile, func(w io.Writer) error { return b.write(w, clusters) })
+	add(PageFile, b.write)
 	return files
 }
 

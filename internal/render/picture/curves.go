@@ -193,9 +193,9 @@ func (b BarsPlot) Figure() *Figure {
 
 // SilhouettePlot shows how well rows lie in their clusters, cluster by cluster.
 type SilhouettePlot struct {
-	Label    string  // describes the figure to those who cannot see it
-	Mean     float64 // over all rows
-	Clusters []ClusterSilhouette
+	Label    string              // describes the figure to those who cannot see it
+	Mean     float64             // over all rows
+	Clusters []ClusterSilhouette // at least one
 }
 
 // ClusterSilhouette has the values of the rows of a cluster, the largest first, at least one.
@@ -212,16 +212,13 @@ const (
 	bandsHeight      = 420.0
 )
 
-// Figure draws a band for each cluster, whose rows end at their silhouettes. It returns nil if there are no rows.
+// Figure draws a band for each cluster, whose rows end at their silhouettes.
 func (s SilhouettePlot) Figure() *Figure {
 	total, lowest, longest, height := 0, -0.25, 0.0, 0.0
 	for _, c := range s.Clusters {
 		total += len(c.Values)
 		lowest = min(lowest, c.Values[len(c.Values)-1])
 		longest = max(longest, textWidth(fit(c.Class, fontSize, maxNameWidth), fontSize))
-	}
-	if total == 0 {
-		return nil
 	}
 	band := func(c ClusterSilhouette) float64 {
 		return max(minBand, bandsHeight*float64(len(c.Values))/float64(total))
