@@ -278,7 +278,7 @@ func (brokenWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 func TestWriteErrorsAreReturned(t *testing.T) {
 	for name, err := range map[string]error{
 		"clusters":  ClustersPlot{}.Figure().Write(brokenWriter{}),
-		"objective": ObjectivePlot{}.Figure().Write(brokenWriter{}),
+		"objective": ObjectivePlot{Iterations: []int{0}, Values: []float64{1}}.Figure().Write(brokenWriter{}),
 		"graph":     ClustersPlot{Labels: []int32{0}, K: 1}.ClusterGraph(graph(t, 1)).Write(brokenWriter{}),
 	} {
 		if err == nil {

@@ -13,7 +13,7 @@ import (
 type ObjectivePlot struct {
 	Name       string    // of the axis of values; also the title if Title is empty
 	Step       string    // of the axis of iterations; "": iteration
-	Iterations []int     // ascending
+	Iterations []int     // at least one, ascending
 	Values     []float64 // as many as iterations
 	Moved      []int     // points that changed cluster, as many as iterations; nil: not drawn
 	Shifts     []int     // iterations at which the diagonal was shifted
@@ -32,10 +32,6 @@ const (
 // finite leave a gap.
 func (o ObjectivePlot) Figure() *Figure {
 	figure := &Figure{Title: cmp.Or(o.Title, o.Name), Subtitle: o.summary(), id: "course", label: o.Label, width: figureWidth, height: 320}
-	if len(o.Values) == 0 {
-		figure.names.text("subtitle middle", point{figure.width / 2, figure.height / 2}, "No iteration was recorded.")
-		return figure
-	}
 	if len(o.Moved) > 0 {
 		figure.height += movedHeight + 44
 	}
@@ -59,9 +55,6 @@ func (o ObjectivePlot) Figure() *Figure {
 // summary returns the line below the title: the last and the first value, and the shifts.
 func (o ObjectivePlot) summary() string {
 	last := len(o.Values) - 1
-	if last < 0 {
-		return ""
-	}
 	line := fmt.Sprintf("%s at %s %s", withMinus(formatValue(o.Values[last])), o.step(), text.Grouped(o.Iterations[last]))
 	if last > 0 {
 		line += fmt.Sprintf(", from %s at %s %s", withMinus(formatValue(o.Values[0])), o.step(), text.Grouped(o.Iterations[0]))

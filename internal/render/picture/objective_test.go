@@ -70,7 +70,6 @@ func TestObjectiveOfDegenerateRuns(t *testing.T) {
 		o    ObjectivePlot
 		dots int
 	}{
-		"none":        {ObjectivePlot{Name: "J"}, 0},
 		"single":      {ObjectivePlot{Name: "J", Iterations: []int{0}, Values: []float64{3.25}, Moved: []int{0}}, 1},
 		"single late": {ObjectivePlot{Name: "J", Iterations: []int{1000000}, Values: []float64{0}}, 1},
 		"constant":    {ObjectivePlot{Name: "J", Iterations: []int{0, 1, 2}, Values: []float64{7, 7, 7}, Moved: []int{0, 0, 0}}, 3},
