@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/cli/report"
-	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
@@ -16,7 +15,6 @@ import (
 	"github.com/cleave-project/cleave/internal/render/picture"
 	"github.com/cleave-project/cleave/internal/render/profile"
 	"github.com/cleave-project/cleave/internal/text"
-	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -24,9 +22,9 @@ import (
 // clusterMap shows the clusters in two dimensions: points and kernel matrices by their principal components, a small
 // graph by a layout of its vertices, and a large one as a graph of its clusters. It returns nil if there are no labels
 // or no data.
-func (s *sample) clusterMap() (*page.Section, error) {
+func (s *sample) clusterMap() *page.Section {
 	if len(s.Labels) == 0 || s.scene.Data == nil {
-		return nil, nil
+		return nil
 	}
 	plot := picture.ClustersPlot{
 		Labels: s.Labels, K: s.k, Pairs: s.pairs, Classes: s.Classes, Truth: s.trueClass, Sizes: s.all.sizesOf(), Noun: s.plural(), Describe: s.describeRow,
@@ -40,11 +38,7 @@ func (s *sample) clusterMap() (*page.Section, error) {
 	words := ""
 	switch data := s.scene.Data.(type) {
 	case *dataset.Points:
-		points, centers, err := s.asCompared(data)
-		if err != nil {
-			return nil, err
-		}
-		plot.XY, plot.Centers, plot.Axes = picture.Project(points, centers)
+		plot.XY, plot.Centers, plot.Axes = picture.Project(s.drawn(data))
 		words = "Rows by the two directions in which they differ most (principal components)."
 		switch data.D {
 		case 1:
@@ -75,13 +69,13 @@ func (s *sample) clusterMap() (*page.Section, error) {
 		xy, small := picture.LayoutGraph(data, layoutSeed)
 		if !small {
 			plot.Label = "A disc is a cluster, its area the number of vertices; the width of a line is the weight of the edges between two clusters."
-			return s.mapSection(plot.Label, plot.ClusterGraph(data), plot.Axes), nil
+			return s.mapSection(plot.Label, plot.ClusterGraph(data), plot.Axes)
 		}
 		plot.XY, plot.Graph = xy, data
 		words = "The vertices of the graph and their edges, placed so that neighbors are near each other."
 	}
 	plot.Label = "Clusters in two dimensions. " + words
-	return s.mapSection(words, plot.Figure(), plot.Axes), nil
+	return s.mapSection(words, plot.Figure(), plot.Axes)
 }
 
 // placesOf returns the number of different places.
@@ -134,30 +128,24 @@ func (s *sample) placesTable(figure *picture.Figure, axes [2]string) *page.Table
 	return t
 }
 
-// asCompared converts the points, and the centroids if they can be drawn among them, to the units that they were
-// clustered in, so that their principal components show what mattered. One or two columns are drawn as they are.
-func (s *sample) asCompared(points *dataset.Points) (rows, centers *dataset.Points, err error) {
-	centers = s.centroids()
+// drawn returns the points in the units that they were clustered in, so that their principal components show what
+// mattered, and the centroids among them, if there are any: all distortions but the squared Euclidean one transform the
+// points first, as landmarks do. One or two columns are drawn as they are.
+func (s *sample) drawn(points *dataset.Points) (rows, centers *dataset.Points) {
+	if m := s.Model; m != nil && m.Distortion == metric.SquaredEuclidean && m.Landmarks == nil && m.K == s.k && m.D == points.D {
+		centers = &dataset.Points{N: m.K, D: m.D, Values: m.Centroids}
+	}
 	if points.D <= 2 {
-		return points, centers, nil
+		return points, centers
 	}
-	scaled, units, _, err := clustering.InUnits(points, wire.ScaleOf(s.Result))
-	if err != nil || centers == nil {
-		rows, _ = scaled.(*dataset.Points)
-		return rows, nil, err
+	if centers != nil {
+		scaled, err := s.units.ApplyToRows(centers, 0)
+		if err != nil {
+			return s.scaled, nil
+		}
+		centers = scaled
 	}
-	scaledCenters, err := units.Apply(centers)
-	centers, _ = scaledCenters.(*dataset.Points)
-	return scaled.(*dataset.Points), centers, err
-}
-
-// centroids returns the centroids of the model if they can be drawn among the points, else nil. All distortions but
-// the squared Euclidean one transform the points first, as landmarks do.
-func (s *sample) centroids() *dataset.Points {
-	if s.Model == nil || s.Model.Distortion != metric.SquaredEuclidean || s.Model.Landmarks != nil {
-		return nil
-	}
-	return &dataset.Points{N: s.Model.K, D: s.Model.D, Values: s.Model.Centroids}
+	return s.scaled, centers
 }
 
 // subtitle sums the result up in a line, for the file of the map, which stands alone.

@@ -24,6 +24,7 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/render/page"
 	"github.com/cleave-project/cleave/internal/text"
+	"github.com/cleave-project/cleave/internal/wire"
 )
 
 // part is the points that a part of the page is about, with the words for them. All its lists about points are as long
@@ -53,6 +54,10 @@ type sample struct {
 	all     *part    // all points, to count them
 	columns []column // what rows are described by; none if nothing is known
 	space   *space   // nil if rows cannot be compared
+
+	// Dense points in the units of the run, and these units; nil for other data.
+	scaled *dataset.Points
+	units  *dataset.Units // nil also if the run did not scale
 }
 
 // Write writes report.html.
@@ -78,7 +83,8 @@ func (b *builder) write(w io.Writer) error {
 
 // newBuilder prepares the page about a report. It computes what several sections need: the columns, and where rows lie
 // among the clusters. Labels are from 0 to k-1; a cluster may be empty, and there may be no labels at all. It fails if
-// a constraint names a point that the report lacks, or if values are too large to be drawn.
+// a constraint names a point that the report lacks, or if values are too large for the
+// units of the run.
 func newBuilder(r *report.Report, s report.Scene) (*builder, error) {
 	set, err := constraint.NewSet(len(r.Labels), s.Constraints, constraint.UnitWeight)
 	if err != nil {
@@ -95,10 +101,17 @@ func newBuilder(r *report.Report, s report.Scene) (*builder, error) {
 	if s.Sample != nil {
 		b.sample.part = all.sampled()
 	}
+	if points, dense := s.Data.(*dataset.Points); dense {
+		scaled, units, _, err := clustering.InUnits(points, wire.ScaleOf(r.Result))
+		if err != nil {
+			return nil, err
+		}
+		b.sample.scaled, b.sample.units = scaled.(*dataset.Points), units
+	}
 	b.sample.columns = b.sample.findColumns()
 	b.sample.space = b.sample.compare()
-	b.clusters, err = b.sample.clusterMap()
-	return b, err
+	b.clusters = b.sample.clusterMap()
+	return b, nil
 }
 
 // rankTruth sets the true classes.

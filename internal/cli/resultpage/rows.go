@@ -52,14 +52,10 @@ func (s *sample) compare() *space {
 	}
 	switch data := s.scene.Data.(type) {
 	case *dataset.Points:
-		points, words, err := s.inUnits(data)
-		if err != nil {
-			return nil
-		}
 		if k := s.Result.GetKernel(); k != nil && k.GetFunction() != cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR {
-			return s.underKernel(points)
+			return s.underKernel()
 		}
-		return s.amongPoints(points, words)
+		return s.amongPoints(s.compared())
 	case *dataset.Kernel:
 		rows := profile.Sample(s.Labels, s.k, maxSilhouetteRows)
 		return &space{
@@ -86,9 +82,9 @@ func (s *sample) amongPoints(points *dataset.Points, words string) *space {
 }
 
 // underKernel compares a sample of points by the kernel of the run. It returns nil for values that are too large.
-func (s *sample) underKernel(points *dataset.Points) *space {
+func (s *sample) underKernel() *space {
 	rows := profile.Sample(s.Labels, s.k, maxKernelRows)
-	few, labels := points.Take(rows), choose.At(s.Labels, rows)
+	few, labels := s.scaled.Take(rows), choose.At(s.Labels, rows)
 	of := s.Result.GetKernel()
 	spec := kernel.MatrixSpec{
 		Function: kernel.FunctionNamed(wire.EnumWord(of.GetFunction())), Rho: of.GetRho(), Gamma: of.GetGamma(), Coef0: of.GetCoef0(),
@@ -114,24 +110,18 @@ func (s *sample) underKernel(points *dataset.Points) *space {
 	return found
 }
 
-// inUnits converts points to what the run compared: in its units, with its metric, or as directions.
-func (s *sample) inUnits(points *dataset.Points) (*dataset.Points, string, error) {
-	scale := wire.ScaleOf(s.Result)
-	scaled, _, _, err := clustering.InUnits(points, scale)
-	if err != nil {
-		return nil, "", err
-	}
-	points = scaled.(*dataset.Points)
-	words := "by distances between rows"
-	if scale == clustering.ScaleZscore {
+// compared returns points as the run compared them, in its units, with its metric, or as directions, and words for that.
+func (s *sample) compared() (points *dataset.Points, words string) {
+	points, words = s.scaled, "by distances between rows"
+	if wire.ScaleOf(s.Result) == clustering.ScaleZscore {
 		words += ", with columns of equal variance"
 	}
 	m := s.Model
 	if m == nil || m.Landmarks != nil || m.D != points.D {
-		return points, words, nil
+		return points, words
 	}
 	if m.Distortion == metric.Cosine {
-		return weighted(points, func(row []float64) { metric.Cosine.NormalizeMean(row) }), "by the directions of rows", nil
+		return weighted(points, func(row []float64) { metric.Cosine.NormalizeMean(row) }), "by the directions of rows"
 	}
 	if m.Metric.Form() == metric.Diagonal {
 		weights := m.Metric.Values()
@@ -139,9 +129,9 @@ func (s *sample) inUnits(points *dataset.Points) (*dataset.Points, string, error
 			for j := range row {
 				row[j] *= math.Sqrt(weights[j])
 			}
-		}), "by distances between rows, with the weights of columns that were learned", nil
+		}), "by distances between rows, with the weights of columns that were learned"
 	}
-	return points, words, nil
+	return points, words
 }
 
 // weighted returns a copy of points after calling change with each of its rows.
