@@ -24,18 +24,9 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// modelFiles returns the files of the model. They have the columns of the data, and its header if there is one:
-//   - centroids.csv has a row for each cluster.
-//   - metric.csv has one row of weights for a diagonal metric, or the rows of the matrix for a full one.
-//   - units.csv has a row of what is subtracted from scaled columns, and a row of what they are divided by.
-//   - mixture.csv has the means, variances and triangles of a mixture of Gaussians, in the units; see
-//     cleavev1.MixtureHead.
-//   - landmarks.csv and projection.csv have the landmarks and the matrix that make features of points; then
-//     centroids.csv has means of features.
-//
-// Of a classifier, landmarks.csv has the known rows that it was fitted to and projection.csv their coefficients, a
-// column for each cluster; forest.csv has the nodes of its trees, see cleavev1.ForestHead; centroids.csv has the means
-// of the columns, which are not a part of the model.
+// modelFiles returns the files of the model, which docs/guide/files.md describes. Most have the columns of the data, and
+// its header if there is one. Of a classifier, landmarks.csv has the known rows that it was fitted to, projection.csv
+// their coefficients, and centroids.csv the means of the columns, which are not a part of the model.
 func (r *Report) modelFiles(s Scene, warn func(format string, args ...any)) []File {
 	if r.Model == nil {
 		return nil
