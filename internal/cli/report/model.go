@@ -5,6 +5,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
@@ -24,9 +25,9 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// modelFiles returns the files of the model, which docs/guide/files.md describes. Most have the columns of the data, and
-// its header if there is one. Of a classifier, landmarks.csv has the known rows that it was fitted to, projection.csv
-// their coefficients, and centroids.csv the means of the columns, which are not a part of the model.
+// modelFiles returns the files of the model, which docs/guide/files.md describes. Most have the columns of the data,
+// and its header if there is one. Of a classifier, landmarks.csv has the known rows that it was fitted to,
+// projection.csv their coefficients, and centroids.csv the means of the columns, which are not a part of the model.
 func (r *Report) modelFiles(s Scene, warn func(format string, args ...any)) []File {
 	if r.Model == nil {
 		return nil
@@ -130,7 +131,7 @@ func LoadModel(folder string, result *cleavev1.Result) (*model.Model, []string, 
 	}
 	m, err := wire.NewModel(head, slices.Concat(r.lists...))
 	if err != nil {
-		return nil, nil, r.bad(err.Error())
+		return nil, nil, r.bad(strings.TrimPrefix(err.Error(), "wire: "))
 	}
 	return m, header, nil
 }
@@ -138,13 +139,14 @@ func LoadModel(folder string, result *cleavev1.Result) (*model.Model, []string, 
 // modelReader reads the files of a model. After the first error, which err keeps, it reads nothing.
 type modelReader struct {
 	folder string
-	lists  [][]float64 // the values of the files that were read, in the order of wire.WriteModel
+	files  []string    // those that were read
+	lists  [][]float64 // their values, in the order of wire.WriteModel
 	err    error
 }
 
-// bad returns the error for a model whose files do not fit what result.json says about it.
+// bad returns the error for a model that the files do not describe.
 func (r *modelReader) bad(problem string) error {
-	return fault.Invalid("BAD_MODEL", "%s: the model cannot be used: %s", filepath.Join(r.folder, ResultFile), problem)
+	return fault.Invalid("BAD_MODEL", "%s: there is no usable model in %s: %s", r.folder, text.Join(append([]string{ResultFile}, r.files...), "and"), problem)
 }
 
 // read reads a file that must have the given size, and returns the names of its columns.
@@ -161,7 +163,7 @@ func (r *modelReader) read(name string, names []string, rows, columns int) (head
 		r.err = fault.Invalid("SIZE_MISMATCH", "%s: the file has %s of %s; according to %s there must be %d of %d", path,
 			text.Plural(points.N, "row"), text.Plural(points.D, "column"), ResultFile, rows, columns)
 	default:
-		r.lists = append(r.lists, points.Values)
+		r.files, r.lists = append(r.files, name), append(r.lists, points.Values)
 	}
 	return header
 }

@@ -110,7 +110,7 @@ func (s *sample) underKernel() *space {
 	return found
 }
 
-// compared returns points as the run compared them, in its units, with its metric, or as directions, and words for that.
+// compared returns points as the run compared them, in its units, with its metric, or as directions, and words for it.
 func (s *sample) compared() (points *dataset.Points, words string) {
 	points, words = s.scaled, "by distances between rows"
 	if wire.ScaleOf(s.Result) == clustering.ScaleZscore {

@@ -16,10 +16,10 @@ const (
 	maxLinks = 400
 )
 
-// ClusterGraph draws the clusters of a graph that is too large to draw its vertices, as discs on a circle. The area of a
-// disc is proportional to the size of its cluster, the width of a line between discs to the weight between the clusters.
-// The legend counts the constraints; none is drawn. Of very many clusters ClusterGraph draws the largest, of very many
-// lines the heaviest, and Note says so.
+// ClusterGraph draws the clusters of a graph that is too large to draw its vertices, as discs on a circle. The area of
+// a disc is proportional to the size of its cluster, the width of a line between discs to the weight between the
+// clusters. The legend counts the constraints; none is drawn. Of very many clusters ClusterGraph draws the largest, of
+// very many lines the heaviest, and Note says so.
 func (c ClustersPlot) ClusterGraph(g *dataset.Graph) *Figure {
 	figure := &Figure{Title: c.Title, Subtitle: c.Subtitle, id: "map", label: c.Label, width: figureWidth, height: figureHeight}
 	figure.about = "A disc is a cluster, its area the number of vertices; lines show the weight between clusters."
