@@ -56,10 +56,10 @@ type gauge[S any] struct {
 
 // collect registers gauges, whose values come from one look at every scrape. Those of one name follow each other.
 func collect[S any](r *registry, look func() S, gauges []gauge[S]) {
-	c := &collector[S]{look: look, gauges: gauges}
+	descriptions := make([]*prometheus.Desc, len(gauges))
 	for at, g := range gauges {
 		if at > 0 && g.name == gauges[at-1].name {
-			c.descriptions = append(c.descriptions, c.descriptions[at-1])
+			descriptions[at] = descriptions[at-1]
 			continue
 		}
 		var labels []string
@@ -67,35 +67,18 @@ func collect[S any](r *registry, look func() S, gauges []gauge[S]) {
 			labels = []string{g.label}
 		}
 		r.made = append(r.made, Metric{g.name, "gauge", g.help, labels})
-		c.descriptions = append(c.descriptions, prometheus.NewDesc(g.name, g.help, labels, nil))
+		descriptions[at] = prometheus.NewDesc(g.name, g.help, labels, nil)
 	}
-	r.MustRegister(c)
-}
-
-// collector collects gauges. descriptions has one for each of them.
-type collector[S any] struct {
-	look         func() S
-	gauges       []gauge[S]
-	descriptions []*prometheus.Desc
-}
-
-// Describe implements prometheus.Collector.
-func (c *collector[S]) Describe(to chan<- *prometheus.Desc) {
-	for _, description := range c.descriptions {
-		to <- description
-	}
-}
-
-// Collect implements prometheus.Collector.
-func (c *collector[S]) Collect(to chan<- prometheus.Metric) {
-	seen := c.look()
-	for at, g := range c.gauges {
-		var labels []string
-		if g.label != "" {
-			labels = []string{g.value}
+	r.MustRegister(prometheus.CollectorFunc(func(to chan<- prometheus.Metric) {
+		seen := look()
+		for at, g := range gauges {
+			var values []string
+			if g.label != "" {
+				values = []string{g.value}
+			}
+			to <- prometheus.MustNewConstMetric(descriptions[at], prometheus.GaugeValue, g.of(seen), values...)
 		}
-		to <- prometheus.MustNewConstMetric(c.descriptions[at], prometheus.GaugeValue, g.of(seen), labels...)
-	}
+	}))
 }
 
 // addProcess adds the metrics that all programs have.

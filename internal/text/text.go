@@ -158,28 +158,18 @@ func OneLine(text string) string {
 // compared is how many bytes of a name are compared, so that a whole file given as a name costs no time.
 const compared = 100
 
-// nearest returns the first of the names with the smallest edit distance to a mistyped one, or "" if there are no
-// names.
-func nearest(mistyped string, names []string) string {
-	found, fewest := "", 0
-	mistyped = mistyped[:min(len(mistyped), compared)]
+// Similar returns the name that a mistyped one was probably meant to be: the first of the nearest, if few changes lead
+// to it, or the only one that begins with it. It returns "" if there is none.
+func Similar(mistyped string, names []string) string {
+	given := mistyped[:min(len(mistyped), compared)]
+	nearest, fewest := "", len(given)+compared
 	for _, name := range names {
-		if changes := editDistance(mistyped, name[:min(len(name), compared)]); found == "" || changes < fewest {
-			found, fewest = name, changes
+		if changes := editDistance(given, name[:min(len(name), compared)]); changes < fewest {
+			nearest, fewest = name, changes
 		}
 	}
-	return found
-}
-
-// Similar returns the name that a mistyped one was probably meant to be: the nearest, if few changes lead to it, or
-// the only one that begins with it. It returns "" if there is none.
-func Similar(mistyped string, names []string) string {
-	if found := nearest(mistyped, names); found != "" {
-		a, b := mistyped[:min(len(mistyped), compared)], found[:min(len(found), compared)]
-		shorter := min(len(a), len(b))
-		if changes := editDistance(a, b); changes <= max(1, shorter/3) && changes < shorter { // x is not like y
-			return found
-		}
+	if shorter := min(len(given), len(nearest)); fewest <= max(1, shorter/3) && fewest < shorter { // x is not like y
+		return nearest
 	}
 	matches := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !strings.HasPrefix(name, mistyped) })
 	if len(matches) == 1 && len(mistyped) > 1 {

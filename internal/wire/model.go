@@ -88,15 +88,20 @@ func ReceiveModel(receive func() (*cleavev1.GetModelResponse, error)) (*model.Mo
 
 // ReadModel reads the model that a head describes from what WriteModel wrote. The caller vouches for the size of r.
 func ReadModel(head *cleavev1.ModelHead, r io.Reader) (*model.Model, error) {
-	want, err := modelValues(head)
-	if err != nil {
-		return nil, err
-	}
 	packed, err := io.ReadAll(r)
 	if err != nil {
 		return nil, err
 	}
 	values, err := UnpackFloat64s(packed)
+	if err != nil {
+		return nil, err
+	}
+	return NewModel(head, values)
+}
+
+// NewModel returns the model that a head describes, given its values in the order of WriteModel, which it keeps.
+func NewModel(head *cleavev1.ModelHead, values []float64) (*model.Model, error) {
+	want, err := modelValues(head)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +137,7 @@ func modelValues(head *cleavev1.ModelHead) (uint64, error) {
 		return 0, fmt.Errorf("wire: a model with a forest and no landmarks")
 	}
 	if head.GetMixture() != nil {
-		if err := CheckMixture(head); err != nil {
+		if err := checkMixture(head); err != nil {
 			return 0, err
 		}
 		rows += mixture.ValueRows(k, d)
@@ -150,9 +155,9 @@ func modelValues(head *cleavev1.ModelHead) (uint64, error) {
 	return values, nil
 }
 
-// CheckMixture checks the head of a model that is a mixture: there is a share for each cluster, and no other way to
+// checkMixture checks the head of a model that is a mixture: there is a share for each cluster, and no other way to
 // measure distances.
-func CheckMixture(head *cleavev1.ModelHead) error {
+func checkMixture(head *cleavev1.ModelHead) error {
 	shares := len(head.GetMixture().GetShares())
 	switch {
 	case uint64(shares) != uint64(head.GetK()):
@@ -185,7 +190,7 @@ func modelOf(head *cleavev1.ModelHead, values []float64) (*model.Model, error) {
 	}
 	if of := head.GetForest(); of != nil {
 		first := centroids + m.Landmarks.Points.N*(m.Landmarks.Points.D+m.D)
-		if m.Forest, err = NewForest(of, m.K, m.Columns(), values[first:first+forest.ValueColumns*int(of.GetNodes())]); err != nil {
+		if m.Forest, err = newForest(of, m.K, m.Columns(), values[first:first+forest.ValueColumns*int(of.GetNodes())]); err != nil {
 			return nil, err
 		}
 	}
@@ -287,11 +292,11 @@ func landmarksOf(head *cleavev1.ModelHead, values []float64) (*model.Landmarks, 
 	if err != nil {
 		return nil, fmt.Errorf("wire: the landmarks of a model: %w", err)
 	}
-	return NewLandmarks(of, points, values[count*columns:count*(columns+rank)])
+	return newLandmarks(of, points, values[count*columns:count*(columns+rank)])
 }
 
-// NewLandmarks combines the landmarks and their projection as a head describes. It keeps points and projection.
-func NewLandmarks(head *cleavev1.LandmarkHead, points *dataset.Points, projection []float64) (*model.Landmarks, error) {
+// newLandmarks combines the landmarks and their projection as a head describes. It keeps points and projection.
+func newLandmarks(head *cleavev1.LandmarkHead, points *dataset.Points, projection []float64) (*model.Landmarks, error) {
 	if at := notFinite(projection); at >= 0 {
 		return nil, fmt.Errorf("wire: value %d of a projection is %v", at, projection[at])
 	}
@@ -303,8 +308,8 @@ func NewLandmarks(head *cleavev1.LandmarkHead, points *dataset.Points, projectio
 	}}, nil
 }
 
-// NewForest returns the forest of k groups that a head describes, for points with the given number of columns.
-func NewForest(head *cleavev1.ForestHead, k, columns int, values []float64) (*model.Forest, error) {
+// newForest returns the forest of k groups that a head describes, for points with the given number of columns.
+func newForest(head *cleavev1.ForestHead, k, columns int, values []float64) (*model.Forest, error) {
 	trees, err := forest.New(k, columns, values)
 	switch {
 	case err != nil:

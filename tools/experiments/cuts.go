@@ -3,7 +3,6 @@ package experiments
 import (
 	"context"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -104,7 +103,7 @@ func (r *runner) cutSets(ctx context.Context, file, title string, width float64,
 		}
 		plot.Panels = append(plot.Panels, t.panel())
 	}
-	return r.report.draw(file, "adjusted Rand index against the number of constraints, six data sets", func(w io.Writer) error { return picture.Write(w, plot.Figure) })
+	return r.report.draw(file, "adjusted Rand index against the number of constraints, six data sets", plot.Figure().Write)
 }
 
 // cutSet makes the table of one data set. All methods get the same constraints; a longer list begins with a

@@ -3,7 +3,6 @@ package experiments
 import (
 	"context"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 
@@ -70,7 +69,7 @@ func studyGraphs(ctx context.Context, r *runner) error {
 		}
 		plot.Panels = append(plot.Panels, t.panel())
 	}
-	return r.report.draw("graphs.svg", "normalized mutual information against the number of constraints, three graphs", func(w io.Writer) error { return picture.Write(w, plot.Figure) })
+	return r.report.draw("graphs.svg", "normalized mutual information against the number of constraints, three graphs", plot.Figure().Write)
 }
 
 // graphRow fills the row of a method.

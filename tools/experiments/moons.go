@@ -113,10 +113,10 @@ func (r *runner) undersampled(ctx context.Context, samples []moon) error {
 		t.compare(rowUnconstrained, row, slices.Index(counts, 5))
 	}
 	return r.report.draw("moons.svg", "adjusted Rand index against the number of constraints, undersampled double moon", func(w io.Writer) error {
-		return picture.Write(w, picture.CurvesPlot{
+		return picture.CurvesPlot{
 			Title: "The double moon, undersampled", Subtitle: fmt.Sprintf("mean of %d runs, and the range from the worst to the best", r.Runs),
 			X: "constraints", Y: "adjusted Rand index", Panels: []picture.CurvesPanel{t.panel()},
-		}.Figure)
+		}.Figure().Write(w)
 	})
 }
 
@@ -167,7 +167,7 @@ func (r *runner) drawMoon(file, title string, m moon, c cutRun, list []constrain
 	for _, pair := range list {
 		plot.Pairs = append(plot.Pairs, constraint.Pair{I: pair.I, J: pair.J, Kind: pair.Kind, Weight: 1})
 	}
-	return r.report.draw(file, title, func(w io.Writer) error { return picture.Write(w, plot.Figure) })
+	return r.report.draw(file, title, plot.Figure().Write)
 }
 
 // moonTable returns the table of both rules for beta. Runs take the samples in turn.

@@ -121,7 +121,7 @@ func (r *report) draw(w io.Writer) error {
 			plot.Panels = append(plot.Panels, panel)
 		}
 	}
-	return picture.Write(w, plot.Figure)
+	return plot.Figure().Write(w)
 }
 
 // power writes a power of ten as one, and other numbers as they are.

@@ -68,6 +68,17 @@ def test_a_server_that_died_is_replaced(blobs):
     assert embedded.server() is not died
 
 
+def test_a_program_that_hangs_is_killed(tmp_path, monkeypatch):
+    program = tmp_path / "cleave"
+    program.write_text("#!/bin/sh\nsleep 600\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("CLEAVE_BINARY", str(program))
+    monkeypatch.setattr(embedded, "_START_SECONDS", 0.2)
+    with pytest.raises(CleaveError) as error:
+        embedded.EmbeddedServer()
+    assert error.value.reason == "CANNOT_START" and "0.2 seconds" in error.value.message
+
+
 def test_a_job_is_not_repeated_with_other_data(blobs):
     points = blobs[0].copy()
     fitted = Cleave(3).fit(points)

@@ -1,9 +1,11 @@
 package report
 
 import (
+	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
@@ -23,18 +25,9 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// modelFiles returns the files of the model. They have the columns of the data, and its header if there is one:
-//   - centroids.csv has a row for each cluster.
-//   - metric.csv has one row of weights for a diagonal metric, or the rows of the matrix for a full one.
-//   - units.csv has a row of what is subtracted from scaled columns, and a row of what they are divided by.
-//   - mixture.csv has the means, variances and triangles of a mixture of Gaussians, in the units; see
-//     cleavev1.MixtureHead.
-//   - landmarks.csv and projection.csv have the landmarks and the matrix that make features of points; then
-//     centroids.csv has means of features.
-//
-// Of a classifier, landmarks.csv has the known rows that it was fitted to and projection.csv their coefficients, a
-// column for each cluster; forest.csv has the nodes of its trees, see cleavev1.ForestHead; centroids.csv has the means
-// of the columns, which are not a part of the model.
+// modelFiles returns the files of the model, which docs/guide/files.md describes. Most have the columns of the data,
+// and its header if there is one. Of a classifier, landmarks.csv has the known rows that it was fitted to,
+// projection.csv their coefficients, and centroids.csv the means of the columns, which are not a part of the model.
 func (r *Report) modelFiles(s Scene, warn func(format string, args ...any)) []File {
 	if r.Model == nil {
 		return nil
@@ -92,69 +85,74 @@ func textBytes(values []float64) uint64 {
 	return bytes
 }
 
-// LoadModel reads the model that a result describes from its folder, and returns the names of its columns.
+// LoadModel reads the model that a result describes from its folder, and returns the names of its columns. It believes
+// no size in result.json before a file has confirmed it.
 func LoadModel(folder string, result *cleavev1.Result) (*model.Model, []string, error) {
-	r := &modelReader{folder: folder}
+	var names []string // of the columns, if the recipe of the run tells them
 	if steps := wire.Recipe(result.GetRecipe()); steps != nil {
-		r.names = steps.Names()
+		names = steps.Names()
 	}
-	m, header := r.model(result.GetModel(), byClassifier(result) && result.GetModel().GetLandmarks() != nil)
+	r, head := &modelReader{folder: folder}, result.GetModel()
+	k, features, columns := int(head.GetK()), int(head.GetColumns()), int(head.GetColumns())
+	landmarks := head.GetLandmarks()
+	classifier := landmarks != nil && byClassifier(result)
+	var header []string
+	if !classifier {
+		header = r.read(centroidsFile, names, k, features)
+	}
+	if landmarks != nil {
+		columns = int(landmarks.GetColumns())
+		header = r.read(landmarksFile, names, int(landmarks.GetCount()), columns)
+		r.read(projectionFile, nil, int(landmarks.GetCount()), features)
+	}
+	if classifier && r.err == nil {
+		if k < 1 || features != k || k > int(landmarks.GetCount()) {
+			return nil, nil, r.bad(fmt.Sprintf("there is no classifier of %s fitted to %s", text.Count(k, "class", "classes"), text.Plural(int(landmarks.GetCount()), "row")))
+		}
+		r.lists = slices.Insert(r.lists, 0, model.IdealScores(k))
+	}
+	if of := head.GetForest(); of != nil {
+		r.read(forestFile, nil, int(of.GetNodes()), forest.ValueColumns)
+	}
+	if head.GetMixture() != nil {
+		r.read(mixtureFile, names, int(mixture.ValueRows(uint64(k), uint64(features))), features)
+	}
+	switch head.GetMetric() {
+	case cleavev1.Metric_METRIC_DIAGONAL:
+		r.read(metricFile, names, 1, features)
+	case cleavev1.Metric_METRIC_FULL:
+		r.read(metricFile, names, features, features)
+	}
+	if head.GetScaled() {
+		r.read(unitsFile, names, 2, columns)
+	}
 	if r.err != nil {
 		return nil, nil, r.err
+	}
+	m, err := wire.NewModel(head, slices.Concat(r.lists...))
+	if err != nil {
+		return nil, nil, r.bad(strings.TrimPrefix(err.Error(), "wire: "))
 	}
 	return m, header, nil
 }
 
-// modelReader reads the files of a model. After the first error, which err keeps, its methods read nothing and return
-// zero values, so that no size in result.json is believed before a file has confirmed it.
+// modelReader reads the files of a model. After the first error, which err keeps, it reads nothing.
 type modelReader struct {
 	folder string
-	names  []string // the names of the columns, if the recipe of the run tells them
-	err    error    // the first; everything after it is skipped
+	files  []string    // those that were read
+	lists  [][]float64 // their values, in the order of wire.WriteModel
+	err    error
 }
 
-// model reads the model of a head, and returns the names of its columns.
-func (r *modelReader) model(head *cleavev1.ModelHead, classifier bool) (m *model.Model, header []string) {
-	m = &model.Model{K: int(head.GetK()), D: int(head.GetColumns()), Distortion: metric.Distortion(head.GetDistortion())} // the same numbers
-	landmarks := head.GetLandmarks()
-	switch {
-	case m.Distortion < metric.SquaredEuclidean || m.Distortion > metric.IDivergence:
-		r.fail(ResultFile, fault.Invalid("BAD_MODEL", "the distortion of the model is missing or unknown"))
-	case !classifier:
-		m.Centroids, header = r.table(centroidsFile, r.names, m.K, m.D)
-	case m.K < 1 || m.D != m.K || head.GetK() > landmarks.GetCount() || head.GetMetric() != cleavev1.Metric_METRIC_IDENTITY:
-		r.fail(ResultFile, fault.Invalid("BAD_MODEL", "this is not a classifier of %s fitted to %s", text.Count(m.K, "class", "classes"), text.Plural(int(landmarks.GetCount()), "row")))
-	}
-	if landmarks != nil {
-		m.Landmarks, header = r.landmarks(landmarks, m.D)
-	}
-	if r.err == nil && classifier {
-		m.Centroids = model.IdealScores(m.K)
-	}
-	m.Metric = r.metric(head.GetMetric(), m.D)
-	if r.err == nil && head.GetScaled() {
-		m.Units = r.units(m.Columns())
-	}
-	if head.GetMixture() != nil {
-		m.Mixture = r.mixture(head)
-	}
-	if r.err == nil && head.GetForest() != nil {
-		m.Forest = r.forest(head.GetForest(), m.K, m.Columns())
-	}
-	return m, header
+// bad returns the error for a model that the files do not describe.
+func (r *modelReader) bad(problem string) error {
+	return fault.Invalid("BAD_MODEL", "%s: there is no usable model in %s: %s", r.folder, text.Join(append([]string{ResultFile}, r.files...), "and"), problem)
 }
 
-// fail keeps the first error, with the path of the file that it is about.
-func (r *modelReader) fail(name string, err error) {
-	if r.err == nil && err != nil {
-		r.err = fault.Wrap(err, "%s", filepath.Join(r.folder, name))
-	}
-}
-
-// table reads a file that must have the given size, and returns its values and the names of its columns.
-func (r *modelReader) table(name string, names []string, rows, columns int) (values []float64, header []string) {
+// read reads a file that must have the given size, and returns the names of its columns.
+func (r *modelReader) read(name string, names []string, rows, columns int) (header []string) {
 	if r.err != nil {
-		return nil, nil
+		return nil
 	}
 	path := filepath.Join(r.folder, name)
 	points, header, err := format.Input{Path: path, Names: names}.LoadPoints()
@@ -165,88 +163,9 @@ func (r *modelReader) table(name string, names []string, rows, columns int) (val
 		r.err = fault.Invalid("SIZE_MISMATCH", "%s: the file has %s of %s; according to %s there must be %d of %d", path,
 			text.Plural(points.N, "row"), text.Plural(points.D, "column"), ResultFile, rows, columns)
 	default:
-		return points.Values, header
+		r.files, r.lists = append(r.files, name), append(r.lists, points.Values)
 	}
-	return nil, nil
-}
-
-// landmarks reads the landmarks and their projection to features, and returns the names of the columns.
-func (r *modelReader) landmarks(head *cleavev1.LandmarkHead, rank int) (*model.Landmarks, []string) {
-	count, columns := int(head.GetCount()), int(head.GetColumns())
-	values, header := r.table(landmarksFile, r.names, count, columns)
-	projection, _ := r.table(projectionFile, nil, count, rank)
-	if r.err != nil {
-		return nil, nil
-	}
-	landmarks, err := wire.NewLandmarks(head, &dataset.Points{N: count, D: columns, Values: values}, projection)
-	if err != nil {
-		r.fail(ResultFile, fault.Invalid("BAD_MODEL", "%v", err))
-	}
-	return landmarks, header
-}
-
-// metric reads a metric: one row of a diagonal metric, all rows of a full one. The identity has no file.
-func (r *modelReader) metric(form cleavev1.Metric, columns int) (m *metric.Metric) {
-	rows := columns
-	switch {
-	case r.err != nil:
-		return nil
-	case form == cleavev1.Metric_METRIC_IDENTITY:
-		return metric.NewIdentity(columns)
-	case form == cleavev1.Metric_METRIC_DIAGONAL:
-		rows = 1
-	}
-	values, _ := r.table(metricFile, r.names, rows, columns)
-	if r.err != nil {
-		return nil
-	}
-	var err error
-	if form == cleavev1.Metric_METRIC_DIAGONAL {
-		m, err = metric.NewDiagonal(values)
-	} else {
-		m, err = metric.NewFull(columns, values)
-	}
-	r.fail(metricFile, err)
-	return m
-}
-
-// units reads the units of the columns: a row of centers and a row of scales.
-func (r *modelReader) units(columns int) *dataset.Units {
-	values, _ := r.table(unitsFile, r.names, 2, columns)
-	if r.err != nil {
-		return nil
-	}
-	units, err := dataset.NewUnits(values[:columns], values[columns:])
-	r.fail(unitsFile, err)
-	return units
-}
-
-// mixture reads a mixture of Gaussians; the head has the shares of its clusters.
-func (r *modelReader) mixture(head *cleavev1.ModelHead) *mixture.Mixture {
-	if err := wire.CheckMixture(head); err != nil {
-		r.fail(ResultFile, fault.Invalid("BAD_MODEL", "%v", err))
-	}
-	columns := int(head.GetColumns())
-	values, _ := r.table(mixtureFile, r.names, int(mixture.ValueRows(uint64(head.GetK()), uint64(columns))), columns)
-	if r.err != nil {
-		return nil
-	}
-	m, err := mixture.New(head.GetMixture().GetShares(), columns, values)
-	r.fail(mixtureFile, err)
-	return m
-}
-
-// forest reads the decision trees of a classifier of k classes.
-func (r *modelReader) forest(head *cleavev1.ForestHead, k, columns int) *model.Forest {
-	values, _ := r.table(forestFile, nil, int(head.GetNodes()), forest.ValueColumns)
-	if r.err != nil {
-		return nil
-	}
-	trees, err := wire.NewForest(head, k, columns, values)
-	if err != nil {
-		r.fail(forestFile, fault.Invalid("BAD_MODEL", "%v", err))
-	}
-	return trees
+	return header
 }
 
 // byClassifier reports whether a classifier that was fitted to known rows predicted the classes of the others. The

@@ -29,35 +29,31 @@ func (r *Report) suspectFiles() []File {
 func (r *Report) suspectColumns() []table.Column {
 	all := r.Result.GetSuspects()
 	texts := func(name string, of func(*cleavev1.Suspect) string) table.Column {
-		c := table.Column{Name: name, Type: table.Text, Texts: make([]string, len(all)), Empty: make([]bool, len(all))}
-		for at, s := range all {
-			c.Texts[at] = of(s)
-			c.Empty[at] = c.Texts[at] == ""
+		c := table.Column{Name: name, Type: table.Text}
+		for _, s := range all {
+			word := of(s)
+			c.Texts, c.Empty = append(c.Texts, word), append(c.Empty, word == "")
 		}
 		return c
 	}
+	nameIn := func(names []string, number *uint32) string {
+		if number == nil {
+			return ""
+		}
+		return explain.NameIn(names, *number)
+	}
 	names := r.PointNames()
-	columns := []table.Column{
+	strengths := table.Column{Name: "strength", Type: table.Number}
+	for _, s := range all {
+		strengths.Numbers = append(strengths.Numbers, s.GetStrength())
+	}
+	return []table.Column{
 		texts("row", func(s *cleavev1.Suspect) string { return explain.NameIn(names, s.GetRow()) }),
-		texts("other", func(s *cleavev1.Suspect) string {
-			if s.Other == nil {
-				return ""
-			}
-			return explain.NameIn(names, s.GetOther())
-		}),
+		texts("other", func(s *cleavev1.Suspect) string { return nameIn(names, s.Other) }),
 		texts("kind", explain.SuspectKind),
-		texts("label", func(s *cleavev1.Suspect) string {
-			if s.Label == nil {
-				return ""
-			}
-			return explain.NameIn(r.Classes, s.GetLabel())
-		}),
+		texts("label", func(s *cleavev1.Suspect) string { return nameIn(r.Classes, s.Label) }),
+		strengths,
 	}
-	strengths := table.Column{Name: "strength", Type: table.Number, Numbers: make([]float64, len(all))}
-	for at, s := range all {
-		strengths.Numbers[at] = s.GetStrength()
-	}
-	return append(columns, strengths)
 }
 
 // suspectText says how many suspects there are, which is the clearest, and where the others are.

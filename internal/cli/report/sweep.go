@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/csv"
 	"encoding/json"
@@ -358,22 +357,16 @@ func (s *Sweep) Chart() (File, error) {
 			score = candidate
 		}
 	}
-	var drawn bytes.Buffer
-	err := errors.New("no job has a result")
-	if x := s.numberOption(); len(s.Rows) > s.Failed() {
-		switch {
-		case x != "" && x != seedOption || x != "" && score.name == "objective":
-			err = picture.Write(&drawn, s.curves(x, score.name, score.of).Figure)
-		case score.name != "objective":
-			err = picture.Write(&drawn, s.bars(score.name, score.of).Figure)
-		default:
-			err = errors.New("objectives of different options cannot be compared; --truth or supervision gives scores that can")
-		}
+	if len(s.Rows) == s.Failed() {
+		return File{}, errors.New("no job has a result")
 	}
-	return File{SweepChart, func(w io.Writer) error {
-		_, err := w.Write(drawn.Bytes())
-		return err
-	}}, err
+	switch x := s.numberOption(); {
+	case x != "" && x != seedOption || x != "" && score.name == "objective":
+		return File{SweepChart, s.curves(x, score.name, score.of).Figure().Write}, nil
+	case score.name != "objective":
+		return File{SweepChart, s.bars(score.name, score.of).Figure().Write}, nil
+	}
+	return File{}, errors.New("objectives of different options cannot be compared; --truth or supervision gives scores that can")
 }
 
 // numberOption returns the option for the horizontal axis: the one with the most different numbers, or the seed if

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/cleave-project/cleave/internal/cli/report"
-	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
@@ -16,7 +15,6 @@ import (
 	"github.com/cleave-project/cleave/internal/render/picture"
 	"github.com/cleave-project/cleave/internal/render/profile"
 	"github.com/cleave-project/cleave/internal/text"
-	"github.com/cleave-project/cleave/internal/wire"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
@@ -24,9 +22,9 @@ import (
 // clusterMap shows the clusters in two dimensions: points and kernel matrices by their principal components, a small
 // graph by a layout of its vertices, and a large one as a graph of its clusters. It returns nil if there are no labels
 // or no data.
-func (s *sample) clusterMap() (*page.Section, error) {
+func (s *sample) clusterMap() *page.Section {
 	if len(s.Labels) == 0 || s.scene.Data == nil {
-		return nil, nil
+		return nil
 	}
 	plot := picture.ClustersPlot{
 		Labels: s.Labels, K: s.k, Pairs: s.pairs, Classes: s.Classes, Truth: s.trueClass, Sizes: s.all.sizesOf(), Noun: s.plural(), Describe: s.describeRow,
@@ -40,11 +38,7 @@ func (s *sample) clusterMap() (*page.Section, error) {
 	words := ""
 	switch data := s.scene.Data.(type) {
 	case *dataset.Points:
-		points, centers, err := s.asCompared(data)
-		if err != nil {
-			return nil, err
-		}
-		plot.XY, plot.Centers, plot.Axes = picture.ProjectWith(points, centers)
+		plot.XY, plot.Centers, plot.Axes = picture.Project(s.drawn(data))
 		words = "Rows by the two directions in which they differ most (principal components)."
 		switch data.D {
 		case 1:
@@ -60,7 +54,7 @@ func (s *sample) clusterMap() (*page.Section, error) {
 		words = "Rows by the two directions in which they differ most in the space of the kernel."
 	case *dataset.SparsePoints:
 		if e := s.Embedding; e != nil && e.Rows == len(s.Labels) && e.Columns > 0 {
-			plot.XY, plot.Axes = picture.Project(&dataset.Points{N: e.Rows, D: e.Columns, Values: e.Values})
+			plot.XY, _, plot.Axes = picture.Project(coordinates(e), nil)
 			words = "Rows by the coordinates that the algorithm computed for them."
 			break
 		}
@@ -74,14 +68,14 @@ func (s *sample) clusterMap() (*page.Section, error) {
 		const layoutSeed = 0
 		xy, small := picture.LayoutGraph(data, layoutSeed)
 		if !small {
-			return s.discMap(data, plot)
+			plot.Label = "A disc is a cluster, its area the number of vertices; the width of a line is the weight of the edges between two clusters."
+			return s.mapSection(plot.Label, plot.ClusterGraph(data), plot.Axes)
 		}
 		plot.XY, plot.Graph = xy, data
 		words = "The vertices of the graph and their edges, placed so that neighbors are near each other."
 	}
 	plot.Label = "Clusters in two dimensions. " + words
-	figure, err := plot.Figure()
-	return s.mapSection(words, figure, plot.Axes), err
+	return s.mapSection(words, plot.Figure(), plot.Axes)
 }
 
 // placesOf returns the number of different places.
@@ -93,28 +87,16 @@ func placesOf(xy [][2]float64) int {
 	return len(places)
 }
 
-// mapSection shows the clusters in a figure, and lists them. It returns nil if there is no figure.
+// mapSection shows the clusters in a figure, and lists them.
 func (s *sample) mapSection(words string, figure *picture.Figure, axes [2]string) *page.Section {
-	if figure == nil {
-		return nil
-	}
 	return &page.Section{ID: "clusters", Title: "The clusters", Text: []string{words}, Chart: &page.Chart{Figure: figure, Table: s.placesTable(figure, axes)}}
-}
-
-// discMap shows a graph that is too large for its vertices.
-func (s *sample) discMap(graph *dataset.Graph, plot picture.ClustersPlot) (*page.Section, error) {
-	const words = "A disc is a cluster, its area the number of vertices; the width of a line is the weight of the edges between two clusters."
-	figure, err := picture.ClusterGraphPlot{
-		Graph: graph, Labels: plot.Labels, K: plot.K, Pairs: plot.Pairs, Classes: plot.Classes, Title: plot.Title, Subtitle: plot.Subtitle, Label: words,
-	}.Figure()
-	return s.mapSection(words, figure, [2]string{}), err
 }
 
 // describeRow returns the tooltip of a row in the map.
 func (s *sample) describeRow(i int) string {
 	line := fmt.Sprintf("%s, %s", s.inSentence(int32(i)), s.clusterWords(int(s.Labels[i])))
 	if s.trueClass != nil && s.trueClass[i] >= 0 {
-		line += ", true class " + page.Isolated(page.Short(className(s.scene.Truth, i), maxName))
+		line += ", true class " + page.Isolated(page.Short(s.classNames[s.trueClass[i]], maxName))
 	}
 	if s.hasConfidence() {
 		line += ", confidence " + confidenceText(s.Rows.Confidence[i])
@@ -146,30 +128,24 @@ func (s *sample) placesTable(figure *picture.Figure, axes [2]string) *page.Table
 	return t
 }
 
-// asCompared converts the points, and the centroids if they can be drawn among them, to the units that they were
-// clustered in, so that their principal components show what mattered. One or two columns are drawn as they are.
-func (s *sample) asCompared(points *dataset.Points) (rows, centers *dataset.Points, err error) {
-	centers = s.centroids()
+// drawn returns the points in the units that they were clustered in, so that their principal components show what
+// mattered, and the centroids among them, if there are any: all distortions but the squared Euclidean one transform the
+// points first, as landmarks do. One or two columns are drawn as they are.
+func (s *sample) drawn(points *dataset.Points) (rows, centers *dataset.Points) {
+	if m := s.Model; m != nil && m.Distortion == metric.SquaredEuclidean && m.Landmarks == nil && m.K == s.k && m.D == points.D {
+		centers = &dataset.Points{N: m.K, D: m.D, Values: m.Centroids}
+	}
 	if points.D <= 2 {
-		return points, centers, nil
+		return points, centers
 	}
-	scaled, units, _, err := clustering.InUnits(points, wire.ScaleOf(s.Result))
-	if err != nil || centers == nil {
-		rows, _ = scaled.(*dataset.Points)
-		return rows, nil, err
+	if centers != nil {
+		scaled, err := s.units.ApplyToRows(centers, 0)
+		if err != nil {
+			return s.scaled, nil
+		}
+		centers = scaled
 	}
-	scaledCenters, err := units.Apply(centers)
-	centers, _ = scaledCenters.(*dataset.Points)
-	return scaled.(*dataset.Points), centers, err
-}
-
-// centroids returns the centroids of the model if they can be drawn among the points, else nil. All distortions but
-// the squared Euclidean one transform the points first, as landmarks do.
-func (s *sample) centroids() *dataset.Points {
-	if s.Model == nil || s.Model.Distortion != metric.SquaredEuclidean || s.Model.Landmarks != nil {
-		return nil
-	}
-	return &dataset.Points{N: s.Model.K, D: s.Model.D, Values: s.Model.Centroids}
+	return s.scaled, centers
 }
 
 // subtitle sums the result up in a line, for the file of the map, which stands alone.
@@ -278,10 +254,10 @@ func (s *sample) silhouette() *page.Section {
 const maxCourseRows = 200
 
 // course shows the objective, or the residuals of an eigensolver where there are no iterations.
-func (b *builder) course() (*page.Section, error) {
+func (b *builder) course() *page.Section {
 	plot, recorded := objectivePlot(b.Report, "")
 	if !recorded {
-		return nil, nil
+		return nil
 	}
 	c := &page.Chart{}
 	if history := b.Result.GetHistory(); len(history) > 0 {
@@ -290,13 +266,10 @@ func (b *builder) course() (*page.Section, error) {
 		plot.Label = fmt.Sprintf("%s The eigenvectors took %d steps; the chart shows how far they were from exact.",
 			explain.Objective(b.Result, page.Number), b.SolverSteps[len(b.SolverSteps)-1].GetStep())
 	}
-	s := &page.Section{ID: "objective", Title: "Objective", Text: []string{plot.Label}, Chart: c}
-	if len(plot.Values) < 2 {
-		return s, nil
+	if len(plot.Values) > 1 {
+		c.Figure = plot.Figure()
 	}
-	var err error
-	c.Figure, err = plot.Figure()
-	return s, err
+	return &page.Section{ID: "objective", Title: "Objective", Text: []string{plot.Label}, Chart: c}
 }
 
 // describeCourse says how the objective changed and why the run ended.

@@ -24,24 +24,27 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/render/page"
 	"github.com/cleave-project/cleave/internal/text"
+	"github.com/cleave-project/cleave/internal/wire"
 )
 
 // part is the points that a part of the page is about, with the words for them. All its lists about points are as long
-// as Labels or nil, except for the truth, whose length nobody has checked if it could not be scored.
+// as Labels or nil.
 type part struct {
 	*report.Report         // on these points
 	fileRows       []int32 // rows of the data file that the points of a sample are; nil if it is not a sample
 	scene          report.Scene
 	k              int               // of the whole result; a sample may miss clusters
 	pairs          []constraint.Pair // of these points, checked, each once
-	trueClass      []int32           // the rank of each point's true class, -1 if it is not scored; nil without a truth
+	trueClass      []int32           // the rank of each point's true class, -1 if it is not scored; nil without a truth of the points
+	classNames     []string          // of the true classes, by rank
 }
 
 // builder makes a page. Each section is a method, which returns nil if there is nothing to show: a method of builder if
 // the section is about all points, such as sizes and constraints, and of sample if it needs data.
 type builder struct {
-	*part          // all points
-	sample *sample // has the same part if there is no sample
+	*part                  // all points
+	sample   *sample       // has the same part if there is no sample
+	clusters *page.Section // the map of the clusters; nil if there are no labels or no data
 }
 
 // sample makes the sections that need data, such as the map and typical rows: from a sample of the points if the data
@@ -51,85 +54,81 @@ type sample struct {
 	all     *part    // all points, to count them
 	columns []column // what rows are described by; none if nothing is known
 	space   *space   // nil if rows cannot be compared
+
+	// Dense points in the units of the run, and these units; nil for other data.
+	scaled *dataset.Points
+	units  *dataset.Units // nil also if the run did not scale
 }
 
 // Write writes report.html.
 func Write(w io.Writer, r *report.Report, s report.Scene) error {
-	b, clusters, err := layOut(r, s)
+	b, err := newBuilder(r, s)
 	if err != nil {
 		return err
 	}
-	return b.write(w, clusters)
+	return b.write(w)
 }
 
-// layOut prepares the page and its map of the clusters, which is nil if there are no labels or no data.
-func layOut(r *report.Report, s report.Scene) (b *builder, clusters *page.Section, err error) {
-	if b, err = newBuilder(r, s); err != nil {
-		return nil, nil, err
-	}
-	clusters, err = b.sample.clusterMap()
-	return b, clusters, err
-}
-
-// write writes the page with all sections in their order; clusters is its map.
-func (b *builder) write(w io.Writer, clusters *page.Section) error {
-	course, err := b.course()
-	if err != nil {
-		return err
-	}
+// write writes the page with all sections in their order.
+func (b *builder) write(w io.Writer) error {
 	profiles, rows, confidence := b.sample.describe()
 	return page.Write(w, &page.Page{
 		Title: cmp.Or(b.scene.Title, "A clustering"), Answer: b.answer(), Figures: b.figures(), Notices: b.notices(),
 		Sections: []*page.Section{
-			b.asked(), clusters, b.sizes(), profiles, rows, b.sample.silhouette(), confidence, b.howMany(), b.suspects(), b.constraints(), b.truth(),
-			b.methods(), course, b.plan(), b.repeat(),
+			b.asked(), b.clusters, b.sizes(), profiles, rows, b.sample.silhouette(), confidence, b.howMany(), b.suspects(), b.constraints(), b.truth(),
+			b.methods(), b.course(), b.plan(), b.repeat(),
 		},
 	})
 }
 
 // newBuilder prepares the page about a report. It computes what several sections need: the columns, and where rows lie
-// among the clusters. Labels are from 0 to k-1; a cluster may be empty, and there may be no labels at all.
+// among the clusters. Labels are from 0 to k-1; a cluster may be empty, and there may be no labels at all. It fails if
+// a constraint names a point that the report lacks, or if values are too large for the
+// units of the run.
 func newBuilder(r *report.Report, s report.Scene) (*builder, error) {
-	k := int(r.Result.GetK())
-	for _, label := range r.Labels { // a run that was stopped early may say nothing about k
-		k = max(k, int(label)+1)
-	}
-	all, err := newPart(r, s, k)
-	if err != nil {
-		return nil, err
-	}
-	b := &builder{part: all, sample: &sample{part: all, all: all}}
-	if s.Sample != nil {
-		if b.sample.part, err = all.sampled(); err != nil {
-			return nil, err
-		}
-	}
-	b.sample.columns = b.sample.findColumns()
-	b.sample.space = b.sample.compare()
-	return b, nil
-}
-
-// newPart returns a part about all points of a report. It fails if a constraint names a point that the report lacks.
-func newPart(r *report.Report, s report.Scene, k int) (*part, error) {
 	set, err := constraint.NewSet(len(r.Labels), s.Constraints, constraint.UnitWeight)
 	if err != nil {
 		return nil, err
 	}
-	return &part{Report: r, scene: s, k: k, pairs: set.Pairs(), trueClass: trueClasses(s.Truth)}, nil
+	all := &part{Report: r, scene: s, k: int(r.Result.GetK()), pairs: set.Pairs()}
+	for _, label := range r.Labels { // a run that was stopped early may say nothing about k
+		all.k = max(all.k, int(label)+1)
+	}
+	if t := s.Truth; t != nil && len(t.Labels) == len(r.Labels) {
+		all.rankTruth(t)
+	}
+	b := &builder{part: all, sample: &sample{part: all, all: all}}
+	if s.Sample != nil {
+		b.sample.part = all.sampled()
+	}
+	if points, dense := s.Data.(*dataset.Points); dense {
+		scaled, units, _, err := clustering.InUnits(points, wire.ScaleOf(r.Result))
+		if err != nil {
+			return nil, err
+		}
+		b.sample.scaled, b.sample.units = scaled.(*dataset.Points), units
+	}
+	b.sample.columns = b.sample.findColumns()
+	b.sample.space = b.sample.compare()
+	b.clusters = b.sample.clusterMap()
+	return b, nil
 }
 
-// trueClasses ranks the true classes. Points that are not scored have -1. It returns nil for nil.
-func trueClasses(t *jobflags.Truth) []int32 {
-	if t == nil {
-		return nil
-	}
-	ranks := evaluate.Ranks(t.Labels)
+// rankTruth sets the true classes.
+func (p *part) rankTruth(t *jobflags.Truth) {
+	p.trueClass = evaluate.Ranks(t.Labels)
 	for point, scored := range t.Scored() {
+		rank, label := int(p.trueClass[point]), t.Labels[point]
+		for len(p.classNames) <= rank {
+			p.classNames = append(p.classNames, "")
+		}
+		if p.classNames[rank] = strconv.FormatInt(label, 10); label >= 0 && label < int64(len(t.Classes)) {
+			p.classNames[rank] = t.Classes[label]
+		}
 		if !scored {
-			ranks[point] = -1
+			p.trueClass[point] = -1
 		}
 	}
-	return ranks
 }
 
 // fileRow returns the row of the data file that a point comes from.
@@ -185,14 +184,6 @@ func (p *part) idHeading() string {
 	return p.noun()
 }
 
-// className returns the name of a point's true class.
-func className(t *jobflags.Truth, point int) string {
-	if label := t.Labels[point]; label >= 0 && label < int64(len(t.Classes)) {
-		return t.Classes[label]
-	}
-	return strconv.FormatInt(t.Labels[point], 10)
-}
-
 // sizesOf counts the points of each cluster.
 func (p *part) sizesOf() []int {
 	sizes := make([]int, p.k)
@@ -203,28 +194,18 @@ func (p *part) sizesOf() []int {
 }
 
 // sampled returns the points of the sample of the scene.
-func (p *part) sampled() (*part, error) {
+func (p *part) sampled() *part {
 	s := p.scene
-	few := &report.Report{Outcome: &client.Outcome{
+	few := &part{k: p.k, scene: s, fileRows: s.Sample, trueClass: choose.At(p.trueClass, s.Sample), classNames: p.classNames}
+	few.pairs = constraint.Among(len(p.Labels), s.Sample, p.pairs)
+	if p.Filter != nil {
+		few.fileRows = choose.At(p.Filter.Kept, s.Sample)
+	}
+	few.Report = &report.Report{Outcome: &client.Outcome{
 		Result: p.Result, Model: p.Model, SolverSteps: p.SolverSteps, Labels: choose.At(p.Labels, s.Sample), Embedding: pickRows(p.Embedding, s.Sample),
 		Rows: pickScores(p.Rows, s.Sample),
-	}, Run: p.Run, Classes: p.Classes}
-	fileRows := s.Sample
-	if p.Filter != nil {
-		fileRows = choose.At(p.Filter.Kept, s.Sample)
-	}
-	few.RowIDs = choose.At(p.RowIDs, fileRows)
-	s.Constraints = constraint.Among(len(p.Labels), s.Sample, s.Constraints)
-	if s.Truth != nil {
-		s.Truth = s.Truth.At(s.Sample)
-	}
-	s.Sample = nil
-	sampled, err := newPart(few, s, p.k)
-	if err != nil {
-		return nil, err
-	}
-	sampled.fileRows = fileRows
-	return sampled, nil
+	}, Run: p.Run, Classes: p.Classes, RowIDs: choose.At(p.RowIDs, few.fileRows)}
+	return few
 }
 
 // pickScores returns the scores of some rows, or nil for nil.
@@ -243,9 +224,11 @@ func pickRows(e *clustering.Embedding, rows []int32) *clustering.Embedding {
 		return nil
 	}
 	few := *e
-	few.Rows, few.Values = len(rows), nil
-	for _, row := range rows {
-		few.Values = append(few.Values, e.Values[int(row)*e.Columns:(int(row)+1)*e.Columns]...)
-	}
+	few.Rows, few.Values = len(rows), coordinates(e).Take(rows).Values
 	return &few
+}
+
+// coordinates returns the points that an algorithm clustered in place of the data.
+func coordinates(e *clustering.Embedding) *dataset.Points {
+	return &dataset.Points{N: e.Rows, D: e.Columns, Values: e.Values}
 }

@@ -97,6 +97,17 @@ func TestPageOfPoints(t *testing.T) {
 }
 
 // A table gives profiles in its own names, categories among them, and ids.
+// A truth that could not be scored, because it is about other points, costs neither the map nor the page.
+func TestPageWithATruthOfOtherPoints(t *testing.T) {
+	r, points := example(60, 3, 3)
+	for _, n := range []int{1, 100} {
+		s := report.Scene{Data: points, Truth: &jobflags.Truth{Labels: make([]int64, n)}}
+		if got := sections(pageOf(t, r, s)); !slices.Contains(got, "clusters") {
+			t.Errorf("%d true classes: the sections are %s", n, got)
+		}
+	}
+}
+
 func TestPageOfATable(t *testing.T) {
 	r, points := example(40, 2, 2)
 	var ids, colors []string

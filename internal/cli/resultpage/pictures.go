@@ -1,7 +1,6 @@
 package resultpage
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"math"
@@ -28,42 +27,32 @@ const (
 
 // Files returns the pictures of a result and its page. It leaves out what cannot be drawn, and warns about it.
 func Files(r *report.Report, s report.Scene, warn func(format string, args ...any)) (files []report.File) {
-	add := func(name string, draw func(w io.Writer) error) {
-		var drawn bytes.Buffer
-		if err := draw(&drawn); err != nil {
-			warn("%s could not be drawn: %v", name, err)
-			return
-		}
-		files = append(files, report.File{Name: name, Write: func(w io.Writer) error {
-			_, err := w.Write(drawn.Bytes())
-			return err
-		}})
+	add := func(name string, write func(w io.Writer) error) {
+		files = append(files, report.File{Name: name, Write: write})
 	}
 	if plot, recorded := objectivePlot(r, s.Title); recorded {
-		add(objectiveFile, func(w io.Writer) error { return picture.Write(w, plot.Figure) })
+		add(objectiveFile, plot.Figure().Write)
 	}
 	if len(r.Result.GetChoice().GetTried()) > 0 {
-		add(methodsFile, func(w io.Writer) error { return drawMethods(w, r.Result.GetChoice(), s.Title) })
+		add(methodsFile, methodsFigure(r.Result.GetChoice(), s.Title).Write)
 	}
 	if r.Result.GetKSelection() != nil {
-		add(kFile, func(w io.Writer) error { return drawKSelection(w, r.Result.GetKSelection(), s.Title) })
+		add(kFile, kSelectionFigure(r.Result.GetKSelection(), s.Title).Write)
 	}
-	b, clusters, err := layOut(r, s)
+	b, err := newBuilder(r, s)
+	if err != nil {
+		warn("%s and %s could not be drawn: %v", clustersFile, PageFile, err)
+		return files
+	}
 	switch {
 	case s.Data == nil:
 		warn("%s was not drawn: it needs the data file (--data, --graph or --kernel-matrix)", clustersFile)
-	case err != nil:
-		warn("%s could not be drawn: %v", clustersFile, err)
-	case clusters == nil:
+	case b.clusters == nil:
 		warn("%s was not drawn: there are no labels", clustersFile)
 	default:
-		add(clustersFile, clusters.Chart.Figure.Write)
+		add(clustersFile, b.clusters.Chart.Figure.Write)
 	}
-	if err != nil {
-		warn("%s could not be written: %v", PageFile, err)
-	} else {
-		add(PageFile, func(w io.Writer) error { return b.write(w, clusters) })
-	}
+	add(PageFile, b.write)
 	return files
 }
 
@@ -101,8 +90,8 @@ func objectivePlot(r *report.Report, title string) (plot picture.ObjectivePlot, 
 	return plot, len(plot.Values) > 0
 }
 
-// drawMethods draws the held-out accuracy of the methods, the best first.
-func drawMethods(w io.Writer, choice *cleavev1.Choice, title string) error {
+// methodsFigure draws the held-out accuracy of the methods, the best first.
+func methodsFigure(choice *cleavev1.Choice, title string) *picture.Figure {
 	plot := picture.BarsPlot{
 		Title: titled(title, "methods that were tried"), Subtitle: strings.TrimSuffix(explain.Sentence(choice.GetReason()), "."),
 		Axis: "held-out accuracy (1: all right, 0: chance)",
@@ -113,11 +102,11 @@ func drawMethods(w io.Writer, choice *cleavev1.Choice, title string) error {
 			Bold: explain.SameMethod(t.GetMethod(), choice.GetChosen()),
 		})
 	}
-	return picture.Write(w, plot.Figure)
+	return plot.Figure()
 }
 
-// drawKSelection draws the scores over the numbers of clusters.
-func drawKSelection(w io.Writer, h *cleavev1.KSelection, title string) error {
+// kSelectionFigure draws the scores over the numbers of clusters.
+func kSelectionFigure(h *cleavev1.KSelection, title string) *picture.Figure {
 	plot := picture.CurvesPlot{
 		Title: titled(title, "how many clusters"), Subtitle: fmt.Sprintf("dashed: k = %d is proposed (%s)", h.GetProposed(), report.ConfidenceOfK(h)),
 		X: "number of clusters k", Y: "score, 1 at best", WholeX: true,
@@ -127,7 +116,7 @@ func drawKSelection(w io.Writer, h *cleavev1.KSelection, title string) error {
 		panel.Curves = append(panel.Curves, kCurves(h, c)...)
 	}
 	plot.Panels = []picture.CurvesPanel{panel}
-	return picture.Write(w, plot.Figure)
+	return plot.Figure()
 }
 
 // kCurves returns the curves of a score. Silhouettes of different spaces cannot be compared, so each space has a

@@ -48,19 +48,14 @@ func (s *sample) compare() *space {
 		return nil
 	}
 	if e := s.Embedding; e != nil && e.Rows == n && e.Columns > 0 {
-		return s.amongPoints(&dataset.Points{N: n, D: e.Columns, Values: e.Values}, "by distances between the coordinates that were clustered, which the algorithm made of the data")
+		return s.amongPoints(coordinates(e), "by distances between the coordinates that were clustered, which the algorithm made of the data")
 	}
 	switch data := s.scene.Data.(type) {
 	case *dataset.Points:
-		points, words, err := s.inUnits(data)
-		if err != nil {
-			return nil
-		}
 		if k := s.Result.GetKernel(); k != nil && k.GetFunction() != cleavev1.KernelFunction_KERNEL_FUNCTION_LINEAR {
-			found, _ := s.underKernel(points)
-			return found
+			return s.underKernel()
 		}
-		return s.amongPoints(points, words)
+		return s.amongPoints(s.compared())
 	case *dataset.Kernel:
 		rows := profile.Sample(s.Labels, s.k, maxSilhouetteRows)
 		return &space{
@@ -86,13 +81,10 @@ func (s *sample) amongPoints(points *dataset.Points, words string) *space {
 	}
 }
 
-// underKernel compares a sample of points by the kernel of the run.
-func (s *sample) underKernel(points *dataset.Points) (*space, error) {
+// underKernel compares a sample of points by the kernel of the run. It returns nil for values that are too large.
+func (s *sample) underKernel() *space {
 	rows := profile.Sample(s.Labels, s.k, maxKernelRows)
-	few, labels := &dataset.Points{N: len(rows), D: points.D}, choose.At(s.Labels, rows)
-	for _, i := range rows {
-		few.Values = append(few.Values, points.Row(int(i))...)
-	}
+	few, labels := s.scaled.Take(rows), choose.At(s.Labels, rows)
 	of := s.Result.GetKernel()
 	spec := kernel.MatrixSpec{
 		Function: kernel.FunctionNamed(wire.EnumWord(of.GetFunction())), Rho: of.GetRho(), Gamma: of.GetGamma(), Coef0: of.GetCoef0(),
@@ -100,12 +92,12 @@ func (s *sample) underKernel(points *dataset.Points) (*space, error) {
 	}
 	bounds, err := kernel.FindBounds(spec, few)
 	if err != nil {
-		return nil, err
+		return nil
 	}
 	spec.Grid = kernel.GridFor(bounds.RowSum)
 	values, err := kernel.Square(spec, few)
 	if err != nil {
-		return nil, err
+		return nil
 	}
 	matrix, all := &dataset.Kernel{N: few.N, Values: values}, profile.Sample(labels, s.k, few.N)
 	found := &space{
@@ -115,27 +107,21 @@ func (s *sample) underKernel(points *dataset.Points) (*space, error) {
 	for at := range found.places {
 		found.places[at].Row = rows[found.places[at].Row]
 	}
-	return found, nil
+	return found
 }
 
-// inUnits converts points to what the run compared: in its units, with its metric, or as directions.
-func (s *sample) inUnits(points *dataset.Points) (*dataset.Points, string, error) {
-	scale := wire.ScaleOf(s.Result)
-	scaled, _, _, err := clustering.InUnits(points, scale)
-	if err != nil {
-		return nil, "", err
-	}
-	points = scaled.(*dataset.Points)
-	words := "by distances between rows"
-	if scale == clustering.ScaleZscore {
+// compared returns points as the run compared them, in its units, with its metric, or as directions, and words for it.
+func (s *sample) compared() (points *dataset.Points, words string) {
+	points, words = s.scaled, "by distances between rows"
+	if wire.ScaleOf(s.Result) == clustering.ScaleZscore {
 		words += ", with columns of equal variance"
 	}
 	m := s.Model
 	if m == nil || m.Landmarks != nil || m.D != points.D {
-		return points, words, nil
+		return points, words
 	}
 	if m.Distortion == metric.Cosine {
-		return weighted(points, func(row []float64) { metric.Cosine.NormalizeMean(row) }), "by the directions of rows", nil
+		return weighted(points, func(row []float64) { metric.Cosine.NormalizeMean(row) }), "by the directions of rows"
 	}
 	if m.Metric.Form() == metric.Diagonal {
 		weights := m.Metric.Values()
@@ -143,14 +129,14 @@ func (s *sample) inUnits(points *dataset.Points) (*dataset.Points, string, error
 			for j := range row {
 				row[j] *= math.Sqrt(weights[j])
 			}
-		}), "by distances between rows, with the weights of columns that were learned", nil
+		}), "by distances between rows, with the weights of columns that were learned"
 	}
-	return points, words, nil
+	return points, words
 }
 
 // weighted returns a copy of points after calling change with each of its rows.
 func weighted(points *dataset.Points, change func(row []float64)) *dataset.Points {
-	changed := &dataset.Points{N: points.N, D: points.D, Values: append([]float64(nil), points.Values...)}
+	changed := &dataset.Points{N: points.N, D: points.D, Values: slices.Clone(points.Values)}
 	for i := range changed.N {
 		change(changed.Row(i))
 	}

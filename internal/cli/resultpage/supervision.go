@@ -76,22 +76,18 @@ func (b *builder) costText() string {
 	return ""
 }
 
-// countClasses counts the true classes of the scored points of each cluster; classes are in ascending order, and may
-// have none of these points.
-func (b *builder) countClasses() (classes []string, counts [][]int) {
-	classes = make([]string, slices.Max(b.trueClass)+1)
-	counts = make([][]int, b.k)
+// countClasses counts the true classes of the scored points of each cluster.
+func (b *builder) countClasses() [][]int {
+	counts := make([][]int, b.k)
 	for cluster := range counts {
-		counts[cluster] = make([]int, len(classes))
+		counts[cluster] = make([]int, len(b.classNames))
 	}
 	for i, rank := range b.trueClass {
-		if rank < 0 {
-			continue
+		if rank >= 0 {
+			counts[b.Labels[i]][rank]++
 		}
-		classes[rank] = className(b.scene.Truth, i)
-		counts[b.Labels[i]][rank]++
 	}
-	return classes, counts
+	return counts
 }
 
 // truth compares clusters with true classes.
@@ -109,14 +105,14 @@ func (b *builder) truth() *page.Section {
 	if len(b.trueClass) == 0 {
 		return section
 	}
-	classes, counts := b.countClasses()
+	counts := b.countClasses()
 	total := func(class int) (n int) {
 		for _, row := range counts {
 			n += row[class]
 		}
 		return n
 	}
-	order := slices.DeleteFunc(choose.All[int](len(classes)), func(class int) bool { return total(class) == 0 })
+	order := slices.DeleteFunc(choose.All[int](len(b.classNames)), func(class int) bool { return total(class) == 0 })
 	t := page.NewTable(upperFirst(b.plural())+" of each cluster (down) by their true class (across)", "cluster")
 	t.Wide = true
 	if len(order) > maxShownClasses {
@@ -125,7 +121,7 @@ func (b *builder) truth() *page.Section {
 		order = order[:maxShownClasses]
 	}
 	for _, class := range order {
-		t.Numbers(page.Short(classes[class], 60))
+		t.Numbers(page.Short(b.classNames[class], 60))
 	}
 	for cluster, row := range counts {
 		if cluster == maxShownPairs*2 {

@@ -123,12 +123,7 @@ func (e *explainer) describe(c constraint.Constraint) string {
 }
 
 // point returns the id of a point, or its number.
-func (e *explainer) point(i int32) string {
-	if int(i) < len(e.IDs) {
-		return e.IDs[i]
-	}
-	return strconv.Itoa(int(i))
-}
+func (e *explainer) point(i int32) string { return NameIn(e.IDs, uint32(i)) }
 
 // atFault lists points with at least three violated constraints that are more than half of all they have.
 func (e *explainer) atFault(violated []constraint.Constraint) (named []string) {
@@ -167,12 +162,16 @@ func SuspectKind(s *cleavev1.Suspect) string {
 
 // SuspectNoun returns what suspects are called together: seeds, constraints, or both.
 func SuspectNoun(all []*cleavev1.Suspect) string {
-	isSeed := func(s *cleavev1.Suspect) bool { return s.Other == nil }
-	isPair := func(s *cleavev1.Suspect) bool { return s.Other != nil }
-	switch {
-	case !slices.ContainsFunc(all, isPair):
+	seeds := 0
+	for _, s := range all {
+		if s.Other == nil {
+			seeds++
+		}
+	}
+	switch seeds {
+	case len(all):
 		return "seeds"
-	case !slices.ContainsFunc(all, isSeed):
+	case 0:
 		return "constraints"
 	}
 	return "seeds and constraints"

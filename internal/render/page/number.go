@@ -57,15 +57,9 @@ func trimmed(digits string) string {
 
 // superscript writes an exponent with small raised digits.
 func superscript(power int) string {
-	const digits = "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079"
-	var b strings.Builder
-	if power < 0 {
-		b.WriteString("\u207b")
-	}
-	for _, digit := range strconv.Itoa(max(power, -power)) {
-		b.WriteRune([]rune(digits)[digit-'0'])
-	}
-	return b.String()
+	raised := strings.NewReplacer("-", "\u207b", "0", "\u2070", "1", "\u00b9", "2", "\u00b2", "3", "\u00b3", "4", "\u2074",
+		"5", "\u2075", "6", "\u2076", "7", "\u2077", "8", "\u2078", "9", "\u2079")
+	return raised.Replace(strconv.Itoa(power))
 }
 
 // Signed formats a difference with its sign, or "0" if it rounds to zero.

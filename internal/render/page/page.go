@@ -6,7 +6,7 @@ package page
 import (
 	"bytes"
 	"crypto/sha256"
-	"embed"
+	_ "embed" // page.html, page.css, page.js
 	"encoding/base64"
 	"html/template"
 	"io"
@@ -75,8 +75,14 @@ type Profile struct {
 	Table   *Table
 }
 
-//go:embed page.html page.css page.js
-var files embed.FS
+var (
+	//go:embed page.html
+	markup string
+	//go:embed page.css
+	style string
+	//go:embed page.js
+	script string
+)
 
 // document is the data of the template. The content security policy of the page names the hashes, and so allows this
 // style sheet and this script and no others, whatever the data contains.
@@ -90,19 +96,11 @@ type document struct {
 
 // Write writes the page. It writes nothing if the template fails.
 func Write(w io.Writer, p *Page) error {
-	style, err := files.ReadFile("page.css")
+	parsed, err := template.New("page.html").Funcs(functions).Parse(markup)
 	if err != nil {
 		return err
 	}
-	script, err := files.ReadFile("page.js")
-	if err != nil {
-		return err
-	}
-	parsed, err := template.New("page.html").Funcs(functions).ParseFS(files, "page.html")
-	if err != nil {
-		return err
-	}
-	d := document{Page: p, Style: template.CSS(picture.Style + string(style)), Script: template.JS(script), Shapes: picture.Shapes(1)}
+	d := document{Page: p, Style: template.CSS(picture.Style + style), Script: template.JS(script), Shapes: picture.Shapes(1)}
 	d.StyleHash, d.ScriptHash = hash(string(d.Style)), hash(string(d.Script))
 	var written bytes.Buffer
 	if err := parsed.Execute(&written, d); err != nil {

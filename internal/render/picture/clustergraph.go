@@ -11,44 +11,23 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// ClusterGraphPlot shows a clustering of a graph that is too large to draw its vertices.
-type ClusterGraphPlot struct {
-	Graph  *dataset.Graph
-	Labels []int32 // 0..K-1
-	K      int
-	Pairs  []constraint.Pair // counted in the legend; none is drawn
-	// Classes names the clusters besides their numbers, "" for none; nil if none has a class.
-	Classes []string
-
-	Title, Subtitle string
-	Label           string // describes the figure to those who cannot see it
-}
-
 const (
 	maxDiscs = 60
 	maxLinks = 400
 )
 
-// Figure draws the clusters as discs on a circle. The area of a disc is proportional to the size of its cluster, the
-// width of a line between discs to the weight between the clusters. Of very many clusters it draws the largest, of
+// ClusterGraph draws the clusters of a graph that is too large to draw its vertices, as discs on a circle. The area of
+// a disc is proportional to the size of its cluster, the width of a line between discs to the weight between the
+// clusters. The legend counts the constraints; none is drawn. Of very many clusters ClusterGraph draws the largest, of
 // very many lines the heaviest, and Note says so.
-func (c ClusterGraphPlot) Figure() (*Figure, error) {
-	if c.Graph == nil {
-		return nil, fmt.Errorf("draw the cluster graph: no graph")
-	}
-	if c.Graph.N != len(c.Labels) {
-		return nil, fmt.Errorf("draw the cluster graph: %d vertices but %d labels", c.Graph.N, len(c.Labels))
-	}
-	if err := checkLabels(c.Graph.N, c.K, c.Labels, c.Pairs, nil); err != nil {
-		return nil, fmt.Errorf("draw the cluster graph: %w", err)
-	}
+func (c ClustersPlot) ClusterGraph(g *dataset.Graph) *Figure {
 	figure := &Figure{Title: c.Title, Subtitle: c.Subtitle, id: "map", label: c.Label, width: figureWidth, height: figureHeight}
 	figure.about = "A disc is a cluster, its area the number of vertices; lines show the weight between clusters."
-	figure.Clusters = clusterEntries(c.Labels, c.K, c.Classes, nil)
+	figure.Clusters = clusterEntries(c.Labels, c.K, c.Classes, c.Sizes)
 	area := frame{left: 12, top: 12, right: figureWidth - buttonRoom, bottom: figureHeight - 12, x: axis{hi: 1}, y: axis{hi: 1}}
 	figure.zoom = &area
 	discs := largestClusters(figure.Clusters)
-	links := c.links()
+	links := c.links(g)
 	between := links.between(discs)
 	shown := between[:min(len(between), maxLinks)]
 	places := placeDiscs(figure.Clusters, discs, area)
@@ -86,7 +65,7 @@ func (c ClusterGraphPlot) Figure() (*Figure, error) {
 		nonEmpty += min(1, entry.Size)
 	}
 	figure.Note = drawnNote(drawn{len(discs), nonEmpty, "clusters, the largest"}, drawn{len(shown), len(between), "lines between them, the heaviest"})
-	return figure, nil
+	return figure
 }
 
 // largestClusters returns the clusters to draw, in the order of their numbers; empty ones have no disc.
@@ -117,8 +96,7 @@ type clusterLinks struct {
 }
 
 // links adds up the edges, each once; a loop counts as within its cluster.
-func (c ClusterGraphPlot) links() clusterLinks {
-	g := c.Graph
+func (c ClustersPlot) links(g *dataset.Graph) clusterLinks {
 	largest := 0.0
 	for _, w := range g.Weight {
 		largest = math.Max(largest, math.Abs(w))

@@ -15,9 +15,10 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// ClustersPlot shows a clustering in two dimensions.
+// ClustersPlot shows a clustering in two dimensions. Its lists about points have one entry for each point; coordinates
+// are finite.
 type ClustersPlot struct {
-	XY     [][2]float64 // one for each point, from Project, ProjectKernel, ProjectSparse or LayoutGraph
+	XY     [][2]float64 // one for each point, from Project, ProjectKernel, ProjectSparse or LayoutGraph; unused by ClusterGraph
 	Axes   [2]string    // names of the two coordinates; one without a meaning has no name and no scale
 	Labels []int32      // 0..K-1
 	K      int
@@ -53,20 +54,17 @@ const (
 
 // Figure draws the points in the colors of their clusters, satisfied constraints as faint lines, and violated ones as
 // bold lines on top. Of a large data set it draws a sample, and Note says so.
-func (c ClustersPlot) Figure() (*Figure, error) {
-	if err := c.check(); err != nil {
-		return nil, fmt.Errorf("draw the clusters: %w", err)
-	}
+func (c ClustersPlot) Figure() *Figure {
 	figure := &Figure{Title: c.Title, Subtitle: c.Subtitle, id: "map", label: c.Label, width: figureWidth, height: figureHeight}
 	frame := c.frame()
 	figure.zoom = &frame
 	figure.drawFrame(frame)
 	satisfied, violated := splitPairs(c.Pairs, c.Labels)
-	drawnSatisfied, drawnViolated := choose.At(satisfied, evenSample(len(satisfied), maxConstraints)), choose.At(violated, evenSample(len(violated), maxConstraints))
+	drawnSatisfied, drawnViolated := choose.At(satisfied, choose.Even[int](len(satisfied), maxConstraints)), choose.At(violated, choose.Even[int](len(violated), maxConstraints))
 	points := c.choose(slices.Concat(drawnViolated, drawnSatisfied))
 	figure.class = crowding(len(points))
 	edges, allEdges := c.edges(points)
-	centers := evenSample(len(c.Centers), maxCenters)
+	centers := choose.Even[int](len(c.Centers), maxCenters)
 
 	place := func(i int32) point { return frame.at(c.XY[i][0], c.XY[i][1]) }
 	edgeClass := "edge"
@@ -117,7 +115,7 @@ func (c ClustersPlot) Figure() (*Figure, error) {
 	figure.Note = drawnNote(
 		drawn{len(points), all, noun}, drawn{len(drawnSatisfied) + len(drawnViolated), len(c.Pairs), "constraints"},
 		drawn{len(edges), allEdges, "edges"}, drawn{len(centers), len(c.Centers), "centroids"})
-	return figure, nil
+	return figure
 }
 
 // drawn is how many of all things of a kind are drawn. noun is their plural.
@@ -138,49 +136,6 @@ func drawnNote(parts ...drawn) string {
 		return ""
 	}
 	return "Drawn: " + strings.Join(partial, ", ") + "."
-}
-
-// check returns an error for lists of different lengths and for coordinates that are not finite.
-func (c ClustersPlot) check() error {
-	n := len(c.XY)
-	switch {
-	case len(c.Labels) != n:
-		return fmt.Errorf("%d points but %d labels", n, len(c.Labels))
-	case len(c.Truth) != 0 && len(c.Truth) != n:
-		return fmt.Errorf("%d points but %d true classes", n, len(c.Truth))
-	case c.Graph != nil && c.Graph.N != n:
-		return fmt.Errorf("%d points but a graph of %d vertices", n, c.Graph.N)
-	case len(c.Centers) != 0 && len(c.Centers) != c.K:
-		return fmt.Errorf("%d clusters but %d centers", c.K, len(c.Centers))
-	}
-	for i, xy := range slices.Concat(c.XY, c.Centers) {
-		if !isFinite(xy[0]) || !isFinite(xy[1]) {
-			return fmt.Errorf("point %d is at (%v, %v)", i, xy[0], xy[1])
-		}
-	}
-	return checkLabels(n, c.K, c.Labels, c.Pairs, c.Sizes)
-}
-
-// checkLabels reports labels, constraints and sizes that do not fit n points in k clusters. Sizes are nil unless the
-// points are a sample, which may miss some clusters.
-func checkLabels(n, k int, labels []int32, pairs []constraint.Pair, sizes []int) error {
-	if k > n && sizes == nil {
-		return fmt.Errorf("%d clusters of %d points", k, n)
-	}
-	if sizes != nil && len(sizes) != k {
-		return fmt.Errorf("%d clusters but %d sizes", k, len(sizes))
-	}
-	for i, label := range labels {
-		if label < 0 || int(label) >= k {
-			return fmt.Errorf("point %d has label %d outside 0..%d", i, label, k-1)
-		}
-	}
-	for _, p := range pairs {
-		if p.I < 0 || int(p.I) >= n || p.J < 0 || int(p.J) >= n {
-			return fmt.Errorf("the constraint %d-%d names a point outside 0..%d", p.I, p.J, n-1)
-		}
-	}
-	return nil
 }
 
 // maxScaleRatio is the ratio of the two scales up to which both axes get the same scale.
@@ -298,7 +253,7 @@ func (c ClustersPlot) edges(points []int32) (edges [][2]int32, total int) {
 			}
 		}
 	}
-	return choose.At(edges, evenSample(len(edges), maxEdges)), total
+	return choose.At(edges, choose.Even[int](len(edges), maxEdges)), total
 }
 
 // drawPoints draws the points, then the violated constraints, then the points at their ends. See mismatches for

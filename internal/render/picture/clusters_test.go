@@ -1,7 +1,6 @@
 package picture
 
 import (
-	"bytes"
 	"fmt"
 	"image/color"
 	"io"
@@ -16,7 +15,7 @@ import (
 )
 
 func paintClusters(c ClustersPlot) func(io.Writer) error {
-	return func(w io.Writer) error { return Write(w, c.Figure) }
+	return func(w io.Writer) error { return c.Figure().Write(w) }
 }
 
 func TestClustersDrawsEveryPointAndConstraint(t *testing.T) {
@@ -105,7 +104,7 @@ func TestViolatedConstraintsLieOnTop(t *testing.T) {
 func TestClustersSamplesLargeData(t *testing.T) {
 	r := generator()
 	points, truth := gaussians(r, 30000, 4, 10, 3)
-	xy, axes := Project(points)
+	xy, _, axes := Project(points, nil)
 	labels := withWrongLabels(r, truth, 10, 0.02)
 	pairs := randomPairs(r, truth, 3000)
 	elements, size := render(t, paintClusters(ClustersPlot{XY: xy, Axes: axes, Labels: labels, K: 10, Pairs: pairs}))
@@ -272,41 +271,15 @@ func TestNamesHideNoCluster(t *testing.T) {
 	}
 }
 
-func TestClustersRefusesInconsistentInput(t *testing.T) {
-	xy := [][2]float64{{0, 0}, {1, 1}}
-	good := ClustersPlot{XY: xy, Labels: []int32{0, 1}, K: 2}
-	for name, spoil := range map[string]func(c *ClustersPlot){
-		"labels":           func(c *ClustersPlot) { c.Labels = c.Labels[:1] },
-		"label too large":  func(c *ClustersPlot) { c.Labels = []int32{0, 2} },
-		"label negative":   func(c *ClustersPlot) { c.Labels = []int32{0, -1} },
-		"too many":         func(c *ClustersPlot) { c.K = 1 << 40 },
-		"pair":             func(c *ClustersPlot) { c.Pairs = []constraint.Pair{{I: 0, J: 2, Kind: constraint.MustLink}} },
-		"truth":            func(c *ClustersPlot) { c.Truth = []int32{1} },
-		"graph":            func(c *ClustersPlot) { c.Graph = graph(t, 3) },
-		"not a number":     func(c *ClustersPlot) { c.XY = [][2]float64{{0, math.NaN()}, {1, 1}} },
-		"infinite":         func(c *ClustersPlot) { c.XY = [][2]float64{{0, 0}, {math.Inf(1), 1}} },
-		"centers":          func(c *ClustersPlot) { c.Centers = xy[:1] },
-		"center":           func(c *ClustersPlot) { c.Centers = [][2]float64{{0, 0}, {math.NaN(), 0}} },
-		"k without points": func(c *ClustersPlot) { *c = ClustersPlot{K: 1} },
-	} {
-		c := good
-		spoil(&c)
-		var out bytes.Buffer
-		if err := Write(&out, c.Figure); err == nil || out.Len() > 0 {
-			t.Errorf("%s: error %v, %d bytes written", name, err, out.Len())
-		}
-	}
-}
-
 type brokenWriter struct{}
 
 func (brokenWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 func TestWriteErrorsAreReturned(t *testing.T) {
 	for name, err := range map[string]error{
-		"clusters":  Write(brokenWriter{}, ClustersPlot{}.Figure),
-		"objective": Write(brokenWriter{}, ObjectivePlot{}.Figure),
-		"graph":     Write(brokenWriter{}, ClusterGraphPlot{Graph: graph(t, 1), Labels: []int32{0}, K: 1}.Figure),
+		"clusters":  ClustersPlot{}.Figure().Write(brokenWriter{}),
+		"objective": ObjectivePlot{Iterations: []int{0}, Values: []float64{1}}.Figure().Write(brokenWriter{}),
+		"graph":     ClustersPlot{Labels: []int32{0}, K: 1}.ClusterGraph(graph(t, 1)).Write(brokenWriter{}),
 	} {
 		if err == nil {
 			t.Errorf("%s: no error", name)
@@ -322,10 +295,7 @@ func TestManyClassesAreInTheLegendOnly(t *testing.T) {
 			plot.XY, plot.Labels = append(plot.XY, [2]float64{float64(cluster), 0}), append(plot.Labels, int32(cluster))
 			plot.Classes = append(plot.Classes, fmt.Sprintf("class%d", cluster))
 		}
-		figure, err := plot.Figure()
-		if err != nil {
-			t.Fatal(err)
-		}
+		figure := plot.Figure()
 		if inMap := strings.Contains(figure.data.String(), "class2"); inMap != (k == 3) {
 			t.Errorf("%d clusters: the map has classes: %v", k, inMap)
 		}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// CurvesPlot shows scores against an amount (of constraints, for example): a panel for each data set, a
-// curve for each method.
+// CurvesPlot shows scores against an amount (of constraints, for example): a panel for each data set, at least one, and
+// a curve for each method.
 type CurvesPlot struct {
 	Title, Subtitle string
 	X, Y            string // what the axes measure
@@ -22,8 +22,8 @@ type CurvesPanel struct {
 	Mark   float64 // an amount that a dashed line stands at; 0: there is none
 }
 
-// Curve is a mean at each amount X, and the range of the values that it is the mean of, unless Low and
-// High are empty. Curves of the same name look the same in every panel.
+// Curve is a mean at each amount X, and the range of the values that it is the mean of, unless Low and High are empty.
+// All values are finite. Curves of the same name look the same in every panel.
 type Curve struct {
 	Name               string
 	X, Mean, Low, High []float64
@@ -36,10 +36,7 @@ const (
 )
 
 // Figure draws means as lines and their ranges as bands.
-func (c CurvesPlot) Figure() (*Figure, error) {
-	if err := c.check(); err != nil {
-		return nil, fmt.Errorf("draw the curves: %w", err)
-	}
+func (c CurvesPlot) Figure() *Figure {
 	columns := min(len(c.Panels), maxColumns)
 	rows := (len(c.Panels) + columns - 1) / columns
 	height := 190.0
@@ -67,28 +64,7 @@ func (c CurvesPlot) Figure() (*Figure, error) {
 		figure.drawPanel(area, panel, column == 0, names, c.WholeX)
 	}
 	figure.height = top + float64(rows)*(height+panelTitleRoom+panelGap+below)
-	return figure, nil
-}
-
-// check reports curves whose lists differ in length, and values that are not finite.
-func (c CurvesPlot) check() error {
-	if len(c.Panels) == 0 {
-		return fmt.Errorf("there is no panel")
-	}
-	for _, panel := range c.Panels {
-		for _, curve := range panel.Curves {
-			n := len(curve.X)
-			if len(curve.Mean) != n || len(curve.Low) != len(curve.High) || len(curve.Low) != n && len(curve.Low) != 0 {
-				return fmt.Errorf("%s: %d amounts but %d means, %d and %d ends", curve.Name, n, len(curve.Mean), len(curve.Low), len(curve.High))
-			}
-			for _, v := range slices.Concat(curve.X, curve.Mean, curve.Low, curve.High) {
-				if !isFinite(v) {
-					return fmt.Errorf("%s: %v cannot be drawn", curve.Name, v)
-				}
-			}
-		}
-	}
-	return nil
+	return figure
 }
 
 // names returns the distinct names of the curves, in the order of their first appearance.
@@ -194,13 +170,10 @@ type Bar struct {
 const barStep, barHeight = 24.0, 15.0
 
 // Figure draws shares as horizontal bars, one below the other.
-func (b BarsPlot) Figure() (*Figure, error) {
+func (b BarsPlot) Figure() *Figure {
 	figure := &Figure{Title: b.Title, Subtitle: b.Subtitle, width: figureWidth}
 	area := frame{left: inset, right: figureWidth - margin - 30, bottom: barStep * float64(len(b.Bars)), y: axis{hi: 1}}
 	for _, bar := range b.Bars {
-		if !(bar.Share >= 0 && bar.Share <= 1) {
-			return nil, fmt.Errorf("draw the bars: the share of %s is %v", bar.Name, bar.Share)
-		}
 		area.left = min(0.7*figureWidth, max(area.left, inset+8+textWidth(bar.Name, fontSize)))
 	}
 	area.x = axis{name: b.Axis, hi: 1, ticks: linearTicks(0, 1, int(area.width()/30), 0)}
@@ -215,14 +188,14 @@ func (b BarsPlot) Figure() (*Figure, error) {
 		figure.names.text(class, point{inset, y + 4}, fit(bar.Name, fontSize, area.left-inset-8))
 		figure.names.text(class, point{end + 6, y + 4}, fmt.Sprintf("%.2f", bar.Share))
 	}
-	return figure, nil
+	return figure
 }
 
 // SilhouettePlot shows how well rows lie in their clusters, cluster by cluster.
 type SilhouettePlot struct {
-	Label    string  // describes the figure to those who cannot see it
-	Mean     float64 // over all rows
-	Clusters []ClusterSilhouette
+	Label    string              // describes the figure to those who cannot see it
+	Mean     float64             // over all rows
+	Clusters []ClusterSilhouette // at least one
 }
 
 // ClusterSilhouette has the values of the rows of a cluster, the largest first, at least one.
@@ -239,16 +212,13 @@ const (
 	bandsHeight      = 420.0
 )
 
-// Figure draws a band for each cluster, whose rows end at their silhouettes. It returns nil if there are no rows.
+// Figure draws a band for each cluster, whose rows end at their silhouettes.
 func (s SilhouettePlot) Figure() *Figure {
 	total, lowest, longest, height := 0, -0.25, 0.0, 0.0
 	for _, c := range s.Clusters {
 		total += len(c.Values)
 		lowest = min(lowest, c.Values[len(c.Values)-1])
 		longest = max(longest, textWidth(fit(c.Class, fontSize, maxNameWidth), fontSize))
-	}
-	if total == 0 {
-		return nil
 	}
 	band := func(c ClusterSilhouette) float64 {
 		return max(minBand, bandsHeight*float64(len(c.Values))/float64(total))

@@ -1,15 +1,12 @@
 package picture
 
 import (
-	"bytes"
 	"io"
-	"math"
-	"strings"
 	"testing"
 )
 
 func paintCurves(c CurvesPlot) func(io.Writer) error {
-	return func(w io.Writer) error { return Write(w, c.Figure) }
+	return func(w io.Writer) error { return c.Figure().Write(w) }
 }
 
 func someCurves() CurvesPlot {
@@ -41,21 +38,4 @@ func TestCurvesOfOnePanel(t *testing.T) {
 	c.Panels = c.Panels[:1]
 	elements, _ := render(t, paintCurves(c))
 	wantTexts(t, elements, "Scores", "first", "100", "300", "500", "0.6")
-}
-
-func TestCurvesRefuseInconsistentInput(t *testing.T) {
-	for want, change := range map[string]func(c *CurvesPlot){
-		"there is no panel":                         func(c *CurvesPlot) { c.Panels = nil },
-		"rising: 3 amounts but 2 means, 3 and 3":    func(c *CurvesPlot) { c.Panels[0].Curves[0].Mean = []float64{1, 2} },
-		"rising: 3 amounts but 3 means, 1 and 3":    func(c *CurvesPlot) { c.Panels[0].Curves[0].Low = []float64{1} },
-		"flat: NaN cannot be drawn":                 func(c *CurvesPlot) { c.Panels[1].Curves[0].Mean = []float64{1, math.NaN(), 1} },
-		"flat: 3 amounts but 3 means, 2 and 2 ends": func(c *CurvesPlot) { f := &c.Panels[1].Curves[0]; f.Low, f.High = []float64{1, 2}, []float64{1, 2} },
-	} {
-		c := someCurves()
-		change(&c)
-		var out bytes.Buffer
-		if err := Write(&out, c.Figure); err == nil || !strings.Contains(err.Error(), want) || out.Len() > 0 {
-			t.Errorf("%q: %v, %d bytes", want, err, out.Len())
-		}
-	}
 }

@@ -72,16 +72,6 @@ const (
 	inset        = 12.0 // of a figure in its file
 )
 
-// Write draws a plot, by its method Figure, and writes it as an SVG file. It writes nothing if the plot cannot be
-// drawn.
-func Write(w io.Writer, figure func() (*Figure, error)) error {
-	g, err := figure()
-	if err != nil {
-		return err
-	}
-	return g.Write(w)
-}
-
 // Zoomable reports whether a page can zoom into the figure.
 func (g *Figure) Zoomable() bool { return g.zoom != nil }
 

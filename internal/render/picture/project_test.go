@@ -72,7 +72,7 @@ func TestProjectEqualsNaivePCA(t *testing.T) {
 	r := generator()
 	for _, d := range []int{3, 5, 16} {
 		points, _ := gaussians(r, 120, d, 3, 2)
-		xy, axes := Project(points)
+		xy, _, axes := Project(points, nil)
 		mean, loadings, shares := naivePrincipal(points)
 		for i := range points.N {
 			for c, loading := range loadings {
@@ -109,7 +109,7 @@ func TestMeansAreProjectedToMeans(t *testing.T) {
 				means.Row(int(c))[j] += v / float64(sizes[c].Size)
 			}
 		}
-		xy, centers, _ := ProjectWith(points, means)
+		xy, centers, _ := Project(points, means)
 		want := make([][2]float64, 3)
 		for i, c := range labels {
 			for axis := range 2 {
@@ -160,7 +160,7 @@ func TestWideDataWithoutTheCovarianceMatrix(t *testing.T) {
 
 func TestProjectFewColumns(t *testing.T) {
 	one := &dataset.Points{N: 4, D: 1, Values: []float64{5, 5, -1, 2}}
-	xy, axes := Project(one)
+	xy, _, axes := Project(one, nil)
 	if axes != [2]string{"x0", ""} {
 		t.Errorf("axes %q", axes)
 	}
@@ -172,7 +172,7 @@ func TestProjectFewColumns(t *testing.T) {
 		seen[p[1]] = true
 	}
 	two := &dataset.Points{N: 2, D: 2, Values: []float64{1, 2, 3, 4}}
-	xy, axes = Project(two)
+	xy, _, axes = Project(two, nil)
 	if axes != [2]string{"x0", "x1"} || xy[1] != [2]float64{3, 4} {
 		t.Errorf("%q %v", axes, xy)
 	}
@@ -192,7 +192,7 @@ func TestProjectDegenerateData(t *testing.T) {
 		for _, row := range rows {
 			values = append(values, row...)
 		}
-		xy, _ := Project(&dataset.Points{N: len(rows), D: 3, Values: values})
+		xy, _, _ := Project(&dataset.Points{N: len(rows), D: 3, Values: values}, nil)
 		allFinite(t, name, xy)
 		if name == "a line" && (math.Abs(xy[0][1]) > 1e-12 || math.Abs(xy[2][0]-math.Sqrt(3)) > 1e-12) {
 			t.Errorf("a line is projected to %v", xy)
@@ -211,7 +211,7 @@ func allFinite(t *testing.T, what string, xy [][2]float64) {
 
 func TestProjectSamplesManyRows(t *testing.T) {
 	points, truth := gaussians(generator(), maxPCARows+500, 6, 2, 5)
-	xy, _ := Project(points)
+	xy, _, _ := Project(points, nil)
 	if len(xy) != points.N {
 		t.Fatalf("%d points projected", len(xy))
 	}
@@ -252,7 +252,7 @@ func linearKernel(p *dataset.Points, factor float64) *dataset.Kernel {
 
 func TestLinearKernelPCAIsPCA(t *testing.T) {
 	points, _ := gaussians(generator(), 80, 4, 3, 3)
-	want, _ := Project(points)
+	want, _, _ := Project(points, nil)
 	have, axes := ProjectKernel(linearKernel(points, 1))
 	for c := range 2 {
 		sign := math.Copysign(1, have[0][c]*want[0][c])

@@ -27,7 +27,7 @@ func TestProjectSparse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, wantAxes := Project(dense)
+	want, _, wantAxes := Project(dense, nil)
 	got, axes := ProjectSparse(sparse)
 	if axes != wantAxes {
 		t.Errorf("the axes are %q, want %q", axes, wantAxes)

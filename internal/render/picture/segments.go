@@ -1,7 +1,6 @@
 package picture
 
 import (
-	"fmt"
 	"image"
 	"image/color"
 	"image/png"
@@ -13,11 +12,11 @@ import (
 )
 
 // Overlay draws results over a picture. Each pixel becomes a square of Scale x Scale pixels; Scale must be from 1 to
-// MaxScale.
+// MaxScale. Results have one value for each pixel.
 type Overlay struct {
 	Picture *segment.Picture
 	Scale   int
-	Boxes   []segment.Box // drawn as outlines on top
+	Boxes   []segment.Box // drawn as outlines on top; they lie within the picture
 }
 
 // targetSide is the longer side that AutoScale aims at, and maxAutoScale its largest scale.
@@ -34,9 +33,6 @@ func AutoScale(p *segment.Picture) int {
 // Segments draws the picture in gray, tints each pixel with the color of its cluster, and draws white
 // lines between clusters. A pixel with a negative label has no tint. It writes a PNG.
 func (o Overlay) Segments(w io.Writer, labels []int64) error {
-	if err := o.check(len(labels)); err != nil {
-		return fmt.Errorf("draw the segments: %w", err)
-	}
 	tints := palette()
 	drawn := o.paint(func(pixel int) color.NRGBA {
 		gray := grayColor(o.Picture.Gray[pixel])
@@ -61,14 +57,8 @@ var (
 // HeatMap draws one finite number for each pixel, the relaxed indicator of a segment: 0 is pale, and the
 // largest absolute value is full red if positive or full blue if negative. It writes a PNG.
 func (o Overlay) HeatMap(w io.Writer, values []float64) error {
-	if err := o.check(len(values)); err != nil {
-		return fmt.Errorf("draw the heat map: %w", err)
-	}
 	largest := 0.0
-	for i, v := range values {
-		if !isFinite(v) {
-			return fmt.Errorf("draw the heat map: pixel %d has the value %v; values must be finite", i, v)
-		}
+	for _, v := range values {
 		largest = max(largest, math.Abs(v))
 	}
 	drawn := o.paint(func(pixel int) color.NRGBA {
@@ -86,23 +76,6 @@ func (o Overlay) HeatMap(w io.Writer, values []float64) error {
 	return png.Encode(w, drawn)
 }
 
-// check reports a number of values that is not that of the pixels, a scale that is too large, and boxes outside.
-func (o Overlay) check(values int) error {
-	p := o.Picture
-	switch {
-	case values != p.Pixels() || len(p.Gray) != p.Pixels():
-		return fmt.Errorf("%d values for %d x %d pixels", values, p.Width, p.Height)
-	case o.Scale < 1 || o.Scale > MaxScale(p):
-		return fmt.Errorf("the scale is %d; 1 to %d are possible", o.Scale, MaxScale(p))
-	}
-	for _, b := range o.Boxes {
-		if err := b.Check(p.Width, p.Height); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // MaxScale returns the largest scale at which the drawing has at most four times as many pixels as the
 // largest picture (64 MB in memory), at least 1.
 func MaxScale(p *segment.Picture) int {
@@ -113,13 +86,8 @@ func MaxScale(p *segment.Picture) int {
 func (o Overlay) paint(colorOf func(pixel int) color.NRGBA) *image.NRGBA {
 	drawn := image.NewNRGBA(image.Rect(0, 0, o.Picture.Width*o.Scale, o.Picture.Height*o.Scale))
 	for pixel := range o.Picture.Pixels() {
-		c := colorOf(pixel)
 		left, top := pixel%o.Picture.Width*o.Scale, pixel/o.Picture.Width*o.Scale
-		for y := top; y < top+o.Scale; y++ {
-			for x := left; x < left+o.Scale; x++ {
-				drawn.SetNRGBA(x, y, c)
-			}
-		}
+		fill(drawn, image.Rect(left, top, left+o.Scale, top+o.Scale), colorOf(pixel))
 	}
 	return drawn
 }

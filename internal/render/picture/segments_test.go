@@ -124,26 +124,6 @@ func TestHeatMapGoesFromBlueToRed(t *testing.T) {
 	}
 }
 
-func TestOverlaysAreChecked(t *testing.T) {
-	p := &segment.Picture{Width: 2, Height: 2, Gray: make([]uint16, 4)}
-	labels := make([]int64, 4)
-	for name, draw := range map[string]func() error{
-		"labels":  func() error { return Overlay{Picture: p, Scale: 1}.Segments(&bytes.Buffer{}, labels[:3]) },
-		"scale 0": func() error { return Overlay{Picture: p}.Segments(&bytes.Buffer{}, labels) },
-		"scale":   func() error { return Overlay{Picture: p, Scale: 1 << 20}.Segments(&bytes.Buffer{}, labels) },
-		"box": func() error {
-			return Overlay{p, 1, []segment.Box{{X: 1, Y: 1, Width: 2, Height: 1}}}.Segments(&bytes.Buffer{}, labels)
-		},
-		"value": func() error {
-			return Overlay{Picture: p, Scale: 1}.HeatMap(&bytes.Buffer{}, []float64{0, 0, math.NaN(), 0})
-		},
-	} {
-		if draw() == nil {
-			t.Errorf("%s: drawn", name)
-		}
-	}
-}
-
 func TestAutoScale(t *testing.T) {
 	for side, want := range map[int]int{1: 16, 48: 15, 300: 2, 720: 1, 4000: 1} {
 		p := &segment.Picture{Width: side, Height: 1}

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import atexit
 import collections
+import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -21,6 +23,7 @@ from cleave.errors import CleaveError
 
 __all__ = ["EmbeddedServer", "binary", "server"]
 
+_START_SECONDS = 60
 _STOP_SECONDS = 10
 
 # A kind, "job", "dataset" or "table", and an id.
@@ -68,7 +71,13 @@ class EmbeddedServer:
             )
         except OSError as error:
             raise CleaveError(f"the program {program} cannot be started: {error}", reason="CANNOT_START") from error
-        self.token, self.address = self._read("token "), self._read("listening on ")
+        late = threading.Timer(_START_SECONDS, self._kill)  # a program that hangs would never end the reads
+        late.daemon = True
+        late.start()
+        try:
+            self.token, self.address = self._read("token "), self._read("listening on ")
+        finally:
+            late.cancel()
         self._forget()
 
     def _read(self, prefix: str) -> str:
@@ -79,7 +88,16 @@ class EmbeddedServer:
         self.stop()
         self._log.seek(0)
         said = self._log.read().decode(errors="replace").strip()
-        raise CleaveError(f"the embedded server did not start: {said or line or 'it ended'}", reason="CANNOT_START")
+        said = said or line or f"it ended, or said nothing for {_START_SECONDS} seconds"
+        raise CleaveError(f"the embedded server did not start: {said}", reason="CANNOT_START")
+
+    def _kill(self) -> None:
+        """Ends the program and what it has started, which may hold the other end of its output."""
+        if sys.platform == "win32":
+            self._process.kill()
+        else:
+            with contextlib.suppress(ProcessLookupError):  # it has ended
+                os.killpg(self._process.pid, signal.SIGKILL)
 
     @property
     def alive(self) -> bool:
