@@ -93,32 +93,39 @@ func TestUploadsOfOneOwner(t *testing.T) {
 	for _, one := range all {
 		one.End()
 	}
-	if again, err := u.Begin(as("ann")); err != nil || len(u.inProgress) != 1 {
-		t.Errorf("after they ended: %v, %v", err, u.inProgress)
+	if again, err := u.Begin(as("ann")); err != nil || len(u.owners) != 1 {
+		t.Errorf("after they ended: %v, %v", err, u.owners)
 	} else {
 		again.End()
 	}
 }
 
 func TestUploadRates(t *testing.T) {
-	rates := newUploadRates(UploadLimits{Rate: 1 << 30, RatePerOwner: 1000})
+	u := NewUploads(UploadLimits{Memory: ledger.New(0).Part(1000), MessageBytes: 10, Rate: 1 << 30, RatePerOwner: 1000})
+	begin := func(ctx context.Context) *Upload {
+		one, err := u.Begin(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return one
+	}
 	ctx, cancel := context.WithCancel(t.Context())
-	pace, end := rates.begin(ctx)
-	if err := pace(1000); err != nil {
+	one := begin(ctx)
+	if err := one.pace(1000); err != nil {
 		t.Fatal(err)
 	}
 	cancel()
-	if err := pace(1000); err == nil { // it would have to wait for a second
+	if err := one.pace(1000); err == nil { // it would have to wait for a second
 		t.Error("an owner may send more than the rate")
 	}
-	other, endOther := rates.begin(identity.NewContext(t.Context(), identity.Caller{Name: "ann"}))
-	if err := other(1000); err != nil {
+	other := begin(identity.NewContext(t.Context(), identity.Caller{Name: "ann"}))
+	if err := other.pace(1000); err != nil {
 		t.Errorf("another owner: %v", err)
 	}
-	end()
-	endOther()
-	if len(rates.owners) != 0 {
-		t.Errorf("rates are left of %v", rates.owners)
+	one.End()
+	other.End()
+	if len(u.owners) != 0 {
+		t.Errorf("rates are left of %v", u.owners)
 	}
 }
 
@@ -224,8 +231,8 @@ func TestKeptUploadsAreBounded(t *testing.T) {
 		broken.Keep(fmt.Sprint(at), KeptUpload{})
 		broken.End()
 	}
-	if len(u.kept) != minUploads || u.byAge.Len() != minUploads || u.memory.Held() != minUploads*minKept {
-		t.Errorf("%d and %d uploads are kept, with %d bytes", len(u.kept), u.byAge.Len(), u.memory.Held())
+	if len(u.kept) != minUploads || u.memory.Held() != minUploads*minKept {
+		t.Errorf("%d uploads are kept, with %d bytes", len(u.kept), u.memory.Held())
 	}
 	if _, found := u.Arrived(ann, "0"); !found {
 		t.Error("the first upload is not kept")

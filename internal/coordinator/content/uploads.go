@@ -1,10 +1,10 @@
 package content
 
 import (
-	"container/list"
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,18 +20,24 @@ import (
 
 // Uploads limits the memory of uploads in progress, so that clients that send slowly or not at all cannot exhaust it.
 type Uploads struct {
-	memory *ledger.Part
-	stall  time.Duration // how long one may be silent
-	rates  *uploadRates
+	memory       *ledger.Part
+	stall        time.Duration // how long one may be silent
+	rate         *rate.Limiter // of all uploads; nil if there is no limit
+	ratePerOwner int64         // 0 if there is no limit
 
 	// maxPerOwner limits the uploads of one owner that are in progress, because a part takes memory before it can be
 	// counted, and those that are kept.
 	maxPerOwner int
 
-	mu         sync.Mutex
-	inProgress map[string]int            // by owner
-	kept       map[keptKey]*list.Element // uploads that broke off
-	byAge      list.List                 // of *KeptUpload, the one first that broke off first
+	mu     sync.Mutex
+	owners map[string]*owner // those with uploads in progress
+	kept   []*KeptUpload     // uploads that broke off, the one first that broke off first
+}
+
+// owner has uploads in progress.
+type owner struct {
+	uploads int
+	rate    *rate.Limiter // nil if there is no limit
 }
 
 // keptKey names an upload that broke off. Owners do not see each other's.
@@ -68,11 +74,10 @@ const HeldPerByte = 2
 
 // Upload is an upload in progress. It holds memory of Uploads until it ends.
 type Upload struct {
-	all       *Uploads
-	owner     string
-	held      int64
-	pace      func(bytes int) error
-	endPacing func()
+	all   *Uploads
+	owner string
+	held  int64
+	pace  func(bytes int) error // waits until so many bytes may arrive
 }
 
 // UploadLimits limits the uploads in progress.
@@ -87,24 +92,41 @@ type UploadLimits struct {
 // NewUploads returns the bookkeeping of uploads under the given limits.
 func NewUploads(l UploadLimits) *Uploads {
 	return &Uploads{
-		memory: l.Memory, stall: l.Stall, rates: newUploadRates(l),
-		maxPerOwner: max(minUploads, int(l.Memory.Own()/int64(l.MessageBytes))), inProgress: map[string]int{}, kept: map[keptKey]*list.Element{},
+		memory: l.Memory, stall: l.Stall, rate: newRate(l.Rate), ratePerOwner: l.RatePerOwner,
+		maxPerOwner: max(minUploads, int(l.Memory.Own()/int64(l.MessageBytes))), owners: map[string]*owner{},
 	}
+}
+
+// newRate returns a limiter that allows bursts of one second, or nil if there is no limit.
+func newRate(bytesPerSecond int64) *rate.Limiter {
+	if bytesPerSecond == 0 {
+		return nil
+	}
+	return rate.NewLimiter(rate.Limit(bytesPerSecond), int(bytesPerSecond))
 }
 
 // Begin begins an upload of the caller. It fails if the caller has too many in progress. The caller calls End.
 func (u *Uploads) Begin(ctx context.Context) (*Upload, error) {
-	owner := identity.FromContext(ctx).Name
+	name := identity.FromContext(ctx).Name
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.inProgress[owner] >= u.maxPerOwner {
+	if u.owners[name] == nil {
+		u.owners[name] = &owner{rate: newRate(u.ratePerOwner)}
+	}
+	o := u.owners[name]
+	if o.uploads >= u.maxPerOwner {
 		return nil, fault.New(fault.ResourceExhausted, "TOO_MANY_UPLOADS",
 			"you have %d uploads in progress, the most that this coordinator has memory for; "+
 				"try again when some have ended", u.maxPerOwner).RetryIn(RetryUpload)
 	}
-	u.inProgress[owner]++
-	pace, end := u.rates.begin(ctx)
-	return &Upload{all: u, owner: owner, pace: pace, endPacing: end}, nil
+	o.uploads++
+	pace := func(bytes int) error {
+		if err := waitFor(ctx, u.rate, bytes); err != nil {
+			return err
+		}
+		return waitFor(ctx, o.rate, bytes)
+	}
+	return &Upload{all: u, owner: name, pace: pace}, nil
 }
 
 // Hold reserves memory for a part. It fails if all uploads together would hold too much. A single upload may also hold
@@ -117,9 +139,9 @@ func (u *Upload) Hold(bytes int64) error {
 
 // hold is Hold with the lock of all uploads held.
 func (u *Upload) hold(bytes int64) error {
-	memory, byAge := u.all.memory, &u.all.byAge
-	for memory.Held()+bytes > memory.Own() && byAge.Len() > 0 { // kept parts make room for uploads in progress
-		u.all.discard(byAge.Front().Value.(*KeptUpload).key)
+	memory := u.all.memory
+	for memory.Held()+bytes > memory.Own() && len(u.all.kept) > 0 { // kept parts make room for uploads in progress
+		u.all.discard(u.all.kept[0])
 	}
 	switch held := memory.Held(); {
 	case held+bytes > memory.Own() && held > u.held:
@@ -140,13 +162,12 @@ func (u *Upload) hold(bytes int64) error {
 
 // End releases the memory of the upload.
 func (u *Upload) End() {
-	u.endPacing()
 	u.all.mu.Lock()
 	defer u.all.mu.Unlock()
 	u.all.memory.Release(u.held)
 	u.held = 0
-	if u.all.inProgress[u.owner]--; u.all.inProgress[u.owner] == 0 {
-		delete(u.all.inProgress, u.owner)
+	if u.all.owners[u.owner].uploads--; u.all.owners[u.owner].uploads == 0 {
+		delete(u.all.owners, u.owner)
 	}
 }
 
@@ -157,10 +178,12 @@ func (u *Upload) Keep(id string, kept KeptUpload) {
 	key := keptKey{u.owner, id}
 	u.all.mu.Lock()
 	defer u.all.mu.Unlock()
-	if before := u.all.find(key); before != nil && before.Parts > kept.Parts {
-		return
+	if before := u.all.find(key); before != nil {
+		if before.Parts > kept.Parts {
+			return
+		}
+		u.all.discard(before)
 	}
-	u.all.discard(key)
 	if u.all.keptBy(u.owner) >= u.all.maxPerOwner || u.hold(max(0, minKept-u.held)) != nil {
 		return
 	}
@@ -172,27 +195,27 @@ func (u *Upload) Keep(id string, kept KeptUpload) {
 	kept.drop = time.AfterFunc(keep, func() {
 		u.all.mu.Lock()
 		defer u.all.mu.Unlock()
-		if u.all.find(key) == &kept {
-			u.all.discard(key)
+		if slices.Contains(u.all.kept, &kept) {
+			u.all.discard(&kept)
 		}
 	})
-	u.all.kept[key] = u.all.byAge.PushBack(&kept)
+	u.all.kept = append(u.all.kept, &kept)
 }
 
 // Resume takes over what was kept of an upload, if at least the given number of parts were. Otherwise it returns nil,
 // and what was kept stays for a call that asks for less. Resuming with no parts starts over: it frees what was kept.
 func (u *Upload) Resume(id string, parts uint32) *KeptUpload {
-	key := keptKey{u.owner, id}
 	u.all.mu.Lock()
 	defer u.all.mu.Unlock()
-	kept := u.all.find(key)
-	if parts == 0 {
-		u.all.discard(key)
-	}
-	if parts == 0 || kept == nil || kept.Parts < parts {
+	kept := u.all.find(keptKey{u.owner, id})
+	switch {
+	case kept == nil || kept.Parts < parts:
+		return nil
+	case parts == 0:
+		u.all.discard(kept)
 		return nil
 	}
-	u.all.remove(key)
+	u.all.remove(kept)
 	u.held += kept.held
 	return kept
 }
@@ -209,43 +232,40 @@ func (u *Uploads) Arrived(ctx context.Context, id string) (parts uint32, found b
 
 // find returns a kept upload, or nil if there is none. The caller holds u.mu.
 func (u *Uploads) find(key keptKey) *KeptUpload {
-	if at := u.kept[key]; at != nil {
-		return at.Value.(*KeptUpload)
+	if at := slices.IndexFunc(u.kept, func(k *KeptUpload) bool { return k.key == key }); at >= 0 {
+		return u.kept[at]
 	}
 	return nil
 }
 
 // keptBy returns how many uploads of an owner are kept. The caller holds u.mu.
 func (u *Uploads) keptBy(owner string) (count int) {
-	for key := range u.kept {
-		if key.owner == owner {
+	for _, k := range u.kept {
+		if k.key.owner == owner {
 			count++
 		}
 	}
 	return count
 }
 
-// remove removes a kept upload, if there is one, and returns the memory that it still holds. The caller holds u.mu.
-func (u *Uploads) remove(key keptKey) (held int64) {
-	at := u.kept[key]
-	if at == nil {
-		return 0
-	}
-	kept := u.byAge.Remove(at).(*KeptUpload)
+// remove removes a kept upload, which still holds its memory. The caller holds u.mu.
+func (u *Uploads) remove(kept *KeptUpload) {
 	kept.drop.Stop()
-	delete(u.kept, key)
-	return kept.held
+	u.kept = slices.DeleteFunc(u.kept, func(k *KeptUpload) bool { return k == kept })
 }
 
-// discard frees a kept upload, if there is one. The caller holds u.mu.
-func (u *Uploads) discard(key keptKey) { u.memory.Release(u.remove(key)) }
+// discard frees a kept upload. The caller holds u.mu.
+func (u *Uploads) discard(kept *KeptUpload) {
+	u.remove(kept)
+	u.memory.Release(kept.held)
+}
 
 // Close discards the uploads that broke off.
 func (u *Uploads) Close() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	for key := range u.kept {
-		u.discard(key)
+	for len(u.kept) > 0 {
+		u.discard(u.kept[0])
 	}
 }
 
@@ -299,69 +319,7 @@ func Receive[P proto.Message](u *Upload, receive func() (P, error), take func(P)
 	}
 }
 
-// uploadRates limits the bytes a second of all uploads together and of each owner.
-type uploadRates struct {
-	all      *rate.Limiter // nil: no limit
-	perOwner int64         // 0: no limit
-
-	mu     sync.Mutex
-	owners map[string]*ownerRate // those with uploads in progress
-}
-
-// ownerRate limits the rate of one owner's uploads. It is dropped when the last of them ends.
-type ownerRate struct {
-	limiter *rate.Limiter
-	uploads int
-}
-
-func newUploadRates(l UploadLimits) *uploadRates {
-	r := &uploadRates{perOwner: l.RatePerOwner, owners: map[string]*ownerRate{}}
-	if l.Rate > 0 {
-		r.all = newRate(l.Rate)
-	}
-	return r
-}
-
-// newRate returns a limiter that allows bursts of one second.
-func newRate(bytesPerSecond int64) *rate.Limiter {
-	return rate.NewLimiter(rate.Limit(bytesPerSecond), int(bytesPerSecond))
-}
-
-// begin returns a function that waits until the given number of bytes may arrive, and one that ends the upload.
-func (r *uploadRates) begin(ctx context.Context) (pace func(bytes int) error, end func()) {
-	limiters, end := []*rate.Limiter{r.all}, func() {}
-	if r.perOwner > 0 {
-		name := identity.FromContext(ctx).Name
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if r.owners[name] == nil {
-			r.owners[name] = &ownerRate{limiter: newRate(r.perOwner)}
-		}
-		owner := r.owners[name]
-		owner.uploads++
-		limiters = append(limiters, owner.limiter)
-		end = func() { r.leave(name) }
-	}
-	return func(bytes int) error {
-		for _, l := range limiters {
-			if err := waitFor(ctx, l, bytes); err != nil {
-				return err
-			}
-		}
-		return nil
-	}, end
-}
-
-// leave removes the limiter of an owner whose last upload has ended.
-func (r *uploadRates) leave(name string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.owners[name].uploads--; r.owners[name].uploads == 0 {
-		delete(r.owners, name)
-	}
-}
-
-// waitFor waits until a limiter allows the given number of bytes, which may exceed its burst.
+// waitFor waits until a limiter, if there is one, allows the given number of bytes, which may exceed its burst.
 func waitFor(ctx context.Context, l *rate.Limiter, bytes int) error {
 	for l != nil && bytes > 0 {
 		portion := min(bytes, l.Burst())
