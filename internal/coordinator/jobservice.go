@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/grpc"
+
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
@@ -255,8 +257,15 @@ func (c *Coordinator) requestCancel(ctx context.Context, j *job) (tooLate bool, 
 	return tooLate, err
 }
 
+// watchStream sends the events of a job to a client that watches it.
+type watchStream = grpc.ServerStreamingServer[cleavev1.WatchJobResponse]
+
+func sendEvent(stream watchStream, e *cleavev1.Event) error {
+	return stream.Send(&cleavev1.WatchJobResponse{Item: &cleavev1.WatchJobResponse_Event{Event: e}})
+}
+
 // WatchJob streams the events of a job at the client's pace. A slow client never holds up the run.
-func (s *jobService) WatchJob(request *cleavev1.WatchJobRequest, stream eventlog.Stream) error {
+func (s *jobService) WatchJob(request *cleavev1.WatchJobRequest, stream watchStream) error {
 	j, record, err := s.c.find(stream.Context(), request.GetJobId())
 	if err != nil {
 		return err
@@ -275,7 +284,7 @@ func (s *jobService) WatchJob(request *cleavev1.WatchJobRequest, stream eventlog
 
 // follow sends the events after sequence number *after as they become visible, with progress in between, until the
 // event that ends the job. It advances *after with every event sent.
-func (c *Coordinator) follow(stream eventlog.Stream, j *job, after *uint32) error {
+func (c *Coordinator) follow(stream watchStream, j *job, after *uint32) error {
 	silence := time.NewTimer(progress.KeepAlive)
 	defer silence.Stop()
 	var shown uint64
@@ -283,8 +292,8 @@ func (c *Coordinator) follow(stream eventlog.Stream, j *job, after *uint32) erro
 	done, supervised := j.done, true
 	for {
 		news := j.log.After(*after)
-		for at, e := range news.Events {
-			if err := news.Send(at, stream); err != nil {
+		for _, e := range news.Events {
+			if err := sendEvent(stream, e); err != nil {
 				return err
 			}
 			*after = e.GetSequence()
@@ -297,7 +306,8 @@ func (c *Coordinator) follow(stream eventlog.Stream, j *job, after *uint32) erro
 		}
 		doing := j.progress.Announced()
 		if doing.Version != shown || silent {
-			if err := stream.SendMsg(doing.Encoded); err != nil {
+			item := &cleavev1.WatchJobResponse_Progress{Progress: doing.Progress}
+			if err := stream.Send(&cleavev1.WatchJobResponse{Item: item}); err != nil {
 				return err
 			}
 			shown, silent = doing.Version, false
@@ -319,13 +329,13 @@ func (c *Coordinator) follow(stream eventlog.Stream, j *job, after *uint32) erro
 }
 
 // replay sends the events of a job that has ended, starting after sequence number *after, which it advances.
-func (c *Coordinator) replay(stream eventlog.Stream, record *statev1.JobRecord, after *uint32) error {
+func (c *Coordinator) replay(stream watchStream, record *statev1.JobRecord, after *uint32) error {
 	events, err := c.eventsOf(stream.Context(), record)
 	if err != nil {
 		return err
 	}
 	for _, e := range events[min(*after, uint32(len(events))):] {
-		if err := eventlog.SendEvent(stream, e); err != nil {
+		if err := sendEvent(stream, e); err != nil {
 			return err
 		}
 		*after = e.GetSequence()

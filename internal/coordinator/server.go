@@ -17,7 +17,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
 	"github.com/cleave-project/cleave/internal/coordinator/httpapi"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -34,7 +33,6 @@ func (c *Coordinator) newServer() (*grpc.Server, *health.Server) {
 	// Later options override those of the fleet: clients may send larger messages than workers.
 	options := []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(max(c.cfg.MaxMessageBytes, wire.WorkerMessageBytes)),
-		grpc.ForceServerCodecV2(eventlog.NewSharingCodec()),
 		grpc.ChainUnaryInterceptor(c.cfg.Observe.Unary, c.gate.HoldUnary, c.leaderOnlyUnary, c.gate.AuditUnary,
 			c.unaryErrors, recovery.UnaryServerInterceptor(handler)),
 		grpc.ChainStreamInterceptor(c.cfg.Observe.Stream, c.gate.HoldStream, c.leaderOnlyStream, c.gate.AuditStream,

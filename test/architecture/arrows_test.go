@@ -116,7 +116,7 @@ var packages = []packageRule{
 	{"coordinator/checkpoint", io, "coordinator/backup coordinator/records fault snapshot store text"},
 	{"coordinator/garbage", io, "coordinator/backup coordinator/records store"},
 	{"coordinator/eventlog", api, "coordinator/records dial/backoff fault signal store"},
-	{"coordinator/progress", api, "coordinator/eventlog"},
+	{"coordinator/progress", api, ""},
 	{"coordinator/metered", io, "observe store"},
 
 	{"security/access", io, "fault security/credentials security/identity security/reload"},

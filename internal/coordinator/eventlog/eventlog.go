@@ -31,9 +31,6 @@ const (
 	batchBytes    = 16 << 10
 )
 
-// maxRecent is how many events are kept in encoded form. Clients that watch have all but the last few.
-const maxRecent = 64
-
 // Damaged is the reason of the error that Load returns for stored events that cannot be used.
 const Damaged = "EVENTS_DAMAGED"
 
@@ -52,7 +49,6 @@ type Log struct {
 	toRepeat []*cleavev1.Event   // events of an earlier attempt that this one has yet to repeat
 	doubt    string              // why toRepeat may be wrong; empty if it is right
 	durable  []*cleavev1.Event   // the visible ones; the number of the first is 1
-	recent   []Encoded           // the last of them, as they are sent to all who watch
 	pending  []*cleavev1.Event   // those after them, which are not durable yet
 	changed  signal.Broadcast    // durable has grown
 	step     *cleavev1.Iteration // the last visible iteration
@@ -263,10 +259,6 @@ func (l *Log) publish(events ...*cleavev1.Event) {
 		if e.GetIteration() != nil {
 			l.step = e.GetIteration()
 		}
-		l.recent = append(l.recent, encode(&cleavev1.WatchJobResponse{Item: &cleavev1.WatchJobResponse_Event{Event: e}}))
-	}
-	if len(l.recent) > 2*maxRecent {
-		l.recent = slices.Clone(l.recent[len(l.recent)-maxRecent:])
 	}
 	l.changed.Notify()
 }
@@ -289,7 +281,6 @@ func (l *Log) PublishEnd(events []*cleavev1.Event) {
 // News holds the visible events after a given one.
 type News struct {
 	Events  []*cleavev1.Event
-	encoded []Encoded       // the last of them
 	Ended   bool            // the last event of the job is visible
 	Changed <-chan struct{} // closed when there are more
 }
@@ -301,16 +292,7 @@ func (l *Log) After(sequence uint32) News {
 	last := len(l.durable)
 	n := News{Events: l.durable[min(int(sequence), last):last:last], Changed: l.changed.Wait()}
 	n.Ended = last > 0 && l.durable[last-1].GetEnded() != nil
-	n.encoded = l.recent[max(0, len(l.recent)-len(n.Events)):len(l.recent):len(l.recent)]
 	return n
-}
-
-// Send sends the event at a position. Recent events were encoded once for all streams; older ones are encoded again.
-func (n News) Send(at int, stream Stream) error {
-	if recent := at - (len(n.Events) - len(n.encoded)); recent >= 0 {
-		return stream.SendMsg(n.encoded[recent])
-	}
-	return SendEvent(stream, n.Events[at])
 }
 
 // Latest returns the sequence number of the last visible event, and the last visible iteration or nil.

@@ -9,10 +9,9 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
 )
 
-// Changes are announced at most once per interval. What is announced is encoded again after half of KeepAlive.
+// Changes are announced at most once per interval. What is announced is brought up to date after half of KeepAlive.
 const (
 	interval = 100 * time.Millisecond
 
@@ -33,7 +32,7 @@ type Progress struct {
 	// The progress announced to watchers, at most once per interval.
 	shown       Announcement
 	announcedAt time.Time
-	encodedAt   time.Time // zero if the announced progress is not encoded yet
+	copiedAt    time.Time // zero if the announced progress was not copied yet
 	scheduled   bool      // a timer will announce the changes made since
 
 	// The inputs of rates and estimates.
@@ -53,19 +52,20 @@ func New(now func() time.Time) *Progress {
 	}
 }
 
-// Announcement is a progress message for all watchers, encoded once for all of them.
+// Announcement is a progress message that all watchers share and nobody may change.
 type Announcement struct {
-	Version uint64
-	Encoded eventlog.Encoded
-	Changed chan struct{} // closed when there is a newer one
+	Version  uint64
+	Progress *cleavev1.Progress
+	Changed  chan struct{} // closed when there is a newer one
 }
 
-// Announced returns the latest announcement. It encodes it again from time to time so that the elapsed time advances.
+// Announced returns the latest announcement. It copies the progress again from time to time so that the elapsed time
+// advances.
 func (p *Progress) Announced() Announcement {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if time.Since(p.encodedAt) >= KeepAlive/2 { // the elapsed time has advanced
-		p.shown.Encoded, p.encodedAt = eventlog.EncodeProgress(p.current()), time.Now()
+	if time.Since(p.copiedAt) >= KeepAlive/2 {
+		p.shown.Progress, p.copiedAt = p.current(), time.Now()
 	}
 	return p.shown
 }
@@ -86,7 +86,7 @@ func (p *Progress) announce() {
 	}
 	close(p.shown.Changed)
 	p.shown = Announcement{Version: p.version, Changed: make(chan struct{})}
-	p.announcedAt, p.encodedAt = time.Now(), time.Time{}
+	p.announcedAt, p.copiedAt = time.Now(), time.Time{}
 }
 
 // update applies a change to the progress and announces it.
