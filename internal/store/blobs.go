@@ -148,7 +148,6 @@ func driverMissing(where string, u *url.URL) error {
 			"use a directory, file:///DIRECTORY, s3://BUCKET, gs://BUCKET or mem://", where, u.Scheme)
 }
 
-// Put implements Blobs.
 func (b *sealedBlobs) Put(ctx context.Context, name string, write func(io.Writer) error) error {
 	key, err := b.key(name)
 	if err != nil {
@@ -184,7 +183,6 @@ func (w *explainingWriter) Write(p []byte) (int, error) {
 	return n, w.bucket.explain(w.name, err)
 }
 
-// Open implements Blobs.
 func (b *sealedBlobs) Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
 	key, err := b.key(name)
 	if err != nil {
@@ -201,7 +199,6 @@ func (b *sealedBlobs) Open(ctx context.Context, name string, offset, length int6
 	return seal.NewReader(name, r, offset, length, b.bucket.explain), nil
 }
 
-// Size implements Blobs.
 func (b *sealedBlobs) Size(ctx context.Context, name string) (int64, error) {
 	key, err := b.key(name)
 	if err != nil {
@@ -214,7 +211,6 @@ func (b *sealedBlobs) Size(ctx context.Context, name string) (int64, error) {
 	return seal.Size(name, size)
 }
 
-// SignedURL implements Blobs.
 func (b *sealedBlobs) SignedURL(ctx context.Context, name string, valid time.Duration) (string, error) {
 	key, err := b.key(name)
 	if err != nil {
@@ -227,7 +223,6 @@ func (b *sealedBlobs) SignedURL(ctx context.Context, name string, valid time.Dur
 	return signed, b.bucket.explain(name, err)
 }
 
-// Delete implements Blobs.
 func (b *sealedBlobs) Delete(ctx context.Context, name string) error {
 	key, err := b.key(name)
 	if err != nil {
@@ -236,7 +231,6 @@ func (b *sealedBlobs) Delete(ctx context.Context, name string) error {
 	return b.bucket.explain(name, b.bucket.remove(ctx, key))
 }
 
-// List implements Blobs.
 func (b *sealedBlobs) List(ctx context.Context, prefix string) ([]string, error) {
 	if b.closed.Load() {
 		return nil, ErrClosed
@@ -261,19 +255,15 @@ func (b *sealedBlobs) List(ctx context.Context, prefix string) ([]string, error)
 	return names, nil
 }
 
-// Usage implements Blobs.
 func (b *sealedBlobs) Usage(ctx context.Context) (total int64, err error) {
 	err = b.bucket.each(ctx, "", func(_ string, bytes int64) { total += bytes })
 	return total, b.bucket.explain("", err)
 }
 
-// Free implements Blobs.
 func (b *sealedBlobs) Free() (bytes int64, known bool) { return b.bucket.free() }
 
-// RemoveTemporary implements Blobs.
 func (b *sealedBlobs) RemoveTemporary(ctx context.Context) { b.bucket.removeTemporary(ctx) }
 
-// Close implements Blobs.
 func (b *sealedBlobs) Close() error {
 	if b.closed.Swap(true) {
 		return nil

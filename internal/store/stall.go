@@ -190,6 +190,16 @@ func (a *attempt) outcome(err error) error {
 	return err
 }
 
+// await returns the error that arrives when a part of the operation is done, or why the operation was abandoned.
+func (a *attempt) await(done <-chan error) error {
+	select {
+	case err := <-done:
+		return a.outcome(err)
+	case <-a.gaveUp:
+		return a.why
+	}
+}
+
 func (a *attempt) fault() error {
 	return fault.New(fault.Unavailable, blobsUnavailable, "the blob store hangs: nothing moved for %v; try again when it answers", a.guard.limit).
 		With("blob", a.name).Because(fmt.Errorf("blob %q", a.name))
@@ -211,54 +221,40 @@ func try[T any](ctx context.Context, g *stallGuard, name string, do func(context
 		return value, err
 	}
 	defer a.end()
-	type answer struct {
-		value T
-		err   error
-	}
-	done := make(chan answer, 1)
+	answer, done := new(T), make(chan error, 1)
 	go func() {
-		var got answer
-		got.err = fault.Guard(g.log.Error, func() (err error) {
-			got.value, err = do(a.ctx)
+		done <- fault.Guard(g.log.Error, func() (err error) {
+			*answer, err = do(a.ctx)
 			return err
 		})
-		done <- got
 	}()
-	select {
-	case got := <-done:
-		return got.value, a.outcome(got.err)
-	case <-a.gaveUp:
-		return value, a.why
+	if err := a.await(done); err != nil {
+		return value, err
 	}
+	return *answer, nil
 }
 
-// Size implements Blobs.
 func (g *stallGuard) Size(ctx context.Context, name string) (int64, error) {
 	return try(ctx, g, name, func(ctx context.Context) (int64, error) { return g.Blobs.Size(ctx, name) })
 }
 
-// SignedURL implements Blobs.
 func (g *stallGuard) SignedURL(ctx context.Context, name string, valid time.Duration) (string, error) {
 	return try(ctx, g, name, func(ctx context.Context) (string, error) { return g.Blobs.SignedURL(ctx, name, valid) })
 }
 
-// Delete implements Blobs.
 func (g *stallGuard) Delete(ctx context.Context, name string) error {
 	_, err := try(ctx, g, name, func(ctx context.Context) (none struct{}, err error) { return none, g.Blobs.Delete(ctx, name) })
 	return err
 }
 
-// List implements Blobs.
 func (g *stallGuard) List(ctx context.Context, prefix string) ([]string, error) {
 	return try(ctx, g, prefix, func(ctx context.Context) ([]string, error) { return g.Blobs.List(ctx, prefix) })
 }
 
-// Usage implements Blobs.
 func (g *stallGuard) Usage(ctx context.Context) (int64, error) {
 	return try(ctx, g, "", g.Blobs.Usage)
 }
 
-// Free implements Blobs.
 func (g *stallGuard) Free() (bytes int64, known bool) {
 	free, err := try(g.ctx, g, "", func(context.Context) (*int64, error) {
 		if bytes, known := g.Blobs.Free(); known {
@@ -272,7 +268,6 @@ func (g *stallGuard) Free() (bytes int64, known bool) {
 	return *free, true
 }
 
-// RemoveTemporary implements Blobs.
 func (g *stallGuard) RemoveTemporary(ctx context.Context) {
 	_, _ = try(ctx, g, "", func(ctx context.Context) (none struct{}, err error) {
 		g.Blobs.RemoveTemporary(ctx)
@@ -280,7 +275,6 @@ func (g *stallGuard) RemoveTemporary(ctx context.Context) {
 	})
 }
 
-// Open implements Blobs.
 func (g *stallGuard) Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
 	near, far := io.Pipe()
 	a, err := g.begin(ctx, name, far)
@@ -302,13 +296,7 @@ func (g *stallGuard) Open(ctx context.Context, name string, offset, length int64
 		opened <- err
 		_ = far.CloseWithError(a.outcome(err))
 	}()
-	select {
-	case err = <-opened:
-		err = a.outcome(err)
-	case <-a.gaveUp:
-		err = a.why
-	}
-	if err != nil {
+	if err := a.await(opened); err != nil {
 		_ = near.Close() // whatever is opened after all is closed
 		a.end()
 		return nil, err
@@ -335,7 +323,7 @@ func (r *guardedReader) Close() error {
 
 var errNotWritten = errors.New("the content was not written")
 
-// Put implements Blobs. Like every implementation, it calls write only if the name is free.
+// Put calls write only if the name is free, as every implementation of Blobs does.
 func (g *stallGuard) Put(ctx context.Context, name string, write func(io.Writer) error) error {
 	far, near := io.Pipe()
 	a, err := g.begin(ctx, name, far)
@@ -343,11 +331,12 @@ func (g *stallGuard) Put(ctx context.Context, name string, write func(io.Writer)
 		return err
 	}
 	defer a.end()
-	asked, done := make(chan struct{}), make(chan error, 1)
+	asked, done := false, make(chan error, 2) // whether the content is asked for, and then how the operation ended
 	go func() {
 		err := fault.Guard(g.log.Error, func() error {
 			return g.Blobs.Put(a.ctx, name, func(w io.Writer) error {
-				close(asked)
+				asked = true
+				done <- nil
 				_, err := io.Copy(w, far)
 				return err
 			})
@@ -355,23 +344,14 @@ func (g *stallGuard) Put(ctx context.Context, name string, write func(io.Writer)
 		_ = far.CloseWithError(a.outcome(err))
 		done <- err
 	}()
-	ended := func() error {
-		a.wait()
-		select {
-		case err := <-done:
-			return a.outcome(err)
-		case <-a.gaveUp:
-			return a.why
-		}
-	}
-	select {
-	case <-asked:
-	case err := <-done:
-		return a.outcome(err)
-	case <-a.gaveUp:
-		return a.why
+	if err := a.await(done); err != nil || !asked {
+		return err
 	}
 	a.pause()
+	ended := func() error {
+		a.wait()
+		return a.await(done)
+	}
 	written := errNotWritten
 	defer func() { // also if write panics
 		if written != nil {
