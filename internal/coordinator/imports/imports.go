@@ -114,8 +114,8 @@ type source struct {
 	rule objects.Rule
 }
 
-// Import makes a table of objects and returns it. report is called with the progress, from several goroutines.
-func (i *Importer) Import(ctx context.Context, request *cleavev1.ImportTableRequest, report func(*cleavev1.ImportProgress)) (*cleavev1.ImportedTable, error) {
+// read makes a table of objects and returns it. It counts in done what has been read.
+func (i *Importer) read(ctx context.Context, request *cleavev1.ImportTableRequest, done *progress) (*cleavev1.ImportedTable, error) {
 	options, err := reading.Options(request.GetReading())
 	if err == nil {
 		err = wire.CheckName("display_name", request.GetDisplayName())
@@ -134,11 +134,11 @@ func (i *Importer) Import(ctx context.Context, request *cleavev1.ImportTableRequ
 	if err != nil {
 		return nil, err
 	}
-	if done := record.GetImported(); done != nil {
-		stored, err := i.Tables.Get(ctx, done.GetTable().GetTableId())
+	if imported := record.GetImported(); imported != nil {
+		stored, err := i.Tables.Get(ctx, imported.GetTable().GetTableId())
 		if err == nil {
-			done.Table = stored.GetTable()
-			return done, nil
+			imported.Table = stored.GetTable()
+			return imported, nil
 		}
 		if !fault.Is(err, wire.TableNotFound) {
 			return nil, err
@@ -149,7 +149,13 @@ func (i *Importer) Import(ctx context.Context, request *cleavev1.ImportTableRequ
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{Importer: i, ctx: ctx, sources: sources, progress: newProgress(sources, report)}
+	done.change(func(now *cleavev1.ImportProgress) {
+		now.Objects = uint32(len(sources))
+		for _, s := range sources {
+			now.Bytes += uint64(s.Bytes)
+		}
+	})
+	r := &reader{Importer: i, ctx: ctx, sources: sources, done: done}
 	defer r.close()
 	t, imported, err := r.table(options)
 	if err != nil {

@@ -75,7 +75,7 @@ func TestARepeatedImportWhileTheStoreFails(t *testing.T) {
 			Uploads:   content.NewUploads(content.UploadLimits{Memory: ledger.New(0).Part(1 << 20), MessageBytes: 1 << 10, Stall: time.Minute}),
 			CheckDisk: func(int64) error { return nil }, MaxBytes: 1 << 20, Logger: hclog.NewNullLogger(), Now: time.Now,
 		})
-		_, err := i.Import(t.Context(), request, func(*cleavev1.ImportProgress) {})
+		_, err := i.read(t.Context(), request, &progress{})
 		i.Close()
 		if workers.calls != want || answer == errAway && !errors.Is(err, errAway) {
 			t.Errorf("while the store answers %v: %d reads, %v", answer, workers.calls, err)

@@ -32,7 +32,7 @@ type reader struct {
 	*Importer
 	ctx       context.Context
 	sources   []source
-	progress  *progress
+	done      *progress
 	described []*workerv1.ObjectRows // the columns of each object
 	surveys   []*workerv1.TextSurvey // what reading each object showed; nil if nothing
 	pass      *pass                  // nil before rows are read
@@ -104,7 +104,12 @@ func (r *reader) describe(o format.TableOptions) error {
 			},
 		})
 	}
-	return r.Fleet.ReadObjects(r.ctx, units, r.progress.workers)
+	return r.Fleet.ReadObjects(r.ctx, units, r.readBy)
+}
+
+// readBy records how many workers read.
+func (r *reader) readBy(workers int) {
+	r.done.change(func(now *cleavev1.ImportProgress) { now.Workers = uint32(workers) })
 }
 
 // request returns a request to read an object.
@@ -141,13 +146,10 @@ type part struct {
 	misread bool                 // whether Next returned ErrRestarted; the pass goes on, for surveys of later objects
 }
 
-// Columns implements format.Part.
 func (p *part) Columns() []table.Column { return wire.Columns(p.last.GetColumns()) }
 
-// Notices implements format.Part.
 func (p *part) Notices() []string { return p.last.GetNotices() }
 
-// Decimals implements format.Part.
 func (p *part) Decimals() string { return p.last.GetDecimals() }
 
 // Marks returns the decimal separator that the columns show.
@@ -156,7 +158,6 @@ func (p *part) Marks() string { return p.last.GetMarks() }
 // Survey returns what reading the object has shown.
 func (p *part) Survey() *format.Survey { return reading.Survey(p.surveys[p.at]) }
 
-// Close implements format.Part.
 func (p *part) Close() {}
 
 // Next returns the next rows that workers have read. The first call of a pass makes them begin.
@@ -226,7 +227,7 @@ func (r *reader) begin(o format.TableOptions) error {
 	}
 	ctx, cancel := context.WithCancel(r.ctx)
 	p := &pass{held: held, cancel: cancel, ended: make(chan struct{}), limit: r.MaxBytes}
-	r.progress.restart()
+	r.done.change(func(now *cleavev1.ImportProgress) { now.ObjectsRead, now.Rows = 0, 0 })
 	var all []*fleet.ObjectUnit
 	for at := range r.sources {
 		var units []*unit
@@ -245,7 +246,17 @@ func (r *reader) begin(o format.TableOptions) error {
 				},
 				Take: func(rows *workerv1.ObjectRows) (bool, error) {
 					done, err := p.take(u, rows)
-					r.progress.took(rows, func() bool { left--; return left == 0 }, done)
+					r.done.change(func(now *cleavev1.ImportProgress) {
+						for _, part := range rows.GetRows() {
+							now.Rows += uint64(wire.RowsIn(part))
+						}
+						if done {
+							left--
+						}
+						if done && left == 0 {
+							now.ObjectsRead++
+						}
+					})
 					return done, err
 				},
 			})
@@ -255,7 +266,7 @@ func (r *reader) begin(o format.TableOptions) error {
 	r.pass = p
 	go func() {
 		defer close(p.ended)
-		p.fail(r.Fleet.ReadObjects(ctx, all, r.progress.workers))
+		p.fail(r.Fleet.ReadObjects(ctx, all, r.readBy))
 	}()
 	return nil
 }

@@ -127,7 +127,7 @@ func TestMisreadObjectsAreReadTwice(t *testing.T) {
 		}
 		uploads := content.NewUploads(content.UploadLimits{Memory: ledger.New(0).Part(1 << 20), MessageBytes: 1 << 10})
 		r := &reader{Importer: &Importer{Dependencies: Dependencies{Uploads: uploads, MaxBytes: 1 << 20}}, ctx: t.Context(), sources: sources,
-			progress: newProgress(sources, func(*cleavev1.ImportProgress) {})}
+			done: &progress{}}
 		workers := &lateTypes{reader: r}
 		r.Fleet = workers
 		got, _, err := r.table(format.TableOptions{})

@@ -3,7 +3,6 @@ package imports
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -18,8 +17,7 @@ const progressInterval = time.Second
 func (i *Importer) Stream(ctx context.Context, request *cleavev1.ImportTableRequest, send func(*cleavev1.ImportTableResponse) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	var latest atomic.Pointer[cleavev1.ImportProgress]
-	latest.Store(&cleavev1.ImportProgress{})
+	var done progress
 	stop := make(chan struct{})
 	var reporting sync.WaitGroup
 	reporting.Go(func() {
@@ -31,7 +29,7 @@ func (i *Importer) Stream(ctx context.Context, request *cleavev1.ImportTableRequ
 			case <-stop:
 				return
 			}
-			if err := send(&cleavev1.ImportTableResponse{What: &cleavev1.ImportTableResponse_Progress{Progress: latest.Load()}}); err != nil {
+			if err := send(&cleavev1.ImportTableResponse{What: &cleavev1.ImportTableResponse_Progress{Progress: done.current()}}); err != nil {
 				cancel(err)
 				return
 			}
@@ -42,7 +40,7 @@ func (i *Importer) Stream(ctx context.Context, request *cleavev1.ImportTableRequ
 		reporting.Wait()
 	})
 	defer endReporting()
-	imported, err := i.Import(ctx, request, latest.Store)
+	imported, err := i.read(ctx, request, &done)
 	endReporting()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
