@@ -20,7 +20,6 @@ type breakdown struct {
 	state atomic.Pointer[etcdState] // nil while etcd starts
 }
 
-// OnWrite implements zapcore.CheckWriteHook.
 func (b *breakdown) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
 	why := []string{entry.Message}
 	for _, f := range fields {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
 	"go.uber.org/goleak"
 
 	"github.com/cleave-project/cleave/internal/fault"
@@ -35,21 +36,21 @@ func TestIdentify(t *testing.T) {
 	if err := os.WriteFile(path, []byte(line(t, token, alice, time.Time{})), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	callers, err := New(Config{TokenFile: path}, nil, nil)
+	callers, err := New(Config{TokenFile: path}, hclog.NewNullLogger(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer callers.Close()
-	onlyCertificates, err := New(Config{}, nil, nil)
+	onlyCertificates, err := New(Config{}, hclog.NewNullLogger(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	attached, own := identity.Caller{Name: "w2", Role: identity.Worker}, NewToken()
-	inProcess, err := New(Config{Tokens: map[string]identity.Caller{own: attached}}, nil, nil)
+	inProcess, err := New(Config{Tokens: map[string]identity.Caller{own: attached}}, hclog.NewNullLogger(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	both, err := New(Config{TokenFile: path, Tokens: map[string]identity.Caller{own: attached}}, nil, nil)
+	both, err := New(Config{TokenFile: path, Tokens: map[string]identity.Caller{own: attached}}, hclog.NewNullLogger(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -89,7 +89,6 @@ func (k *keySet) close() {
 	k.wait.Wait()
 }
 
-// VerifySignature implements oidc.KeySet.
 func (k *keySet) VerifySignature(ctx context.Context, token string) ([]byte, error) {
 	signed, err := jose.ParseSignedCompact(token, algorithms)
 	if err != nil {

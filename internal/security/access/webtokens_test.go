@@ -91,7 +91,7 @@ func TestWebTokens(t *testing.T) {
 	}
 	cfg := DefaultOIDC()
 	cfg.Issuer, cfg.Audience, cfg.JWKS = theIssuer, "cleave", path
-	callers, err := New(Config{OIDC: cfg}, nil, func() time.Time { return noon })
+	callers, err := New(Config{OIDC: cfg}, hclog.NewNullLogger(), func() time.Time { return noon })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestTheDefaultRoleRaisesNone(t *testing.T) {
 	}
 	cfg := DefaultOIDC()
 	cfg.Issuer, cfg.Audience, cfg.JWKS, cfg.DefaultRole = theIssuer, "cleave", path, "submitter"
-	callers, err := New(Config{OIDC: cfg}, nil, func() time.Time { return noon })
+	callers, err := New(Config{OIDC: cfg}, hclog.NewNullLogger(), func() time.Time { return noon })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -92,12 +92,12 @@ func (f Files) open(log hclog.Logger, now func() time.Time, t Terms, side x509.E
 	}
 	if f.Cert != "" {
 		parse := func(contents [][]byte) (*tls.Certificate, error) { return parsePair(contents, t, side, m.now()) }
-		if m.pair, err = reload.New("the certificate "+f.Cert, []string{f.Cert, f.Key}, parse, log, now); err != nil {
+		if m.pair, err = reload.New("the certificate "+f.Cert, []string{f.Cert, f.Key}, parse, log, m.now); err != nil {
 			return m, err
 		}
 	}
 	if f.CA != "" && f.CA != SystemCA {
-		m.pool, err = reload.New("the authority "+f.CA, []string{f.CA}, parsePool, log, now)
+		m.pool, err = reload.New("the authority "+f.CA, []string{f.CA}, parsePool, log, m.now)
 	}
 	return m, err
 }

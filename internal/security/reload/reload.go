@@ -41,14 +41,8 @@ type stamp struct {
 	size     int64
 }
 
-// New reads the files for the first time, and fails if they cannot be read or parsed. A nil now means time.Now.
+// New reads the files for the first time, and fails if they cannot be read or parsed.
 func New[T any](what string, paths []string, parse func(contents [][]byte) (T, error), log hclog.Logger, now func() time.Time) (*Files[T], error) {
-	if log == nil {
-		log = hclog.NewNullLogger()
-	}
-	if now == nil {
-		now = time.Now
-	}
 	f := &Files[T]{what: what, paths: paths, parse: parse, log: log, now: now}
 	f.checked, f.stamps = now(), f.look()
 	var err error

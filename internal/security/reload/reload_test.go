@@ -31,7 +31,7 @@ func TestFilesAreReadAgain(t *testing.T) {
 	var lines bytes.Buffer
 	log := hclog.New(&hclog.LoggerOptions{Output: &lines})
 	write("bad")
-	if _, err := New("the value", []string{path}, parse, log, nil); err == nil || err.Error() != "the value: it is bad" {
+	if _, err := New("the value", []string{path}, parse, log, time.Now); err == nil || err.Error() != "the value: it is bad" {
 		t.Errorf("a bad file at the start: %v", err)
 	}
 	write("one")
