@@ -1,7 +1,9 @@
 package httpapi
 
 import (
+	"compress/gzip"
 	"context"
+	"io"
 	"net/http"
 
 	"google.golang.org/grpc/credentials"
@@ -53,6 +55,36 @@ func (h *reservation) cover(message int) error {
 
 // end gives the memory back.
 func (h *reservation) end() { h.memory.Release(h.bytes) }
+
+// unpacked returns a request whose body, if it is one compressed message, is unpacked as it is read: a message counts
+// for its size in memory, not for the bytes sent. Streams name the compression of their messages in another header.
+func unpacked(r *http.Request) *http.Request {
+	if r.Header.Get("Content-Encoding") != "gzip" {
+		return r
+	}
+	copied := *r
+	copied.Header = r.Header.Clone()
+	copied.Header.Del("Content-Encoding")
+	copied.Body, copied.ContentLength = &gzipBody{packed: r.Body}, -1
+	return &copied
+}
+
+// gzipBody unpacks a body. It reads nothing before the first Read.
+type gzipBody struct {
+	packed io.ReadCloser
+	reader *gzip.Reader
+}
+
+func (b *gzipBody) Read(p []byte) (n int, err error) {
+	if b.reader == nil {
+		if b.reader, err = gzip.NewReader(b.packed); err != nil {
+			return 0, err
+		}
+	}
+	return b.reader.Read(p)
+}
+
+func (b *gzipBody) Close() error { return b.packed.Close() }
 
 // reserve waits until a request may take so much memory. The caller calls release.
 func (s *Server) reserve(ctx context.Context, bytes int64) (release func(), err error) {

@@ -59,7 +59,7 @@ func (s *Server) addMethod(mux *http.ServeMux, method protoreflect.MethodDescrip
 			_ = refused.Write(w, r, connectError(err))
 			return
 		}
-		w, r, end := s.timed(w, r, method, connectError)
+		w, r, end := s.timed(w, unpacked(r), method, connectError)
 		defer end()
 		handler.ServeHTTP(w, r)
 	})
