@@ -5,6 +5,7 @@ package store
 import (
 	"context"
 	"net/url"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -21,10 +22,10 @@ func absent() error {
 // OpenEmbedded returns an error.
 func OpenEmbedded(context.Context, string, hclog.Logger) (State, error) { return nil, absent() }
 
-// OpenEtcd returns an error.
-func OpenEtcd(context.Context, []string, Sharing, hclog.Logger) (State, error) { return nil, absent() }
+func openEtcd(context.Context, []string, Sharing, hclog.Logger, time.Duration) (State, error) {
+	return nil, absent()
+}
 
-// openObjectStore returns an error.
 func openObjectStore(_ context.Context, where string, u *url.URL) (bucket, error) {
 	return nil, driverMissing(where, u)
 }

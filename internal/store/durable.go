@@ -11,25 +11,17 @@ import (
 
 // makeDirectories creates a directory and its missing parents, durably.
 func makeDirectories(dir string) error {
-	if info, err := os.Stat(dir); err == nil && info.IsDir() {
-		return nil
-	}
-	parent := filepath.Dir(dir)
-	if parent != dir {
-		if err := makeDirectories(parent); err != nil {
-			return err
+	existing := dir
+	for existing != filepath.Dir(existing) {
+		if _, err := os.Stat(existing); err == nil {
+			break
 		}
+		existing = filepath.Dir(existing)
 	}
-	if err := os.Mkdir(dir, 0o700); err != nil && !os.IsExist(err) {
+	if err := os.MkdirAll(dir, 0o700); err != nil || existing == dir {
 		return err
 	}
-	// Mkdir also reports "exists" if there is a file with this name.
-	if info, err := os.Stat(dir); err != nil {
-		return err
-	} else if !info.IsDir() {
-		return &os.PathError{Op: "mkdir", Path: dir, Err: os.ErrExist}
-	}
-	return syncDirectory(parent)
+	return syncDirectories(dir, existing)
 }
 
 // syncDirectories syncs the directory of a file and all directories above it up to root.

@@ -21,18 +21,13 @@ import (
 )
 
 const (
-	reachTimeout     = 5 * time.Second
 	whyTimeout       = time.Second
 	keepaliveTime    = 10 * time.Second // detects a peer whose machine died
 	keepaliveTimeout = 3 * time.Second
 )
 
-// OpenEtcd opens the state in an etcd cluster. Endpoints are HOST:PORT. If none of them answers within a few seconds,
-// it returns the fault STORE_UNREACHABLE.
-func OpenEtcd(ctx context.Context, endpoints []string, sharing Sharing, log hclog.Logger) (State, error) {
-	return openEtcd(ctx, endpoints, sharing, log, reachTimeout)
-}
-
+// openEtcd opens the state in an etcd cluster. Endpoints are HOST:PORT. If none of them answers within the timeout, it
+// returns the fault STORE_UNREACHABLE.
 func openEtcd(ctx context.Context, endpoints []string, sharing Sharing, log hclog.Logger, timeout time.Duration) (State, error) {
 	if log == nil {
 		log = hclog.NewNullLogger()

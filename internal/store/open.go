@@ -16,6 +16,9 @@ const (
 
 	// DefaultLease is how long a leader in an etcd cluster may be silent before another one is elected.
 	DefaultLease = 5 * time.Second
+
+	// reachTimeout is how long a member of an etcd cluster may take to answer when the state is opened.
+	reachTimeout = 5 * time.Second
 )
 
 // IsShared reports whether several processes can use the state that spec names, so that a process that opens it may
@@ -42,7 +45,7 @@ func Open(ctx context.Context, spec, dataDir string, sharing Sharing, log hclog.
 	case spec == "embedded":
 		return OpenEmbedded(ctx, dataDir, log)
 	case isEtcd:
-		return OpenEtcd(ctx, strings.Split(endpoints, ","), sharing, log)
+		return openEtcd(ctx, strings.Split(endpoints, ","), sharing, log, reachTimeout)
 	}
 	return nil, fault.Invalid("STORE_UNKNOWN",
 		"unknown store %q; use memory, embedded or etcd://HOST:PORT[,HOST:PORT...]", spec)
