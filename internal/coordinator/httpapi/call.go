@@ -18,10 +18,24 @@ import (
 type caller struct {
 	net.Conn
 	client Conn
+	inside func() *grpc.ClientConn // to the gRPC server; made by the first call
+}
 
-	mu     sync.Mutex
-	inside *grpc.ClientConn // to the gRPC server; nil before the first call
-	closed bool
+func newCaller(conn net.Conn, client Conn) *caller {
+	inside := sync.OnceValue(func() *grpc.ClientConn {
+		inside, err := grpc.NewClient("passthrough:///coordinator",
+			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return client.Dial(ctx) }),
+			grpc.WithTransportCredentials(insecure.NewCredentials()),
+			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxResponseBytes)),
+			grpc.WithInitialWindowSize(windowBytes), grpc.WithInitialConnWindowSize(windowBytes),
+			grpc.WithDisableServiceConfig(), grpc.WithDisableRetry(), // the client of the request decides whether to retry
+		)
+		if err != nil {
+			panic(err) // an option is not valid
+		}
+		return inside
+	})
+	return &caller{Conn: conn, client: client, inside: inside}
 }
 
 type callerKey struct{}
@@ -34,18 +48,12 @@ func (c callers) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &caller{Conn: conn, client: conn.(Conn)}, nil
+	return newCaller(conn, conn.(Conn)), nil
 }
 
-// Close closes the connection, and ends the calls that it made.
+// Close closes the connection, and ends the calls that it made. If it made none, none can begin afterward.
 func (c *caller) Close() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.closed = true
-	if c.inside != nil {
-		c.inside.Close()
-		c.inside = nil
-	}
+	c.inside().Close()
 	return c.Conn.Close()
 }
 
@@ -58,25 +66,8 @@ func (c *caller) serverName() string {
 }
 
 // connection returns the connection to the gRPC server on which the client of a request is the caller.
-func connection(ctx context.Context) (*grpc.ClientConn, error) {
-	c := ctx.Value(callerKey{}).(*caller)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch {
-	case c.closed:
-		return nil, context.Canceled
-	case c.inside != nil:
-		return c.inside, nil
-	}
-	conn, err := grpc.NewClient("passthrough:///coordinator",
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return c.client.Dial(ctx) }),
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxResponseBytes)),
-		grpc.WithInitialWindowSize(windowBytes), grpc.WithInitialConnWindowSize(windowBytes),
-		grpc.WithDisableServiceConfig(), grpc.WithDisableRetry(), // the client of the request decides whether to retry
-	)
-	c.inside = conn
-	return conn, err
+func connection(ctx context.Context) *grpc.ClientConn {
+	return ctx.Value(callerKey{}).(*caller).inside()
 }
 
 const (
@@ -105,22 +96,14 @@ func fullMethod(method protoreflect.MethodDescriptor) string {
 
 // open starts a streaming call.
 func open(ctx context.Context, method protoreflect.MethodDescriptor) (grpc.ClientStream, error) {
-	conn, err := connection(ctx)
-	if err != nil {
-		return nil, err
-	}
 	desc := &grpc.StreamDesc{ClientStreams: method.IsStreamingClient(), ServerStreams: method.IsStreamingServer()}
-	return conn.NewStream(ctx, desc, fullMethod(method))
+	return connection(ctx).NewStream(ctx, desc, fullMethod(method))
 }
 
 // invoke makes a unary call.
 func invoke(ctx context.Context, method protoreflect.MethodDescriptor, request proto.Message) (proto.Message, error) {
-	conn, err := connection(ctx)
-	if err != nil {
-		return nil, err
-	}
 	response := newMessage(method.Output())
-	return response, conn.Invoke(ctx, fullMethod(method), request, response)
+	return response, connection(ctx).Invoke(ctx, fullMethod(method), request, response)
 }
 
 // request starts a server-streaming call.

@@ -37,7 +37,7 @@ func TestCompressedMessagesCountUnpacked(t *testing.T) {
 	listener := pipe.Listen(pipe.Addr{})
 	listener.Close() // a call would fail
 	conn, _ := net.Pipe()
-	c := &caller{Conn: conn, client: dialer{listener: listener}}
+	c := newCaller(conn, dialer{listener: listener})
 	defer c.Close()
 	request := httptest.NewRequestWithContext(context.WithValue(t.Context(), callerKey{}, c), http.MethodPost,
 		"http://localhost/cleave.v1.JobService/GetJob", &packed)

@@ -237,13 +237,9 @@ func (s *Server) uploadTable(r *http.Request, name string, query url.Values) (pr
 	if err != nil {
 		return nil, err
 	}
-	conn, err := connection(r.Context())
-	if err != nil {
-		return nil, err
-	}
 	response := &cleavev1.CreateTableResponse{}
 	read, err := s.eachBatch(r.Body, o, func(_ []table.Column, next func() (*table.Table, error)) (err error) {
-		response.Table, err = wire.SendBatches(r.Context(), cleavev1.NewTableServiceClient(conn), query.Get("display_name"), next)
+		response.Table, err = wire.SendBatches(r.Context(), cleavev1.NewTableServiceClient(connection(r.Context())), query.Get("display_name"), next)
 		return err
 	})
 	if err != nil {
@@ -295,11 +291,7 @@ func (s *Server) uploadDataset(w http.ResponseWriter, r *http.Request, name stri
 	if err != nil {
 		return nil, err
 	}
-	conn, err := connection(r.Context())
-	if err != nil {
-		return nil, err
-	}
-	stored, err := wire.SendDataset(r.Context(), cleavev1.NewDatasetServiceClient(conn), query.Get("display_name"), data, wire.UploadStart{})
+	stored, err := wire.SendDataset(r.Context(), cleavev1.NewDatasetServiceClient(connection(r.Context())), query.Get("display_name"), data, wire.UploadStart{})
 	return &cleavev1.CreateDatasetResponse{Dataset: stored}, err
 }
 
@@ -338,13 +330,9 @@ func (s *Server) uploadPoints(r *http.Request, name string, query url.Values) (p
 	if err != nil {
 		return nil, err
 	}
-	conn, err := connection(r.Context())
-	if err != nil {
-		return nil, err
-	}
 	response := &cleavev1.CreateDatasetResponse{}
 	read, err := s.eachBatch(r.Body, o, func(columns []table.Column, next func() (*table.Table, error)) (err error) {
-		response.Dataset, err = wire.SendPoints(r.Context(), cleavev1.NewDatasetServiceClient(conn), query.Get("display_name"), len(columns), rowsOf(next))
+		response.Dataset, err = wire.SendPoints(r.Context(), cleavev1.NewDatasetServiceClient(connection(r.Context())), query.Get("display_name"), len(columns), rowsOf(next))
 		return err
 	})
 	if err != nil {
