@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/hashicorp/go-hclog"
@@ -22,12 +23,13 @@ var labelTypes = map[string]string{typeCSV: "csv", typeParquet: "parquet"}
 
 // labels answers a request for the labels of a job: as one JSON object, as lines of JSON, or as a table with the
 // columns index (or id) and label.
-func (s *Server) labels(w http.ResponseWriter, r *http.Request, route Route) error {
-	kind, err := labelType(r)
+func (s *Server) labels(w http.ResponseWriter, r *http.Request, route Route, query url.Values) error {
+	kind, err := labelType(r, query.Get("format"))
 	if err != nil {
 		return err
 	}
-	in, err := s.read(w, r, route, "format")
+	query.Del("format")
+	in, err := s.read(w, r, route, query)
 	if err != nil {
 		return err
 	}
@@ -56,17 +58,12 @@ func (s *Server) labels(w http.ResponseWriter, r *http.Request, route Route) err
 	return out.abortIfBegun(ctx, out.close())
 }
 
-// labelType returns the type of content that a request for labels wants, by the parameter format or by its Accept
-// header.
-func labelType(r *http.Request) (string, error) {
-	offers := []string{typeJSON, typeCSV, typeParquet, typeLines}
-	query, err := parameters(r)
-	if err != nil {
-		return "", err
-	}
-	switch name := query.Get("format"); name {
+// labelType returns the type of content that a request for labels wants, by the name of a format or, if that is empty,
+// by its Accept header.
+func labelType(r *http.Request, name string) (string, error) {
+	switch name {
 	case "":
-		return accepted(r, offers...)
+		return accepted(r, typeJSON, typeCSV, typeParquet, typeLines)
 	case "json":
 		return typeJSON, nil
 	case "csv":

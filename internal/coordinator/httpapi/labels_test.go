@@ -105,7 +105,7 @@ func getLabelsAs(t *testing.T, format string, jobs cleavev1.JobServiceServer, s 
 	}
 	request := httptest.NewRequestWithContext(context.WithValue(t.Context(), callerKey{}, c), "GET", "/v1/jobs/x/labels?format="+format, nil)
 	request.SetPathValue("job_id", "x")
-	return s.labels(w, request, method)
+	return s.labels(w, request, method, request.URL.Query())
 }
 
 // The JSON of labels is written while they arrive, because those of a large job would take much memory.

@@ -123,8 +123,12 @@ func (s *Server) addREST(mux *http.ServeMux) {
 			w, r, end := s.timed(w, r, route.Method, func(err error) error { return err })
 			defer end()
 			err := s.authorize(r, fullMethod(route.Method))
+			query := url.Values{}
 			if err == nil {
-				err = handle(w, r.WithContext(withHeaders(r.Context(), r.Header)), route)
+				query, err = parameters(r)
+			}
+			if err == nil {
+				err = handle(w, r.WithContext(withHeaders(r.Context(), r.Header)), route, query)
 			}
 			if err != nil {
 				writeError(w, err)
@@ -142,8 +146,8 @@ func (s *Server) addREST(mux *http.ServeMux) {
 }
 
 // unary answers a request by one call.
-func (s *Server) unary(w http.ResponseWriter, r *http.Request, route Route) error {
-	in, err := s.read(w, r, route)
+func (s *Server) unary(w http.ResponseWriter, r *http.Request, route Route, query url.Values) error {
+	in, err := s.read(w, r, route, query)
 	if err != nil {
 		return err
 	}
@@ -166,7 +170,7 @@ func writeMessage(w http.ResponseWriter, m proto.Message) error {
 }
 
 // read builds the message of a request from its body, its path and its query.
-func (s *Server) read(w http.ResponseWriter, r *http.Request, route Route, ignored ...string) (proto.Message, error) {
+func (s *Server) read(w http.ResponseWriter, r *http.Request, route Route, query url.Values) (proto.Message, error) {
 	p := newMessage(route.Method.Input())
 	if route.Body {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(s.cfg.MaxMessageBytes)))
@@ -176,13 +180,6 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, route Route, ignor
 		if err := unmarshal(body, p); err != nil {
 			return nil, err
 		}
-	}
-	query, err := parameters(r)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range ignored {
-		query.Del(name)
 	}
 	used := [][]string{}
 	for _, name := range route.parameters() {

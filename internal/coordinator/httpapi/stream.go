@@ -6,6 +6,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -67,7 +68,7 @@ func accepted(r *http.Request, offers ...string) (string, error) {
 
 // stream answers a request by the messages of a call: one line of JSON for each or, for the events of a job,
 // server-sent events if the client asks for them.
-func (s *Server) stream(w http.ResponseWriter, r *http.Request, route Route) error {
+func (s *Server) stream(w http.ResponseWriter, r *http.Request, route Route, query url.Values) error {
 	offers := []string{typeLines, typeJSON} // both get lines of JSON, labeled as lines: a stream is not one JSON value
 	watch := route.Method.Name() == "WatchJob"
 	if watch {
@@ -77,7 +78,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, route Route) err
 	if err != nil {
 		return err
 	}
-	in, err := s.read(w, r, route)
+	in, err := s.read(w, r, route, query)
 	if err != nil {
 		return err
 	}

@@ -46,11 +46,7 @@ var formatsByType = map[string]string{
 
 // upload stores a data set or a table. The body is a file in the format that the URL or the type of content names, or
 // the messages of the call as JSON, one after another.
-func (s *Server) upload(w http.ResponseWriter, r *http.Request, route Route) error {
-	query, err := parameters(r)
-	if err != nil {
-		return err
-	}
+func (s *Server) upload(w http.ResponseWriter, r *http.Request, route Route, query url.Values) (err error) {
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	name := query.Get("format")
 	if name == "" {
