@@ -123,28 +123,18 @@ func (w *syncingWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-func (d *directory) open(_ context.Context, key string, offset, length int64) (io.ReadCloser, error) {
+func (d *directory) open(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error) {
+	if _, err := d.size(ctx, key); err != nil { // Open would open a directory
+		return nil, err
+	}
 	file, err := os.Open(d.path(key))
 	if err != nil {
 		return nil, missing(err)
-	}
-	if err := checkFile(file); err != nil {
-		_ = file.Close()
-		return nil, err
 	}
 	if length < 0 {
 		length = 1<<63 - 1 - offset
 	}
 	return &fileSection{io.NewSectionReader(file, offset, length), file}, nil
-}
-
-// checkFile returns ErrNotFound if an open file is a directory.
-func checkFile(file *os.File) error {
-	info, err := file.Stat()
-	if err == nil && info.IsDir() {
-		err = ErrNotFound
-	}
-	return err
 }
 
 // fileSection reads a part of a file, and closes the file.

@@ -1,8 +1,6 @@
 package access
 
 import (
-	"bufio"
-	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
@@ -62,9 +60,10 @@ type tokenOwner struct {
 // parseTokens parses a token file: one line per token, empty lines, and comment lines that begin with #.
 func parseTokens(content []byte) (tokens, error) {
 	found := tokens{}
-	lines := bufio.NewScanner(bytes.NewReader(content))
-	for number := 1; lines.Scan(); number++ {
-		fields := strings.Fields(lines.Text())
+	number := 0
+	for line := range strings.Lines(string(content)) {
+		number++
+		fields := strings.Fields(line)
 		if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
 			continue
 		}
@@ -76,9 +75,6 @@ func parseTokens(content []byte) (tokens, error) {
 			return nil, fault.Invalid("BAD_TOKEN_FILE", "line %d has the hash of an earlier line; each token has one owner", number)
 		}
 		found[hash] = owner
-	}
-	if lines.Err() != nil {
-		return nil, fault.Invalid("BAD_TOKEN_FILE", "%v", lines.Err())
 	}
 	return found, nil
 }

@@ -55,10 +55,7 @@ func (d Dial) Options(log hclog.Logger, addresses ...string) ([]grpc.DialOption,
 	}
 	options := []grpc.DialOption{grpc.WithTransportCredentials(&transport{explain: t.explainHandshake, config: func() *tls.Config {
 		config := &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: m.roots(), ServerName: d.ServerName}
-		if m.pair != nil {
-			pair := m.certificate()
-			config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return pair, nil }
-		}
+		m.present(config)
 		return config
 	}})}
 	return append(options, d.withToken(true)...), nil

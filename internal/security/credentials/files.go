@@ -181,6 +181,14 @@ func parsePool(contents [][]byte) (*x509.CertPool, error) {
 	return pool, nil
 }
 
+// present makes a client present its current certificate, if it has one.
+func (m material) present(config *tls.Config) {
+	if m.pair != nil {
+		pair := m.certificate()
+		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return pair, nil }
+	}
+}
+
 // roots returns the trusted authorities; nil means those of the system.
 func (m material) roots() *x509.CertPool {
 	if m.pool == nil {

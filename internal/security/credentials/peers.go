@@ -83,10 +83,7 @@ func (p *Peers) Options(address string) ([]grpc.DialOption, error) {
 			// VerifyConnection verifies the chain instead, and that it is a worker's: there is no host name to verify.
 			InsecureSkipVerify: true, VerifyConnection: p.verify,
 		}
-		if p.material.pair != nil {
-			pair := p.material.certificate()
-			config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return pair, nil }
-		}
+		p.material.present(config)
 		return config
 	}})}, nil
 }
