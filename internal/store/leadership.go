@@ -42,13 +42,11 @@ func (t *etcdTerm) Lost() <-chan struct{} { return t.lost }
 
 // Current compares clocks, because the lease may have expired while this process was suspended, before it noticed.
 func (t *etcdTerm) Current() bool {
-	select {
-	case <-t.lost:
+	if isClosed(t.lost) {
 		return false
-	default:
-		renewed, now := *t.renewed.Load(), time.Now()
-		return t.lasts(now.Sub(renewed), now.Round(0).Sub(renewed.Round(0))) // Round removes the monotonic clock
 	}
+	renewed, now := *t.renewed.Load(), time.Now()
+	return t.lasts(now.Sub(renewed), now.Round(0).Sub(renewed.Round(0))) // Round removes the monotonic clock
 }
 
 // lasts reports whether the lease is certain to last, given the time since it was renewed by the monotonic clock, which

@@ -45,16 +45,16 @@ func (m *memory) begin(ctx context.Context) (unlock func(), err error) {
 		return nil, err
 	}
 	m.shared.mu.Lock()
-	if m.isClosed() {
+	if isClosed(m.closed) {
 		m.shared.mu.Unlock()
 		return nil, ErrClosed
 	}
 	return m.shared.mu.Unlock, nil
 }
 
-func (m *memory) isClosed() bool {
+func isClosed(channel <-chan struct{}) bool {
 	select {
-	case <-m.closed:
+	case <-channel:
 		return true
 	default:
 		return false
@@ -235,7 +235,7 @@ func (m *memory) tryLead(ctx context.Context, name string) (won, other *memoryTe
 func (m *memory) Close() error {
 	m.shared.mu.Lock()
 	defer m.shared.mu.Unlock()
-	if m.isClosed() {
+	if isClosed(m.closed) {
 		return nil
 	}
 	m.term.end()
@@ -253,15 +253,7 @@ type memoryTerm struct {
 
 func (t *memoryTerm) Revision() int64       { return t.revision }
 func (t *memoryTerm) Lost() <-chan struct{} { return t.lost }
-
-func (t *memoryTerm) Current() bool {
-	select {
-	case <-t.lost:
-		return false
-	default:
-		return true
-	}
-}
+func (t *memoryTerm) Current() bool         { return !isClosed(t.lost) }
 
 func (t *memoryTerm) Resign(context.Context) error {
 	t.state.shared.mu.Lock()

@@ -256,16 +256,16 @@ func (g *stallGuard) Usage(ctx context.Context) (int64, error) {
 }
 
 func (g *stallGuard) Free() (bytes int64, known bool) {
-	free, err := try(g.ctx, g, "", func(context.Context) (*int64, error) {
-		if bytes, known := g.Blobs.Free(); known {
-			return &bytes, nil
-		}
-		return nil, nil
-	})
-	if free == nil || err != nil {
-		return 0, false
+	type room struct {
+		bytes int64
+		known bool
 	}
-	return *free, true
+	// The zero value, which is returned with an error, says that nothing is known.
+	free, _ := try(g.ctx, g, "", func(context.Context) (r room, err error) {
+		r.bytes, r.known = g.Blobs.Free()
+		return r, nil
+	})
+	return free.bytes, free.known
 }
 
 func (g *stallGuard) RemoveTemporary(ctx context.Context) {
