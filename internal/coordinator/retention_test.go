@@ -156,13 +156,13 @@ func TestQuota(t *testing.T) {
 	}
 	h.sweep()
 	h.wantKept(jobs, jobs...)
-	h.c.retention.Deps.Config.Quota = h.c.retention.Used() - 1
+	h.c.retention.Config.Quota = h.c.retention.Used() - 1
 	h.sweep()
 	h.wantKept(jobs, jobs...)
 	now.advance(keepEnded - 3*time.Minute) // the first one ended three minutes before
 	h.sweep()
 	h.wantKept(jobs[1:], jobs...)
-	h.c.retention.Deps.Config.Quota = 1
+	h.c.retention.Config.Quota = 1
 	now.advance(time.Minute)
 	h.sweep()
 	h.wantKept(jobs[2:], jobs...)
@@ -194,10 +194,10 @@ func TestQuotaSparesJobs(t *testing.T) {
 	}
 	all := append([]string{unused, first, second}, jobs...)
 	now.advance(2 * keepUnused)
-	h.c.retention.Deps.Config.Quota = h.c.retention.Used() - 1
+	h.c.retention.Config.Quota = h.c.retention.Used() - 1
 	h.sweep()
 	h.wantKept(all[1:], all...)
-	h.c.retention.Deps.Config.Quota = h.c.retention.Used() - 4000 // more than the results of both jobs
+	h.c.retention.Config.Quota = h.c.retention.Used() - 4000 // more than the results of both jobs
 	h.sweep()
 	h.wantKept([]string{second, jobs[1]}, all...)
 }
@@ -229,7 +229,7 @@ func TestRefusedUploadsMakeRoom(t *testing.T) {
 		return err
 	}
 	deleted := make(chan string, 1)
-	h.c.retention.Deps.DeleteJob = func(ctx context.Context, job string, used time.Time) error {
+	h.c.retention.DeleteJob = func(ctx context.Context, job string, used time.Time) error {
 		err := h.c.deleteJob(ctx, job, used)
 		deleted <- job
 		return err
@@ -290,7 +290,7 @@ func TestRetentionAndNewJobs(t *testing.T) {
 	now.advance(2 * day)
 	var id string
 	r := h.c.newRetention(&atomic.Int64{}, &atomic.Int64{})
-	r.Deps.Datasets = sweptLate{r.Deps.Datasets, func() { id = h.create(spec(data)) }} // after the survey, before the deletion
+	r.Datasets = sweptLate{r.Datasets, func() { id = h.create(spec(data)) }} // after the survey, before the deletion
 	if err := r.Sweep(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -75,7 +75,8 @@ const stuckTime = 10 * time.Minute
 // Sweeper deletes what has expired and what exceeds the quota. It never deletes anything that an unfinished job uses.
 // One goroutine sweeps, while the coordinator leads; calls only check the quota, and wake it.
 type Sweeper struct {
-	Deps     Dependencies
+	Dependencies
+
 	sweeping sync.Mutex   // held during a sweep
 	counted  time.Time    // when the blobs were last counted, guarded by sweeping
 	stuck    time.Time    // when deleting a job last freed nothing, guarded by sweeping
@@ -113,21 +114,21 @@ type Content interface {
 }
 
 // New returns a Sweeper.
-func New(d Dependencies) *Sweeper { return &Sweeper{Deps: d, wake: make(chan struct{}, 1)} }
+func New(d Dependencies) *Sweeper { return &Sweeper{Dependencies: d, wake: make(chan struct{}, 1)} }
 
 // Used returns the total bytes of the blobs, or a negative number if that is not known.
-func (s *Sweeper) Used() int64 { return s.Deps.Total.Load() }
+func (s *Sweeper) Used() int64 { return s.Total.Load() }
 
 // CheckQuota returns an error if the quota has no room for this many more bytes. If deleting things could make room,
 // it triggers a sweep and asks the client to retry.
 func (s *Sweeper) CheckQuota(bytes int64) error {
-	if s.Deps.Config.Quota == 0 || s.Used()+bytes <= s.Deps.Config.Quota {
+	if s.Config.Quota == 0 || s.Used()+bytes <= s.Config.Quota {
 		return nil
 	}
 	f := fault.New(fault.ResourceExhausted, "QUOTA_EXCEEDED",
 		"data and results take %s, and the quota of this coordinator is %s, which leaves no room for %s more",
-		text.Bytes(s.Used()), text.Bytes(s.Deps.Config.Quota), text.Bytes(bytes))
-	if bytes > s.Deps.Config.Quota {
+		text.Bytes(s.Used()), text.Bytes(s.Config.Quota), text.Bytes(bytes))
+	if bytes > s.Config.Quota {
 		return f
 	}
 	for most := s.wanted.Load(); bytes > most && !s.wanted.CompareAndSwap(most, bytes); {
@@ -140,7 +141,7 @@ func (s *Sweeper) CheckQuota(bytes int64) error {
 // Run sweeps at regular intervals and when woken, until ctx ends.
 func (s *Sweeper) Run(ctx context.Context) {
 	interval := time.Hour
-	for _, keep := range []time.Duration{s.Deps.Config.KeepJobs, s.Deps.Config.KeepDatasets} {
+	for _, keep := range []time.Duration{s.Config.KeepJobs, s.Config.KeepDatasets} {
 		if keep > 0 {
 			interval = min(interval, max(keep/10, time.Second))
 		}
@@ -149,7 +150,7 @@ func (s *Sweeper) Run(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		if err := s.Sweep(ctx); err != nil && ctx.Err() == nil {
-			s.Deps.Logger.Error("cannot look for expired jobs and data; trying again later", "error", err)
+			s.Logger.Error("cannot look for expired jobs and data; trying again later", "error", err)
 		}
 		select {
 		case <-tick.C:
@@ -165,24 +166,24 @@ func (s *Sweeper) Run(ctx context.Context) {
 func (s *Sweeper) Sweep(ctx context.Context) error {
 	s.sweeping.Lock()
 	defer s.sweeping.Unlock()
-	if s.Deps.Hold.Active() {
+	if s.Hold.Active() {
 		return nil // a backup keeps the blobs of deleted jobs, so deleting more would free nothing
 	}
-	now := s.Deps.Now()
-	if s.Deps.Config.Quota > 0 && (s.Used() < 0 || now.Sub(s.counted) >= recount) {
-		bytes, err := s.Deps.Blobs.Usage(ctx)
+	now := s.Now()
+	if s.Config.Quota > 0 && (s.Used() < 0 || now.Sub(s.counted) >= recount) {
+		bytes, err := s.Blobs.Usage(ctx)
 		if err != nil {
 			return err
 		}
-		s.Deps.Total.Store(bytes)
-		s.counted = s.Deps.Now() // counting may take longer than recount
+		s.Total.Store(bytes)
+		s.counted = s.Now() // counting may take longer than recount
 	}
 	ended, inUse, err := s.survey(ctx)
 	if err != nil {
 		return err
 	}
 	wanted := s.wanted.Swap(0) // an upload that is rejected from here on wakes the next sweep
-	for s.Deps.Config.KeepJobs > 0 && len(ended) > 0 && now.Sub(ended[0].end) >= s.Deps.Config.KeepJobs {
+	for s.Config.KeepJobs > 0 && len(ended) > 0 && now.Sub(ended[0].end) >= s.Config.KeepJobs {
 		if err := s.deleteJob(ctx, ended[0], now, "it ended long ago"); err != nil {
 			return err
 		}
@@ -196,14 +197,14 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 		return nil // results would be lost, and their data would stay
 	}
 	for _, j := range ended {
-		if !s.exceeded(wanted) || s.Deps.Hold.Active() || now.Sub(j.end) < keepEnded+s.Deps.Config.UseGrain() {
+		if !s.exceeded(wanted) || s.Hold.Active() || now.Sub(j.end) < keepEnded+s.Config.UseGrain() {
 			break
 		}
-		before := s.Deps.Freed.Load() // other blobs are stored meanwhile, so Used says nothing
+		before := s.Freed.Load() // other blobs are stored meanwhile, so Used says nothing
 		err := s.deleteWithData(ctx, j, inUse, now)
-		if s.Deps.Freed.Load() == before { // a backup began, or the store fails
+		if s.Freed.Load() == before { // a backup began, or the store fails
 			s.stuck = now
-			s.Deps.Logger.Warn("deleting a job for the quota freed nothing; the other jobs are kept for now", "job", j.id)
+			s.Logger.Warn("deleting a job for the quota freed nothing; the other jobs are kept for now", "job", j.id)
 			return err
 		}
 		if err != nil {
@@ -221,13 +222,13 @@ func (s *Sweeper) deleteWithData(ctx context.Context, j endedJob, inUse *usedCon
 	inUse.remove(j)
 	const why = "its job is deleted, and the quota is exceeded"
 	if j.dataset != "" && inUse.datasets[j.dataset] == 0 {
-		if err := s.Deps.Datasets.DeleteUnused(ctx, j.dataset, now, keepEnded, why); err != nil {
+		if err := s.Datasets.DeleteUnused(ctx, j.dataset, now, keepEnded, why); err != nil {
 			return err
 		}
 	}
 	for _, table := range j.tables {
 		if inUse.tables[table] == 0 {
-			if err := s.Deps.Tables.DeleteUnused(ctx, table, now, keepEnded, why); err != nil {
+			if err := s.Tables.DeleteUnused(ctx, table, now, keepEnded, why); err != nil {
 				return err
 			}
 		}
@@ -237,9 +238,9 @@ func (s *Sweeper) deleteWithData(ctx context.Context, j endedJob, inUse *usedCon
 
 // deleteJob deletes a job that used its data until used, and logs why.
 func (s *Sweeper) deleteJob(ctx context.Context, j endedJob, used time.Time, why string) error {
-	err := s.Deps.DeleteJob(ctx, j.id, used)
+	err := s.DeleteJob(ctx, j.id, used)
 	if err == nil {
-		s.Deps.Logger.Info("deleted a job", "job", j.id, "ended", j.end, "because", why)
+		s.Logger.Info("deleted a job", "job", j.id, "ended", j.end, "because", why)
 	}
 	return err
 }
@@ -249,15 +250,15 @@ func (s *Sweeper) sweepContent(ctx context.Context, inUse *usedContent, now time
 	if inUse.unknown {
 		return nil // any data set or table may be in use
 	}
-	if err := s.Deps.Datasets.Sweep(ctx, inUse.datasets, now, s.keepContent(wanted)); err != nil {
+	if err := s.Datasets.Sweep(ctx, inUse.datasets, now, s.keepContent(wanted)); err != nil {
 		return err
 	}
-	return s.Deps.Tables.Sweep(ctx, inUse.tables, now, s.keepContent(wanted))
+	return s.Tables.Sweep(ctx, inUse.tables, now, s.keepContent(wanted))
 }
 
 // exceeded reports whether the quota is exceeded, counting the bytes that a rejected upload wanted.
 func (s *Sweeper) exceeded(wanted int64) bool {
-	return s.Deps.Config.Quota > 0 && s.Used()+wanted > s.Deps.Config.Quota
+	return s.Config.Quota > 0 && s.Used()+wanted > s.Config.Quota
 }
 
 // endedJob is a job that may be deleted, and the data that it refers to.
@@ -291,7 +292,7 @@ func (u *usedContent) remove(j endedJob) {
 // damaged record uses what its spec names.
 func (s *Sweeper) survey(ctx context.Context) (ended []endedJob, inUse *usedContent, err error) {
 	inUse = &usedContent{datasets: map[string]int{}, tables: map[string]int{}}
-	err = records.Each(ctx, s.Deps.State, records.JobPrefix, func(entry store.Entry) error {
+	err = records.Each(ctx, s.State, records.JobPrefix, func(entry store.Entry) error {
 		record, err := records.ReadJob(entry)
 		if records.IsDamaged(err) {
 			return s.spare(ctx, records.JobOfKey(entry.Key), inUse, err)
@@ -302,7 +303,7 @@ func (s *Sweeper) survey(ctx context.Context) (ended []endedJob, inUse *usedCont
 		job := record.GetJob()
 		j := endedJob{id: job.GetJobId(), dataset: job.GetDatasetId(), tables: record.GetTableIds(), end: job.GetEndTime().AsTime()}
 		inUse.add(j)
-		if records.Ended(job) && !s.Deps.IsUnfinished(j.id) {
+		if records.Ended(job) && !s.IsUnfinished(j.id) {
 			ended = append(ended, j)
 		}
 		return nil
@@ -313,14 +314,14 @@ func (s *Sweeper) survey(ctx context.Context) (ended []endedJob, inUse *usedCont
 
 // spare adds what a job with a damaged record uses. If its spec cannot be read either, anything may be in use.
 func (s *Sweeper) spare(ctx context.Context, id string, inUse *usedContent, damage error) error {
-	spec, err := s.Deps.ReadSpec(ctx, id)
+	spec, err := s.ReadSpec(ctx, id)
 	switch {
 	case err == nil:
 		inUse.add(endedJob{dataset: spec.GetDatasetId(), tables: wire.TableIDs(spec)})
-		s.Deps.Logger.Error("the record of a job is damaged; the job and what it uses are kept", "job", id, "error", damage)
+		s.Logger.Error("the record of a job is damaged; the job and what it uses are kept", "job", id, "error", damage)
 	case fault.Is(err, records.SpecDamaged) || records.IsDamaged(err): // the latter if the spec is missing
 		inUse.unknown = true
-		s.Deps.Logger.Error("the record and the spec of a job are damaged; all data sets and tables are kept", "job", id, "error", damage)
+		s.Logger.Error("the record and the spec of a job are damaged; all data sets and tables are kept", "job", id, "error", damage)
 	default:
 		return err
 	}
@@ -331,12 +332,12 @@ func (s *Sweeper) spare(ctx context.Context, id string, inUse *usedContent, dama
 // last use, with 0 meaning forever, and the reason to log when it is deleted.
 func (s *Sweeper) keepContent(wanted int64) func() (time.Duration, string) {
 	return func() (time.Duration, string) {
-		if s.Deps.Hold.Active() {
+		if s.Hold.Active() {
 			return 0, "" // a backup has begun, so deleting would free nothing
 		}
-		if s.exceeded(wanted) && (s.Deps.Config.KeepDatasets == 0 || s.Deps.Config.KeepDatasets > keepUnused) {
+		if s.exceeded(wanted) && (s.Config.KeepDatasets == 0 || s.Config.KeepDatasets > keepUnused) {
 			return keepUnused, "no job refers to it, and the quota is exceeded"
 		}
-		return s.Deps.Config.KeepDatasets, "no job uses it, and its retention period has passed"
+		return s.Config.KeepDatasets, "no job uses it, and its retention period has passed"
 	}
 }

@@ -93,7 +93,7 @@ func TestAnUploadRefusedDuringASweep(t *testing.T) {
 func TestNothingIsDeleted(t *testing.T) {
 	fail := func() { t.Error("a job is deleted") }
 	s := newSweeper(t, Config{KeepJobs: time.Hour}, fail)
-	end, err := s.Deps.Hold.Begin(t.Context())
+	end, err := s.Hold.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,8 +109,8 @@ func TestNothingIsDeleted(t *testing.T) {
 func TestTheQuotaStopsIfNothingIsFreed(t *testing.T) {
 	deleted := 0
 	s := newSweeper(t, Config{Quota: 300}, func() { deleted++ })
-	now := s.Deps.Now()
-	s.Deps.Now = func() time.Time { return now }
+	now := s.Now()
+	s.Now = func() time.Time { return now }
 	for at, want := range []int{1, 1, 2} { // refused uploads wake more sweeps
 		if at == 2 {
 			now = now.Add(stuckTime)
@@ -127,10 +127,10 @@ func TestTheQuotaGoesOnWhileBlobsAreStored(t *testing.T) {
 	deleted := 0
 	s = newSweeper(t, Config{Quota: 300}, func() {
 		deleted++
-		s.Deps.Freed.Add(50)
-		s.Deps.Total.Add(100 - 50) // a snapshot is stored
+		s.Freed.Add(50)
+		s.Total.Add(100 - 50) // a snapshot is stored
 	})
-	s.Deps.Datasets = kept{}
+	s.Datasets = kept{}
 	if err := s.Sweep(t.Context()); err != nil || deleted != 2 {
 		t.Errorf("%d jobs are deleted, want 2, %v", deleted, err)
 	}
@@ -145,10 +145,10 @@ func (kept) DeleteUnused(context.Context, string, time.Time, time.Duration, stri
 func TestTheQuotaSparesJobsBesideDamagedOnes(t *testing.T) {
 	s := newSweeper(t, Config{Quota: 300}, func() { t.Error("a job is deleted") })
 	damaged := store.Entry{Key: records.JobKey("01a1e7eb-8bfa-701c-9b27-f3f83954e7bf"), Value: []byte{0xff}}
-	if _, err := s.Deps.State.Commit(t.Context(), store.Txn{Put: []store.Entry{damaged}}); err != nil {
+	if _, err := s.State.Commit(t.Context(), store.Txn{Put: []store.Entry{damaged}}); err != nil {
 		t.Fatal(err)
 	}
-	s.Deps.ReadSpec = func(context.Context, string) (*cleavev1.JobSpec, error) {
+	s.ReadSpec = func(context.Context, string) (*cleavev1.JobSpec, error) {
 		return nil, fault.New(fault.DataLoss, "SPEC_DAMAGED", "the spec is damaged")
 	}
 	if err := s.Sweep(t.Context()); err != nil {
@@ -159,15 +159,15 @@ func TestTheQuotaSparesJobsBesideDamagedOnes(t *testing.T) {
 // Refused uploads wake a sweep every few seconds, but counting all blobs of a bucket takes long.
 func TestBlobsAreNotCountedByEverySweep(t *testing.T) {
 	s := newSweeper(t, Config{Quota: 500}, func() {})
-	now := s.Deps.Now()
-	s.Deps.Now = func() time.Time { return now }
-	s.Deps.Blobs.(*blobs).count = func() { now = now.Add(2 * recount) }
+	now := s.Now()
+	s.Now = func() time.Time { return now }
+	s.Blobs.(*blobs).count = func() { now = now.Add(2 * recount) }
 	for at, want := range []int{1, 1, 2} {
 		if at == 2 {
 			now = now.Add(recount)
 		}
-		if err := s.Sweep(t.Context()); err != nil || s.Deps.Blobs.(*blobs).counts != want {
-			t.Errorf("sweep %d: the blobs were counted %d times, want %d, %v", at, s.Deps.Blobs.(*blobs).counts, want, err)
+		if err := s.Sweep(t.Context()); err != nil || s.Blobs.(*blobs).counts != want {
+			t.Errorf("sweep %d: the blobs were counted %d times, want %d, %v", at, s.Blobs.(*blobs).counts, want, err)
 		}
 	}
 }
