@@ -42,10 +42,10 @@ const reasonJobNotFound = "JOB_NOT_FOUND"
 //	queued     the same                              the queue closes turn
 //	preparing  the attempt is counted                its problem and a worker are there (prepare in supervise.go)
 //	running    RUNNING; events, snapshots, the       the run returns (execute in supervise.go); a wrong worker makes it
-//	           time used                             prepare again (trust.go)
+//	           time used                             prepare again (runTrusted)
 //	deciding   blobs of the result                   beginEnd sets ending (storeEnd in end.go)
 //	ending     the same                              the transaction that ends the job is committed (commitEnd in end.go)
-//	ended      the final record; no key in           deletion.go or package retention deletes it
+//	ended      the final record; no key in           deleteJob, which package retention calls, too
 //	           unfinished/
 //	suspended  as before; no attempt is counted      the next coordinator resumes it (recover.go)
 //	refused    as before                             a restart after the store is repaired

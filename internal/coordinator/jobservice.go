@@ -21,8 +21,7 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// jobService implements cleave.v1.JobService. Its methods are in this file and in deletion.go, and those about results
-// are of package results.
+// jobService implements cleave.v1.JobService. Its methods about results are those of package results.
 type jobService struct {
 	*results.Service
 	c *Coordinator

@@ -4,13 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"os"
 	"runtime"
 	"sync"
 	"time"
-
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
@@ -287,40 +284,4 @@ func (c *Coordinator) checkDisk(bytes int64) error {
 func (c *Coordinator) hasTemporaryRoom() bool {
 	free, known := store.FreeBytes(os.TempDir())
 	return !known || free >= max(c.cfg.Limits.FreeDisk, 2*store.ReservedSpace)
-}
-
-func (s *clusterService) GetLimits(ctx context.Context, _ *cleavev1.GetLimitsRequest) (*cleavev1.GetLimitsResponse, error) {
-	return &cleavev1.GetLimitsResponse{Limits: s.c.cfg.limitsProto(), Usage: s.c.usageProto(ctx)}, nil
-}
-
-// durationProto converts a duration, 0 to nil.
-func durationProto(d time.Duration) *durationpb.Duration {
-	if d == 0 {
-		return nil
-	}
-	return durationpb.New(d)
-}
-
-func (cfg Config) limitsProto() *cleavev1.Limits {
-	l, r := cfg.Limits, cfg.Retention
-	count := func(n int64) uint32 { return uint32(min(n, math.MaxUint32)) }
-	return &cleavev1.Limits{
-		Rows: count(l.Rows), DatasetBytes: uint64(cfg.MaxDatasetBytes), MessageBytes: uint64(cfg.MaxMessageBytes),
-		Clusters: count(l.Clusters), Constraints: count(l.Constraints),
-		JobsRunning: count(int64(cfg.MaxConcurrentJobs)), JobsRunningPerOwner: count(int64(l.RunningPerOwner)),
-		JobsQueued: count(int64(l.Queued)), JobsQueuedPerOwner: count(int64(l.QueuedPerOwner)),
-		DefaultTimeLimit: durationProto(l.DefaultTime), MaxTimeLimit: durationProto(l.MaxTime),
-		Calls: count(int64(l.Calls)), Reads: count(int64(l.ShortCalls)), Streams: count(int64(l.Streams)), SlowReader: durationProto(l.SlowReader),
-		UploadBytesPerSecond: uint64(l.UploadRate), UploadBytesPerSecondPerOwner: uint64(l.UploadRatePerOwner), UploadStall: durationProto(cfg.UploadStall),
-		DiskQuotaBytes: uint64(r.Quota), FreeDiskBytes: uint64(l.FreeDisk), KeepJobs: durationProto(r.KeepJobs), KeepDatasets: durationProto(r.KeepDatasets),
-	}
-}
-
-func (c *Coordinator) usageProto(ctx context.Context) *cleavev1.Usage {
-	queued, own := c.queue.Waiting(identity.FromContext(ctx).Name)
-	inUse := c.gate.InUse()
-	return &cleavev1.Usage{
-		JobsRunning: uint32(c.queue.Running()), JobsQueued: uint32(queued), JobsQueuedOwn: uint32(own),
-		Calls: uint32(inUse.Calls), Reads: uint32(inUse.ShortCalls), Streams: uint32(inUse.Streams), DiskBytes: uint64(max(0, c.retention.Used())),
-	}
 }
