@@ -182,9 +182,6 @@ func checkPriority(ctx context.Context, p cleavev1.Priority) error {
 	return fault.Invalid("UNKNOWN_PRIORITY", "there is no priority %d; give low, normal or high", p).OnField(field)
 }
 
-// retryRefused is how many seconds a client that was refused for lack of room should wait.
-const retryRefused = 5
-
 // checkQueue rejects a job if too many are already waiting. Concurrent calls may exceed the limit slightly; it bounds
 // the queue and need not be exact.
 func (c *Coordinator) checkQueue(owner string) error {
@@ -192,17 +189,17 @@ func (c *Coordinator) checkQueue(owner string) error {
 	switch l := c.cfg.Limits; {
 	case l.Queued > 0 && all >= l.Queued:
 		return fault.New(fault.ResourceExhausted, "QUEUE_FULL", "the queue is full (%d jobs); try again later", all).
-			With("limit", fmt.Sprint(l.Queued)).RetryIn(retryRefused)
+			With("limit", fmt.Sprint(l.Queued)).RetryIn(ledger.RetrySeconds)
 	case l.QueuedPerOwner > 0 && own >= l.QueuedPerOwner:
 		return fault.New(fault.ResourceExhausted, "OWN_QUEUE_FULL",
 			"%d of your jobs are queued, the maximum for one owner; try again later", own).
-			With("limit", fmt.Sprint(l.QueuedPerOwner)).RetryIn(retryRefused)
+			With("limit", fmt.Sprint(l.QueuedPerOwner)).RetryIn(ledger.RetrySeconds)
 	}
 	return nil
 }
 
-// memory is the account of the memory of the coordinator, see SetMemory. Each part has bytes of its own, but for jobs,
-// whose memory is what all parts share: the others take what jobs leave if their own does not suffice.
+// memory divides the memory of the coordinator, see SetMemory. Jobs have no bytes of their own: their memory is what all
+// parts share, so the others take what jobs leave if their own does not suffice.
 type memory struct {
 	jobs      *ledger.Part
 	uploads   *ledger.Part
@@ -223,17 +220,12 @@ func newMemory(cfg Config) memory {
 	}
 }
 
-// borrow waits until a call may hold data. Data that is larger than all memory is refused when it is read. If there is
-// no room for SlowReader, borrow fails with TOO_MANY_LARGE_CALLS, so that the client can retry.
+// borrow waits until a call may hold data, for at most SlowReader. Data that is larger than all memory is refused when
+// it is read.
 func (c *Coordinator) borrow(ctx context.Context, data results.Input) (release func(), err error) {
-	waiting, cancel := context.WithTimeout(ctx, c.cfg.Limits.SlowReader)
-	defer cancel()
-	claim, err := c.memory.calls.Reserve(waiting, data.Bytes)
-	if err != nil && ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
+	claim, err := c.memory.calls.Reserve(ctx, data.Bytes, c.cfg.Limits.SlowReader)
 	if err != nil {
-		return nil, ledger.TooManyLargeCalls(data.Bytes)
+		return nil, err
 	}
 	held := data.Held
 	return sync.OnceFunc(func() {

@@ -244,7 +244,7 @@ func TestCallsShareTheMemoryOfJobs(t *testing.T) {
 		},
 	}
 	for name, call := range calls {
-		all, err := h.c.memory.jobs.Reserve(t.Context(), cfg.MemoryBytes) // once everything is given back
+		all, err := h.c.memory.jobs.Reserve(t.Context(), cfg.MemoryBytes, time.Minute) // once everything is given back
 		if err != nil {
 			t.Fatalf("before %s: %v", name, err)
 		}

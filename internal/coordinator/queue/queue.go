@@ -158,7 +158,8 @@ func (q *Queue[K]) Advance() (started []K) {
 }
 
 // ready reports whether the job whose turn it is may run, and claims its memory. A job that claimed memory before it is
-// no longer first, and withdraws.
+// no longer first, and withdraws: first is the only claim of the queue that waits. Neither call of the ledger therefore
+// calls Wake, which needs q.mu.
 func (q *Queue[K]) ready(p *place[K]) bool {
 	if q.first != nil && q.first != p {
 		q.first.claim.Release()
@@ -220,11 +221,11 @@ func (q *Queue[K]) lack(p *place[K]) string {
 	switch {
 	case p.Memory <= free:
 		return ""
-	case memory.Held()+free < memory.Most():
+	case memory.Held()+free < memory.Max():
 		users = "running jobs, and large uploads, calls and downloads, leave"
 	}
 	return fmt.Sprintf("it needs %s of the coordinator's memory, but %s only %s of %s",
-		text.Bytes(p.Memory), users, text.Bytes(free), text.Bytes(memory.Most()))
+		text.Bytes(p.Memory), users, text.Bytes(free), text.Bytes(memory.Max()))
 }
 
 // Why returns why a job is waiting, or "" if it is not.
