@@ -129,7 +129,6 @@ type awaitedStream struct {
 	release func() // gives the memory of the request back
 }
 
-// RecvMsg implements grpc.ServerStream.
 func (s *awaitedStream) RecvMsg(message any) error {
 	err := s.ServerStream.RecvMsg(message)
 	if s.arrived {

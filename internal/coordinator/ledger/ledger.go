@@ -31,8 +31,7 @@ type Ledger struct {
 // New returns a ledger whose parts share so many bytes.
 func New(shared int64) *Ledger { return &Ledger{shared: shared} }
 
-// Part is one of those that take memory. On a nil Part, Take, Claim and Reserve always succeed and Release does nothing;
-// the other methods panic.
+// Part is one of those that take memory.
 type Part struct {
 	ledger *Ledger
 	own    int64
@@ -72,9 +71,6 @@ func (p *Part) Contended() bool {
 // Take takes bytes if they are free, and reports whether they were. It passes those who wait, because its caller
 // holds something already that would be lost. The caller gives the bytes back by Release.
 func (p *Part) Take(bytes int64) (took bool) {
-	if p == nil {
-		return true
-	}
 	p.ledger.update(func() { took = p.take(bytes) })
 	return took
 }
@@ -94,11 +90,7 @@ func (p *Part) take(bytes int64) bool {
 }
 
 // Release gives bytes back.
-func (p *Part) Release(bytes int64) {
-	if p != nil {
-		p.ledger.update(func() { p.take(-bytes) })
-	}
-}
+func (p *Part) Release(bytes int64) { p.ledger.update(func() { p.take(-bytes) }) }
 
 // update makes a change, and tells those whose claims can be granted then.
 func (l *Ledger) update(change func()) {
@@ -146,9 +138,6 @@ type Claim struct {
 // is called when it is, without a lock of the ledger, but with those of whoever takes bytes or gives them back. The
 // caller calls Release.
 func (p *Part) Claim(bytes int64, granted func()) *Claim {
-	if p == nil {
-		return &Claim{}
-	}
 	c := &Claim{part: p, bytes: min(bytes, p.Max())}
 	p.ledger.mu.Lock()
 	p.ledger.waiting = append(p.ledger.waiting, c)
@@ -163,9 +152,6 @@ func (p *Part) Claim(bytes int64, granted func()) *Claim {
 
 // Held reports whether the claim is granted.
 func (c *Claim) Held() bool {
-	if c.part == nil {
-		return true
-	}
 	c.part.ledger.mu.Lock()
 	defer c.part.ledger.mu.Unlock()
 	return c.held
@@ -173,9 +159,6 @@ func (c *Claim) Held() bool {
 
 // Release withdraws the claim, whether it is granted or not. It may be called again.
 func (c *Claim) Release() {
-	if c.part == nil {
-		return
-	}
 	l := c.part.ledger
 	l.update(func() {
 		if c.held {

@@ -144,14 +144,3 @@ func TestReserve(t *testing.T) {
 		}
 	})
 }
-
-// Without a part there is no limit.
-func TestNoPart(t *testing.T) {
-	var none *Part
-	if c := none.Claim(1<<60, nil); !c.Held() || !none.Take(1<<60) {
-		t.Error("there is a limit")
-	} else {
-		c.Release()
-		none.Release(1 << 60)
-	}
-}

@@ -21,11 +21,11 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// Limits are what concurrently running jobs may use together; 0 means no limit.
+// Limits are what concurrently running jobs may use together; 0 means no limit. Memory may be nil if jobs need none.
 type Limits struct {
 	Running         int
 	RunningPerOwner int
-	Memory          *ledger.Part // nil means no limit
+	Memory          *ledger.Part
 	// Wake, if not nil, is called when Memory has become free for the job whose turn it is, and should call Advance.
 	Wake func()
 }
@@ -71,6 +71,9 @@ type owner[K comparable] struct {
 
 // NewQueue returns an empty queue.
 func NewQueue[K comparable](limits Limits) *Queue[K] {
+	if limits.Memory == nil {
+		limits.Memory = ledger.New(0).Part(0)
+	}
 	return &Queue[K]{limits: limits, places: map[K]*place[K]{}, owners: map[string]*owner[K]{}}
 }
 
@@ -214,9 +217,6 @@ func (q *Queue[K]) obstacle(p *place[K]) string {
 // lack returns what keeps the memory of a job from it, or "" if nothing does.
 func (q *Queue[K]) lack(p *place[K]) string {
 	memory := q.limits.Memory
-	if memory == nil {
-		return ""
-	}
 	users, free := "running jobs leave", memory.Free()
 	switch {
 	case p.Memory <= free:
