@@ -30,7 +30,7 @@ func (c *Coordinator) finish(j *job, out runOutcome) {
 	cause := context.Cause(j.ctx)
 	if cause != nil && interrupted(cause) || out.err != nil && interrupted(out.err) {
 		c.log.Info("job suspended; the next coordinator resumes it", "job", j.id)
-		c.endAttempt(j, (*attempts.Attempts).Forget)
+		c.endAttempt(j, attempts.Forget)
 		return
 	}
 	j.log.RevokeRest()
@@ -40,7 +40,7 @@ func (c *Coordinator) finish(j *job, out runOutcome) {
 	d, blobs, stopped := c.storeEnd(j, out)
 	if stopped {
 		c.log.Warn("job suspended; its result is not stored, and the next coordinator resumes it", "job", j.id)
-		c.endAttempt(j, (*attempts.Attempts).Forget)
+		c.endAttempt(j, attempts.Forget)
 		return
 	}
 	if err := c.commitEnd(j, d, blobs); err != nil {
@@ -324,7 +324,7 @@ func (c *Coordinator) commitEnd(j *job, d decision, blobs endBlobs) error {
 	}
 	err := j.write(c.storeCtx, commit, txn, func(record *statev1.JobRecord) error {
 		d.addTo(record, blobs)
-		changeAttempts(record, (*attempts.Attempts).Forget)
+		attempts.Forget(record)
 		record.Job.LastSequence, record.Job.EndTime = uint32(len(events)), c.now()
 		if _, step := j.log.Latest(); step != nil && d.run.result == nil {
 			record.Job.Iterations, record.Job.Objective = step.GetIteration(), step.GetObjective()

@@ -68,18 +68,14 @@ func (c *Coordinator) resumeJob(ctx context.Context, id string) error {
 	events, _ := log.Latest()
 	record = proto.CloneOf(record)
 	record.Job.State, record.Job.StartTime = cleavev1.JobState_JOB_STATE_PENDING, nil
-	alone := false
-	changeAttempts(record, func(a *attempts.Attempts) {
-		a.Reached(uint64(events))
-		a.Forgive(c.cfg.Election.outlived)
-		alone = a.LastIsNext()
-	})
+	attempts.Reached(record, events)
+	attempts.Forgive(record, c.cfg.Election.outlived)
 	if class := clustering.NumericClass(); setNumericClass(record, class, events) {
 		c.log.Warn("restarting job from scratch: it was run before by a version with a different numeric class", "job", id, "now", class)
 	}
 	log.Distrust(record.GetDistrusted())
 	j := c.newJob(record, log, true)
-	j.alone = alone
+	j.alone = attempts.LastIsNext(record)
 	switch {
 	case damaged:
 		c.log.Error("an unfinished job has lost its events and fails", "job", id, "error", err)
@@ -107,23 +103,13 @@ func setNumericClass(record *statev1.JobRecord, class string, events uint32) (st
 	return true
 }
 
-// changeAttempts changes the attempts in the record of a job; see package attempts.
-func changeAttempts(record *statev1.JobRecord, change func(*attempts.Attempts)) {
-	a := attempts.Attempts{
-		Count: int(record.GetAttempts()), Events: record.GetAttemptEvents(), Steps: record.GetAttemptSteps(), Terms: record.GetAttemptTerms(),
-	}
-	change(&a)
-	record.Attempts, record.AttemptEvents, record.AttemptSteps, record.AttemptTerms = uint32(a.Count), a.Events, a.Steps, a.Terms
-}
-
 // beginAttempt durably counts the attempt, before anything in the run can crash the coordinator. It fails if the job
 // has crashed too often.
 func (c *Coordinator) beginAttempt(j *job) error {
-	made := attempts.Attempts{Count: int(j.durable().GetAttempts())}
-	if made.Spent() && !j.counted {
+	if made := j.durable(); attempts.Spent(made) && !j.counted {
 		return fault.New(fault.Internal, "COORDINATOR_CRASHED",
 			"the coordinator crashed %d times while it ran this job, so the job is not started again; "+
-				"look for the cause in the logs of the coordinator and of the system, such as too little memory", made.Count).
+				"look for the cause in the logs of the coordinator and of the system, such as too little memory", made.GetAttempts()).
 			With("job_id", j.id)
 	}
 	if j.problem != nil {
@@ -142,15 +128,13 @@ func (c *Coordinator) countAttempt(j *job, record *statev1.JobRecord) {
 	}
 	j.counted = true
 	events, _ := j.log.Latest()
-	changeAttempts(record, func(a *attempts.Attempts) { a.Begin(uint64(events), c.term.Revision()) })
+	attempts.Begin(record, events, c.term.Revision())
 }
 
 // recordResume durably records that the run of a job resumes from a snapshot.
 func (c *Coordinator) recordResume(j *job, steps int) error {
 	return j.write(c.storeCtx, c.writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
-		later := false
-		changeAttempts(record, func(a *attempts.Attempts) { later = a.Resumed(uint64(steps), c.term.Revision()) })
-		if !later {
+		if !attempts.Resumed(record, uint64(steps), c.term.Revision()) {
 			return errUnchanged
 		}
 		return nil
@@ -162,19 +146,19 @@ func (c *Coordinator) recordResume(j *job, steps int) error {
 func (c *Coordinator) untilWorkersCome(j *job, report func(fleet.Status)) func(fleet.Status) {
 	return func(s fleet.Status) {
 		if s.Waiting != "" {
-			c.endAttempt(j, (*attempts.Attempts).TakeBack)
+			c.endAttempt(j, attempts.TakeBack)
 		}
 		report(s)
 	}
 }
 
 // endAttempt durably records that a counted run did not crash. It does nothing if no run is counted.
-func (c *Coordinator) endAttempt(j *job, change func(*attempts.Attempts)) {
+func (c *Coordinator) endAttempt(j *job, change func(*statev1.JobRecord)) {
 	if !j.counted {
 		return
 	}
 	err := j.write(c.storeCtx, c.writer.Commit, store.Txn{Urgent: true}, func(record *statev1.JobRecord) error {
-		changeAttempts(record, change)
+		change(record)
 		return nil
 	})
 	j.counted = err != nil
