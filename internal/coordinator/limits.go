@@ -59,39 +59,26 @@ func defaultLimits() Limits {
 }
 
 func (l Limits) check() error {
-	for _, limit := range []struct {
-		flag         string
-		value, least int64
-	}{
-		{"max-rows", l.Rows, 0},
-		{"max-k", l.Clusters, 0},
-		{"max-constraints", l.Constraints, 0},
-		{"max-queued", int64(l.Queued), 0},
-		{"max-queued-per-owner", int64(l.QueuedPerOwner), 0},
-		{"max-running-per-owner", int64(l.RunningPerOwner), 0},
-		{"upload-rate", l.UploadRate, 0},
-		{"upload-rate-per-owner", l.UploadRatePerOwner, 0},
-		{"min-free", l.FreeDisk, 0},
-		{"max-calls", int64(l.Calls), 1},
-		{"max-reads", int64(l.ShortCalls), 1},
-		{"max-streams", int64(l.Streams), 1},
-	} {
-		if limit.value < limit.least {
-			must := []string{"not be negative", "be at least 1"}[limit.least]
-			return badConfig("--%s is %d; it must %s", limit.flag, limit.value, must)
-		}
-	}
-	switch {
-	case l.SlowReader <= 0:
-		return badConfig("--slow-reader is %v; it must be positive", l.SlowReader)
-	case l.DefaultTime < 0:
-		return badConfig("--job-timeout is %v; it must not be negative", l.DefaultTime)
-	case l.MaxTime < 0:
-		return badConfig("--max-job-timeout is %v; it must not be negative", l.MaxTime)
-	case l.MaxTime > 0 && l.DefaultTime > l.MaxTime:
-		return badConfig("--job-timeout is %v; it must not be longer than --max-job-timeout, which is %v", l.DefaultTime, l.MaxTime)
-	}
-	return nil
+	const notNegative, atLeast1 = "not be negative", "be at least 1"
+	return checkSettings([]setting{
+		{l.Rows < 0, "--max-rows", l.Rows, notNegative},
+		{l.Clusters < 0, "--max-k", l.Clusters, notNegative},
+		{l.Constraints < 0, "--max-constraints", l.Constraints, notNegative},
+		{l.Queued < 0, "--max-queued", l.Queued, notNegative},
+		{l.QueuedPerOwner < 0, "--max-queued-per-owner", l.QueuedPerOwner, notNegative},
+		{l.RunningPerOwner < 0, "--max-running-per-owner", l.RunningPerOwner, notNegative},
+		{l.UploadRate < 0, "--upload-rate", l.UploadRate, notNegative},
+		{l.UploadRatePerOwner < 0, "--upload-rate-per-owner", l.UploadRatePerOwner, notNegative},
+		{l.FreeDisk < 0, "--min-free", l.FreeDisk, notNegative},
+		{l.Calls < 1, "--max-calls", l.Calls, atLeast1},
+		{l.ShortCalls < 1, "--max-reads", l.ShortCalls, atLeast1},
+		{l.Streams < 1, "--max-streams", l.Streams, atLeast1},
+		{l.SlowReader <= 0, "--slow-reader", l.SlowReader, "be positive"},
+		{l.DefaultTime < 0, "--job-timeout", l.DefaultTime, notNegative},
+		{l.MaxTime < 0, "--max-job-timeout", l.MaxTime, notNegative},
+		{l.MaxTime > 0 && l.DefaultTime > l.MaxTime, "--job-timeout", l.DefaultTime,
+			fmt.Sprintf("not be longer than --max-job-timeout, which is %v", l.MaxTime)},
+	})
 }
 
 // checkCount rejects a count that exceeds a limit: have says what there is ("there are 12 rows"), and unit what the limit
@@ -222,7 +209,7 @@ func newMemory(cfg Config) memory {
 
 // borrow waits until a call may hold data, for at most SlowReader. Data that is larger than all memory is refused when
 // it is read.
-func (c *Coordinator) borrow(ctx context.Context, data results.Input) (release func(), err error) {
+func (c *Coordinator) borrow(ctx context.Context, data results.Memory) (release func(), err error) {
 	claim, err := c.memory.calls.Reserve(ctx, data.Bytes, c.cfg.Limits.SlowReader)
 	if err != nil {
 		return nil, err
@@ -235,30 +222,30 @@ func (c *Coordinator) borrow(ctx context.Context, data results.Input) (release f
 	}), nil
 }
 
-// inputOf returns the size of a data set, or of tables and the points that are made from them. Whatever cannot be found
-// is reported when it is read.
-func (c *Coordinator) inputOf(ctx context.Context, id string, tables ...string) (in results.Input) {
+// memoryFor returns what a data set takes, or tables and the points that are made from them. Whatever cannot be found is
+// reported when it is read.
+func (c *Coordinator) memoryFor(ctx context.Context, id string, tables ...string) (m results.Memory) {
 	if id != "" {
 		record, err := c.datasets.Record(ctx, id)
 		if err != nil {
-			return results.Input{}
+			return results.Memory{}
 		}
-		in.Size = int64(record.GetDataset().GetBytes())
+		m.Size = int64(record.GetDataset().GetBytes())
 		// A copy that only another call holds ends with that call, so this one counts it as well.
 		counted := c.datasets.Keeps(id) || c.jobs.find(func(j *job) bool { return j.datasetID == id && j.hasMemory() }) != ""
 		if data, found := c.datasets.InUse(id); found && counted {
-			in.Held = []dataset.Dataset{data}
+			m.Held = []dataset.Dataset{data}
 		} else {
-			in.Bytes = in.Size
+			m.Bytes = m.Size
 		}
-		return in
+		return m
 	}
 	for _, id := range tables {
 		record, _ := c.tables.Record(ctx, id)
-		in.Size += 2 * int64(record.GetTable().GetBytes()) // points take about as much as their table
+		m.Size += 2 * int64(record.GetTable().GetBytes()) // points take about as much as their table
 	}
-	in.Bytes = in.Size
-	return in
+	m.Bytes = m.Size
+	return m
 }
 
 // checkDisk rejects what would need more space than the disk has or the quota allows.
