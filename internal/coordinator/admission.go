@@ -120,7 +120,7 @@ func (c *Coordinator) borrowProblem(ctx context.Context, spec *cleavev1.JobSpec)
 	if err := c.checkSize(ctx, spec); err != nil {
 		return nil, nil, err
 	}
-	if release, err = c.borrow(ctx, c.inputOf(ctx, spec.GetDatasetId(), spec.GetTable().GetTableId())); err != nil {
+	if release, err = c.borrow(ctx, c.memoryFor(ctx, spec.GetDatasetId(), spec.GetTable().GetTableId())); err != nil {
 		return nil, nil, err
 	}
 	ready, err := c.problems.Make(ctx, spec, !problem.Accepted)

@@ -218,7 +218,7 @@ func (c *Coordinator) openServers() error {
 		Ended: c.endedRecord, Parts: c.parts, Rows: content.NewCache(c.cfg.CacheBytes/smallerCaches, content.Weakly[recipe.Rows]), Downloads: c.downloads,
 		Datasets: c.datasets, Tables: c.tables, Problems: c.problems,
 		Fleet: c.fleet, WhyNoWorker: func() string { return whyNoneReady(c.fleet.Workers()) },
-		Borrow: c.borrow, InputOf: c.inputOf, CheckRows: c.checkTableRows,
+		Borrow: c.borrow, MemoryFor: c.memoryFor, CheckRows: c.checkTableRows,
 		Predictions: make(chan struct{}, results.MaxPredictions), SlowReader: c.cfg.Limits.SlowReader, PredictionWait: c.cfg.LostAfter,
 	}
 	c.importer = imports.New(c.cfg.Imports, imports.Dependencies{

@@ -37,30 +37,29 @@ type engine struct {
 
 func realEngine() engine {
 	return engine{
-		await: func(ctx context.Context, f *fleet.Fleet, report func(fleet.Status), parts []planning.Workload) error {
-			if err := awaitWorker(ctx, f, report); err != nil || len(parts) == 0 {
-				return err
-			}
-			if err := f.AwaitReturn(ctx); err != nil {
-				return err
-			}
-			return f.AwaitRoom(ctx, report, parts...)
-		},
+		await: awaitRoom,
 		execute: func(ctx context.Context, r runner.Runner, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
 			return r.Execute(ctx, f, task, o)
 		},
 	}
 }
 
-// awaitWorker blocks until a worker is ready. Until then the job is pending rather than running.
-func awaitWorker(ctx context.Context, f *fleet.Fleet, report func(fleet.Status)) error {
-	return awaitFleet(ctx, f, func(workers []fleet.WorkerInfo) bool {
+// awaitRoom is engine.await. Until it returns, the job is pending rather than running.
+func awaitRoom(ctx context.Context, f *fleet.Fleet, report func(fleet.Status), parts []planning.Workload) error {
+	err := awaitFleet(ctx, f, func(workers []fleet.WorkerInfo) bool {
 		why := whyNoneReady(workers)
 		if why != "" {
 			report(fleet.Status{Waiting: "waiting for a worker: " + why})
 		}
 		return why == ""
 	})
+	if err != nil || len(parts) == 0 {
+		return err
+	}
+	if err := f.AwaitReturn(ctx); err != nil {
+		return err
+	}
+	return f.AwaitRoom(ctx, report, parts...)
 }
 
 // whyNoneReady says why none of the workers can begin a job. It returns "" if one can.

@@ -76,7 +76,9 @@ func (p *Part) Take(bytes int64) (took bool) {
 }
 
 // sharedNeeded returns how many shared bytes the part needs to hold more bytes. The ledger is locked.
-func (p *Part) sharedNeeded(bytes int64) int64 { return max(0, p.held+bytes-p.own) - max(0, p.held-p.own) }
+func (p *Part) sharedNeeded(bytes int64) int64 {
+	return max(0, p.held+bytes-p.own) - max(0, p.held-p.own)
+}
 
 // take is Take with the ledger locked.
 func (p *Part) take(bytes int64) bool {

@@ -56,9 +56,9 @@ func (s *Service) Predict(ctx context.Context, request *cleavev1.PredictJobReque
 	}
 	endTurn := sync.OnceFunc(func() { <-s.Predictions })
 	defer endTurn()
-	need := s.InputOf(ctx, request.GetDatasetId(), request.GetTableId())
+	need := s.MemoryFor(ctx, request.GetDatasetId(), request.GetTableId())
 	if record.GetModelBlob() == "" {
-		before := s.InputOf(ctx, record.GetJob().GetDatasetId(), record.GetTableIds()...)
+		before := s.MemoryFor(ctx, record.GetJob().GetDatasetId(), record.GetTableIds()...)
 		need.Bytes += before.Bytes + need.Size + before.Size // both are copied to compare them
 		need.Held = append(need.Held, before.Held...)
 	}
