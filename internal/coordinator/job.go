@@ -217,16 +217,6 @@ func jobEntry(record *statev1.JobRecord) (store.Entry, error) {
 	return store.Entry{Key: records.JobKey(record.GetJob().GetJobId()), Value: value}, err
 }
 
-// hasMemory reports whether the job's turn has come, and with it its memory.
-func (j *job) hasMemory() bool {
-	select {
-	case <-j.turn:
-		return true
-	default:
-		return false
-	}
-}
-
 // jobTable holds the unfinished jobs by their ids. launch adds a job, and commitEnd removes it once its end is durable:
 // from then on the stored record is authoritative. It is safe for concurrent use.
 type jobTable struct{ byID sync.Map }

@@ -232,7 +232,7 @@ func (c *Coordinator) memoryFor(ctx context.Context, id string, tables ...string
 		}
 		m.Size = int64(record.GetDataset().GetBytes())
 		// A copy that only another call holds ends with that call, so this one counts it as well.
-		counted := c.datasets.Keeps(id) || c.jobs.find(func(j *job) bool { return j.datasetID == id && j.hasMemory() }) != ""
+		counted := c.datasets.Keeps(id) || c.jobs.find(func(j *job) bool { return j.datasetID == id && c.queue.Runs(j) }) != ""
 		if data, found := c.datasets.InUse(id); found && counted {
 			m.Held = []dataset.Dataset{data}
 		} else {
