@@ -61,10 +61,8 @@ type job struct {
 	owner     string
 	datasetID string
 	tableIDs  []string
-	priority  int           // 0 is normal, higher runs earlier
 	timeLimit time.Duration // total running time allowed; 0 means no limit
 	timeUsed  time.Duration // running time used under earlier coordinators
-	memory    int64         // bytes of coordinator memory reserved while it runs
 	alone     bool          // must not run beside another job
 	resumed   bool          // accepted by an earlier coordinator, which may have run it
 
@@ -100,7 +98,7 @@ type job struct {
 func (c *Coordinator) newJob(record *statev1.JobRecord, log *eventlog.Log, resumed bool) *job {
 	j := &job{
 		id: record.GetJob().GetJobId(), datasetID: record.GetJob().GetDatasetId(), tableIDs: record.GetTableIds(),
-		queue: c.queue, owner: record.GetJob().GetOwner(), priority: priorityOf(record), memory: int64(record.GetCoordinatorBytes()),
+		queue: c.queue, owner: record.GetJob().GetOwner(),
 		timeLimit: record.GetJob().GetTimeLimit().AsDuration(), timeUsed: record.GetTimeUsed().AsDuration(),
 		writing: make(chan struct{}, 1), log: log, progress: progress.New(c.cfg.Now), turn: make(chan struct{}), done: make(chan struct{}), record: record,
 		resumed: resumed, snapshots: c.snapshots.Of(record.GetJob().GetJobId(), resumed),

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"sync"
 
-	"google.golang.org/protobuf/proto"
-
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
@@ -66,7 +64,6 @@ func (c *Coordinator) resumeJob(ctx context.Context, id string) error {
 		return err
 	}
 	events, _ := log.Latest()
-	record = proto.CloneOf(record)
 	record.Job.State, record.Job.StartTime = cleavev1.JobState_JOB_STATE_PENDING, nil
 	attempts.Reached(record, events)
 	attempts.Forgive(record, c.cfg.Election.outlived)

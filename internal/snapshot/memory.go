@@ -221,7 +221,12 @@ func (m *Memory) encodeReserved(bytes int, dropped bool, encode func(*Writer)) [
 			m.replaced.Broadcast()
 		}
 	}()
-	return m.encode(bytes, encode)
+	w := &Writer{bytes: []byte{}}
+	m.measure(func() {
+		w.Reserve(bytes)
+		encode(w)
+	})
+	return w.bytes
 }
 
 // hasRoom reports whether this many more bytes fit. The caller holds m.mu.
@@ -231,15 +236,6 @@ func (m *Memory) hasRoom(bytes int) bool {
 		bytes += len(p.bytes)
 	}
 	return bytes <= m.limit
-}
-
-func (m *Memory) encode(bytes int, encode func(*Writer)) []byte {
-	w := &Writer{bytes: []byte{}}
-	m.measure(func() {
-		w.Reserve(bytes)
-		encode(w)
-	})
-	return w.bytes
 }
 
 // Finish saves the result of a piece, of about the given size, and drops the pieces that it contains.

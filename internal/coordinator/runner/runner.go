@@ -147,10 +147,15 @@ func runOn(x placed, err error, run func() (*clustering.Result, error)) (*cluste
 	return result, &used, err
 }
 
-func (r *kernelRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
-	task.Units = r.problem.Units
+// executeMatrix is Execute for a runner of a matrix.
+func executeMatrix(ctx context.Context, r matrixRunner, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
+	task.Units = r.units()
 	x, err := f.NewExecutor(ctx, task)
 	return runOn(x, err, func() (*clustering.Result, error) { return r.executeOn(ctx, x, o) })
+}
+
+func (r *kernelRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
+	return executeMatrix(ctx, r, f, task, o)
 }
 
 func (r *kernelRunner) units() *dataset.Units { return r.problem.Units }
@@ -232,9 +237,7 @@ func (r *spectralRunner) OtherNeeds() []planning.Workload { return nil }
 func (r *spectralRunner) LimitLanes(int) {}
 
 func (r *spectralRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
-	task.Units = r.problem.Units
-	x, err := f.NewExecutor(ctx, task)
-	return runOn(x, err, func() (*clustering.Result, error) { return r.executeOn(ctx, x, o) })
+	return executeMatrix(ctx, r, f, task, o)
 }
 
 func (r *spectralRunner) units() *dataset.Units { return r.problem.Units }
