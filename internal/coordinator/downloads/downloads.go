@@ -23,6 +23,9 @@ type Memory struct {
 // wait.
 const fairRate = 256 << 10
 
+// RetrySeconds is how long a client that was refused for lack of room should wait.
+const RetrySeconds = ledger.RetrySeconds
+
 // NewMemory returns the memory of downloads. Objects of at most a quarter of small's own bytes are in small, others in
 // large. A call waits for at most maxWait.
 func NewMemory(small, large *ledger.Part, maxWait time.Duration) *Memory {
@@ -46,7 +49,7 @@ func (m *Memory) Begin(ctx context.Context, bytes uint64) (*Download, error) {
 	claim, err := part.Reserve(ctx, size, m.maxWait)
 	if fault.Is(err, ledger.TooManyCalls) {
 		err = fault.New(fault.ResourceExhausted, "TOO_MANY_DOWNLOADS",
-			"jobs and other downloads hold the memory that this one needs; try again when they have ended").RetryIn(ledger.RetrySeconds)
+			"jobs and other downloads hold the memory that this one needs; try again when they have ended").RetryIn(RetrySeconds)
 	}
 	if err != nil {
 		return nil, err
@@ -64,7 +67,7 @@ func Paced[M any](d *Download, send func(M) error) func(M) error {
 	return func(message M) error {
 		if time.Now().After(until) && d.part.Contended() {
 			return fault.New(fault.Unavailable, gate.SlowReader, "the stream was ended because others wait for the memory that it holds; read at least %d KiB per second", fairRate>>10).
-				RetryIn(ledger.RetrySeconds)
+				RetryIn(RetrySeconds)
 		}
 		return send(message)
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/cleave-project/cleave/internal/coordinator/records"
-	"github.com/cleave-project/cleave/internal/dial/backoff"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/store/seal"
@@ -105,9 +104,11 @@ func (c Claim) write(ctx context.Context, id string) (Owner, error) {
 	if err != nil && !errors.Is(err, store.ErrExists) {
 		return Owner{}, err
 	}
-	if err == nil {
-		if err := backoff.Sleep(ctx, c.Settle); err != nil {
-			return Owner{}, err
+	if err == nil && c.Settle > 0 {
+		select {
+		case <-time.After(c.Settle):
+		case <-ctx.Done():
+			return Owner{}, ctx.Err()
 		}
 	}
 	return Read(ctx, c.Blobs)

@@ -17,7 +17,6 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/predict"
 	"github.com/cleave-project/cleave/internal/clustering/spectral"
 	"github.com/cleave-project/cleave/internal/coordinator/downloads"
-	"github.com/cleave-project/cleave/internal/coordinator/ledger"
 	"github.com/cleave-project/cleave/internal/coordinator/problem"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/data/dataset"
@@ -52,7 +51,7 @@ func (s *Service) Predict(ctx context.Context, request *cleavev1.PredictJobReque
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-time.After(s.SlowReader): // as long as a download waits for memory
-		return fault.New(fault.ResourceExhausted, "TOO_MANY_PREDICTIONS", "%d predictions are already running, the maximum; try again later", MaxPredictions).RetryIn(ledger.RetrySeconds)
+		return fault.New(fault.ResourceExhausted, "TOO_MANY_PREDICTIONS", "%d predictions are already running, the maximum; try again later", MaxPredictions).RetryIn(downloads.RetrySeconds)
 	}
 	endTurn := sync.OnceFunc(func() { <-s.Predictions })
 	defer endTurn()
@@ -179,7 +178,7 @@ func (s *Service) predictByKernel(
 	// Without a ready worker, the call would block silently and hold up other predictions.
 	if why := s.WhyNoWorker(); why != "" {
 		return nil, fault.New(fault.Unavailable, "NO_WORKERS", "new points of job %s need a worker, and %s; start a worker, and try again", job, why).
-			With("job_id", job).RetryIn(ledger.RetrySeconds)
+			With("job_id", job).RetryIn(downloads.RetrySeconds)
 	}
 	trained, err := in.Load(ctx)
 	if err != nil {
@@ -224,7 +223,7 @@ func limitWaiting(ctx context.Context, maxWait time.Duration) (_ context.Context
 			waits = nil
 		case s.Waiting != "" && waits == nil:
 			waits = time.AfterFunc(maxWait, func() {
-				giveUp(fault.New(fault.Unavailable, "NO_ROOM", "the workers have no room for the new points (%s); try again later", s.Waiting).RetryIn(ledger.RetrySeconds))
+				giveUp(fault.New(fault.Unavailable, "NO_ROOM", "the workers have no room for the new points (%s); try again later", s.Waiting).RetryIn(downloads.RetrySeconds))
 			})
 		}
 	}
