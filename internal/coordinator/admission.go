@@ -120,7 +120,7 @@ func (c *Coordinator) borrowProblem(ctx context.Context, spec *cleavev1.JobSpec)
 	if err := c.checkSize(ctx, spec); err != nil {
 		return nil, nil, err
 	}
-	if release, err = c.borrow(ctx, c.inputOf(ctx, spec.GetDatasetId(), spec.GetTable().GetTableId())); err != nil {
+	if release, err = c.borrow(ctx, c.memoryFor(ctx, spec.GetDatasetId(), spec.GetTable().GetTableId())); err != nil {
 		return nil, nil, err
 	}
 	ready, err := c.problems.Make(ctx, spec, !problem.Accepted)
@@ -256,7 +256,10 @@ func (c *Coordinator) stopAdmission(ctx context.Context) (release func(), err er
 // is left to the next coordinator.
 func (c *Coordinator) launch(j *job, ready *problem.Problem) {
 	c.jobs.add(j)
-	c.queue.Enter(j, queue.Job{Owner: j.owner, Priority: j.priority, Memory: j.memory, Alone: j.alone})
+	record := j.durable()
+	const normal = cleavev1.Priority_PRIORITY_NORMAL // between low and high
+	priority := cmp.Or(record.GetJob().GetPriority(), normal) - normal
+	c.queue.Enter(j, queue.Job{Owner: j.owner, Priority: int(priority), Memory: int64(record.GetCoordinatorBytes()), Alone: j.alone})
 	c.advanceQueue()
 	if c.queue.Runs(j) {
 		j.problem = ready
@@ -323,15 +326,4 @@ func (c *Coordinator) advanceQueue() {
 	for _, j := range c.queue.Advance() {
 		close(j.turn)
 	}
-}
-
-// priorityOf returns the priority of a job as a number; 0 is normal.
-func priorityOf(record *statev1.JobRecord) int {
-	switch record.GetJob().GetPriority() {
-	case cleavev1.Priority_PRIORITY_LOW:
-		return -1
-	case cleavev1.Priority_PRIORITY_HIGH:
-		return 1
-	}
-	return 0
 }

@@ -218,37 +218,44 @@ func (cfg Config) withDefaults() (Config, error) {
 	return cfg, nil
 }
 
-// checkNumbers rejects numbers and times that are out of range.
-func (cfg Config) checkNumbers() error {
-	for _, number := range []struct {
-		wrong       bool
-		name        string
-		value       any
-		requirement string
-	}{
-		{cfg.BlobsStall <= 0, "--blobs-stall", cfg.BlobsStall, "positive"},
-		{cfg.MaxDatasetBytes < 1, "--max-dataset", cfg.MaxDatasetBytes, "at least 1"},
-		{cfg.UploadBytes < 1, "--upload-memory", cfg.UploadBytes, "at least 1"},
-		{cfg.UploadStall <= 0, "--upload-stall", cfg.UploadStall, "positive"},
-		{cfg.MaxMessageBytes < 1<<10, "MaxMessageBytes", cfg.MaxMessageBytes, "at least 1024"},
-		{cfg.MaxConcurrentJobs < 1, "--max-running", cfg.MaxConcurrentJobs, "at least 1"},
-		{cfg.MemoryBytes < 0, "--memory", cfg.MemoryBytes, "at least 0"},
-		{cfg.CacheBytes < 0, "CacheBytes", cfg.CacheBytes, "at least 0"},
-		{cfg.HeartbeatInterval <= 0, "--heartbeat", cfg.HeartbeatInterval, "positive"},
-		{cfg.LostAfter <= cfg.HeartbeatInterval, "--lost-after", cfg.LostAfter, fmt.Sprintf("more than --heartbeat, which is %v", cfg.HeartbeatInterval)},
-		{cfg.WorkerWait <= 0, "--worker-wait", cfg.WorkerWait, "positive"},
-		{cfg.ReconnectWithin <= 0, "--reconnect-within", cfg.ReconnectWithin, "positive"},
-		{cfg.StalledAfter <= cfg.HeartbeatInterval, "--stalled-after", cfg.StalledAfter,
-			fmt.Sprintf("more than --heartbeat, which is %v, because heartbeats report progress", cfg.HeartbeatInterval)},
-		{cfg.SlowAfter <= 0, "--slow-after", cfg.SlowAfter, "positive"},
-		{!(cfg.Verify >= 0 && cfg.Verify <= 1), "--verify", cfg.Verify, "between 0 and 1"},
-		{cfg.ShutdownTimeout < 0, "ShutdownTimeout", cfg.ShutdownTimeout, "at least 0"},
-	} {
-		if number.wrong {
-			return badConfig("%s is %v; it must be %s", number.name, number.value, number.requirement)
+// setting is a number or a time of the configuration.
+type setting struct {
+	wrong bool
+	name  string
+	value any
+	must  string // what is required of it
+}
+
+// checkSettings rejects the first setting that is out of range.
+func checkSettings(settings []setting) error {
+	for _, s := range settings {
+		if s.wrong {
+			return badConfig("%s is %v; it must %s", s.name, s.value, s.must)
 		}
 	}
 	return nil
+}
+
+func (cfg Config) checkNumbers() error {
+	return checkSettings([]setting{
+		{cfg.BlobsStall <= 0, "--blobs-stall", cfg.BlobsStall, "be positive"},
+		{cfg.MaxDatasetBytes < 1, "--max-dataset", cfg.MaxDatasetBytes, "be at least 1"},
+		{cfg.UploadBytes < 1, "--upload-memory", cfg.UploadBytes, "be at least 1"},
+		{cfg.UploadStall <= 0, "--upload-stall", cfg.UploadStall, "be positive"},
+		{cfg.MaxMessageBytes < 1<<10, "MaxMessageBytes", cfg.MaxMessageBytes, "be at least 1024"},
+		{cfg.MaxConcurrentJobs < 1, "--max-running", cfg.MaxConcurrentJobs, "be at least 1"},
+		{cfg.MemoryBytes < 0, "--memory", cfg.MemoryBytes, "be at least 0"},
+		{cfg.CacheBytes < 0, "CacheBytes", cfg.CacheBytes, "be at least 0"},
+		{cfg.HeartbeatInterval <= 0, "--heartbeat", cfg.HeartbeatInterval, "be positive"},
+		{cfg.LostAfter <= cfg.HeartbeatInterval, "--lost-after", cfg.LostAfter, fmt.Sprintf("be more than --heartbeat, which is %v", cfg.HeartbeatInterval)},
+		{cfg.WorkerWait <= 0, "--worker-wait", cfg.WorkerWait, "be positive"},
+		{cfg.ReconnectWithin <= 0, "--reconnect-within", cfg.ReconnectWithin, "be positive"},
+		{cfg.StalledAfter <= cfg.HeartbeatInterval, "--stalled-after", cfg.StalledAfter,
+			fmt.Sprintf("be more than --heartbeat, which is %v, because heartbeats report progress", cfg.HeartbeatInterval)},
+		{cfg.SlowAfter <= 0, "--slow-after", cfg.SlowAfter, "be positive"},
+		{!(cfg.Verify >= 0 && cfg.Verify <= 1), "--verify", cfg.Verify, "be between 0 and 1"},
+		{cfg.ShutdownTimeout < 0, "ShutdownTimeout", cfg.ShutdownTimeout, "be at least 0"},
+	})
 }
 
 // defaultBlobs returns where the blobs are if the configuration names no place.

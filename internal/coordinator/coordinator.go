@@ -5,22 +5,10 @@
 // back anything a client has seen. Runs are deterministic: after a crash, an unfinished job resumes from its last
 // snapshot and must produce the same events that were already sent.
 //
-// If several coordinators share a store, election.go makes one of them the leader. Every call passes through package
-// gate, which authorizes the caller and limits how many calls are in progress.
-//
 // A job moves through the files as follows: jobservice.go receives the call, admission.go creates the job and queues
 // it, supervise.go runs it, and end.go stores how it ended. recover.go resumes the jobs that an earlier coordinator
-// left unfinished and counts their attempts; snapshots.go has it continue from a snapshot. trust.go restarts a run
-// that used the answers of a faulty worker. deletion.go deletes a job, and package retention decides which jobs and data
-// have expired.
-//
-// contentservice.go serves data sets and tables, and uploads.go resumes interrupted uploads of them. backup.go copies
-// everything for administrators, and restores it.
-//
-// The packages below do the parts: problem turns specs into problems, runner runs them, queue decides which job is
-// next, ledger keeps account of memory, eventlog and progress keep what watchers see, checkpoint stores the states of
-// runs, results reads what jobs have found, content stores what clients upload, garbage deletes what nothing refers to,
-// and records knows the keys of all that is stored.
+// left unfinished. If several coordinators share a store, election.go makes one of them the leader. The packages below
+// do the parts, such as problem, which turns specs into problems that package runner runs.
 package coordinator
 
 import (
@@ -230,7 +218,7 @@ func (c *Coordinator) openServers() error {
 		Ended: c.endedRecord, Parts: c.parts, Rows: content.NewCache(c.cfg.CacheBytes/smallerCaches, content.Weakly[recipe.Rows]), Downloads: c.downloads,
 		Datasets: c.datasets, Tables: c.tables, Problems: c.problems,
 		Fleet: c.fleet, WhyNoWorker: func() string { return whyNoneReady(c.fleet.Workers()) },
-		Borrow: c.borrow, InputOf: c.inputOf, CheckRows: c.checkTableRows,
+		Borrow: c.borrow, MemoryFor: c.memoryFor, CheckRows: c.checkTableRows,
 		Predictions: make(chan struct{}, results.MaxPredictions), SlowReader: c.cfg.Limits.SlowReader, PredictionWait: c.cfg.LostAfter,
 	}
 	c.importer = imports.New(c.cfg.Imports, imports.Dependencies{
@@ -389,4 +377,28 @@ func (c *Coordinator) closeAll() error {
 		errs = append(errs, release())
 	}
 	return errors.Join(errs...)
+}
+
+// tasks are goroutines that must end before the stores are closed. The zero value has none.
+type tasks struct {
+	mu     sync.Mutex // guards closed, and orders Go before Close
+	closed bool
+	group  sync.WaitGroup
+}
+
+// Go runs a task in a goroutine, unless Close was called.
+func (t *tasks) Go(task func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.closed {
+		t.group.Go(task)
+	}
+}
+
+// Close prevents further tasks and waits for those that run. It may be called again.
+func (t *tasks) Close() {
+	t.mu.Lock()
+	t.closed = true
+	t.mu.Unlock()
+	t.group.Wait()
 }

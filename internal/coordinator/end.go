@@ -30,7 +30,7 @@ func (c *Coordinator) finish(j *job, out runOutcome) {
 	cause := context.Cause(j.ctx)
 	if cause != nil && interrupted(cause) || out.err != nil && interrupted(out.err) {
 		c.log.Info("job suspended; the next coordinator resumes it", "job", j.id)
-		c.endAttempt(j, (*attempts.Attempts).Forget)
+		c.endAttempt(j, attempts.Forget)
 		return
 	}
 	j.log.RevokeRest()
@@ -40,7 +40,7 @@ func (c *Coordinator) finish(j *job, out runOutcome) {
 	d, blobs, stopped := c.storeEnd(j, out)
 	if stopped {
 		c.log.Warn("job suspended; its result is not stored, and the next coordinator resumes it", "job", j.id)
-		c.endAttempt(j, (*attempts.Attempts).Forget)
+		c.endAttempt(j, attempts.Forget)
 		return
 	}
 	if err := c.commitEnd(j, d, blobs); err != nil {
@@ -170,7 +170,7 @@ var resultRetries = backoff.Policy{First: 100 * time.Millisecond, Max: 10 * time
 // example on a full disk, storeEnd keeps it in memory and retries until the job is canceled. Jobs that failed or were
 // canceled end without their result if it cannot be stored. stopped means that the coordinator stops first.
 func (c *Coordinator) storeEnd(j *job, out runOutcome) (d decision, blobs endBlobs, stopped bool) {
-	blobs = endBlobs{parts: map[string]string{}}
+	blobs.parts = &statev1.JobRecord{}
 	for attempt, pause := 0, backoff.New(resultRetries); ; attempt++ {
 		cause, canceled := context.Cause(j.ctx), j.cancelRequested()
 		if cause != nil && interrupted(cause) {
@@ -210,97 +210,78 @@ func (c *Coordinator) keepResult(j *job, why error, pause *backoff.Backoff) {
 	_ = pause.Wait(c.afterRunContext(j))
 }
 
-// endBlobs holds the names of the blobs stored at the end of a job.
+// endBlobs holds what refers to the blobs stored at the end of a job.
 type endBlobs struct {
-	outcome  string            // "" if it is not stored
-	parts    map[string]string // of the parts of the result that are stored, by the names of the parts
-	replaced string            // an outcome that a cancellation made useless; "" if there is none
+	outcome  string             // its name; "" if it is not stored
+	parts    *statev1.JobRecord // has only the fields about the large parts of the result that are stored
+	replaced string             // an outcome that a cancellation made useless; "" if there is none
 }
 
-// endPart is a part of a result that is stored in a blob of its own.
-type endPart struct {
-	name  string // in the name of the blob
-	write func(io.Writer) error
-	// refer makes the job's record refer to the blob and describe what is in it.
-	refer func(record *statev1.JobRecord, blob string)
-}
-
-// parts returns the parts of the result, if there is one.
-func (o runOutcome) parts() (parts []endPart) {
+// storeParts stores the large parts of a result that are not stored yet, each in a blob of its own, and adds them to
+// stored. put stores a blob and returns its full name.
+func (o runOutcome) storeParts(stored *statev1.JobRecord, put func(name string, write func(io.Writer) error) (blob string, err error)) (err error) {
 	r := o.result
 	if r == nil {
 		return nil
 	}
-	add := func(name string, write func(io.Writer) error, refer func(record *statev1.JobRecord, blob string)) {
-		parts = append(parts, endPart{name, write, refer})
+	add := func(blob *string, name string, write func(io.Writer) error) {
+		if err == nil && *blob == "" { // otherwise an earlier attempt stored it
+			*blob, err = put(name, write)
+		}
 	}
-	add("labels", func(w io.Writer) error { return binary.Write(w, binary.LittleEndian, r.Labels) },
-		func(record *statev1.JobRecord, blob string) { record.LabelsBlob = blob })
+	add(&stored.LabelsBlob, "labels", func(w io.Writer) error { return binary.Write(w, binary.LittleEndian, r.Labels) })
 	if k := r.KSelection; k != nil {
-		add("klabels", func(w io.Writer) error { return writeAll(w, k.Labels) },
-			func(record *statev1.JobRecord, blob string) { record.KLabelsBlob, record.KMin = blob, uint32(k.Min) })
+		stored.KMin = uint32(k.Min)
+		add(&stored.KLabelsBlob, "klabels", func(w io.Writer) error {
+			for _, labels := range k.Labels { // in ascending order of k
+				if err := binary.Write(w, binary.LittleEndian, labels); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	}
-	if scores := r.Rows; scores != nil {
-		add("rows", func(w io.Writer) error { return wire.WriteRowScores(w, scores) },
-			func(record *statev1.JobRecord, blob string) {
-				record.RowScoresBlob, record.RowScores = blob, wire.RowScoresHead(scores)
-			})
+	if r.Rows != nil {
+		stored.RowScores = wire.RowScoresHead(r.Rows)
+		add(&stored.RowScoresBlob, "rows", func(w io.Writer) error { return wire.WriteRowScores(w, r.Rows) })
 	}
-	if model := r.Model; model != nil {
-		add("model", func(w io.Writer) error { return wire.WriteModel(w, model) },
-			func(record *statev1.JobRecord, blob string) {
-				record.ModelBlob, record.Model = blob, wire.ModelHead(model)
-			})
+	if r.Model != nil {
+		stored.Model = wire.ModelHead(r.Model)
+		add(&stored.ModelBlob, "model", func(w io.Writer) error { return wire.WriteModel(w, r.Model) })
 	}
-	if e := r.Embedding; e != nil {
-		add("embedding", func(w io.Writer) error { return wire.WriteEmbedding(w, e) },
-			func(record *statev1.JobRecord, blob string) {
-				record.EmbeddingBlob, record.Embedding = blob, wire.EmbeddingHead(e)
-			})
+	if r.Embedding != nil {
+		stored.Embedding = wire.EmbeddingHead(r.Embedding)
+		add(&stored.EmbeddingBlob, "embedding", func(w io.Writer) error { return wire.WriteEmbedding(w, r.Embedding) })
 	}
 	if r.NeighborGraph != nil {
 		graph := r.NeighborGraph.Graph
-		add("neighbors", func(w io.Writer) error { return dataset.Encode(w, graph) }, func(record *statev1.JobRecord, blob string) {
-			record.NeighborGraphBlob, record.NeighborGraphBytes = blob, uint64(dataset.EncodedSize(graph))
-		})
+		stored.NeighborGraphBytes = uint64(dataset.EncodedSize(graph))
+		add(&stored.NeighborGraphBlob, "neighbors", func(w io.Writer) error { return dataset.Encode(w, graph) })
 	}
 	if rows := o.table.Rows(); rows != nil {
-		add("tablerows", rows.Encode,
-			func(record *statev1.JobRecord, blob string) {
-				record.RowsBlob, record.RowsBytes = blob, uint64(rows.EncodedSize())
-			})
+		stored.RowsBytes = uint64(rows.EncodedSize())
+		add(&stored.RowsBlob, "tablerows", rows.Encode)
 	}
-	return parts
-}
-
-// writeAll writes the labels for every k of a range, in ascending order of k.
-func writeAll(w io.Writer, all [][]int32) error {
-	for _, labels := range all {
-		if err := binary.Write(w, binary.LittleEndian, labels); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
 // storeOutcome stores the large parts of the result, and then the outcome, which contains the result and all events.
-// It records the names in blobs.
+// It records them in blobs.
 func (c *Coordinator) storeOutcome(j *job, d decision, attempt int, blobs *endBlobs) error {
-	for _, part := range d.run.parts() {
-		if blobs.parts[part.name] != "" { // by an earlier attempt
-			continue
+	nameOf := func(what string) string { return records.EndBlob(j.id, c.term.Revision(), attempt, what) }
+	err := d.run.storeParts(blobs.parts, func(part string, write func(io.Writer) error) (string, error) {
+		if err := c.blobs.Put(c.storeCtx, nameOf(part), write); err != nil {
+			return "", err
 		}
-		name := records.EndBlob(j.id, c.term.Revision(), attempt, part.name)
-		if err := c.blobs.Put(c.storeCtx, name, part.write); err != nil {
-			return err
-		}
-		blobs.parts[part.name] = name
-	}
-	name := records.EndBlob(j.id, c.term.Revision(), attempt, "outcome")
-	if err := c.putBlob(c.storeCtx, name, &statev1.Outcome{Events: d.events(j.log), Result: d.result(c.cfg.Version)}); err != nil {
+		return nameOf(part), nil
+	})
+	if err != nil {
 		return err
 	}
-	blobs.outcome = name
+	if err := c.putBlob(c.storeCtx, nameOf("outcome"), &statev1.Outcome{Events: d.events(j.log), Result: d.result(c.cfg.Version)}); err != nil {
+		return err
+	}
+	blobs.outcome = nameOf("outcome")
 	return nil
 }
 
@@ -343,7 +324,7 @@ func (c *Coordinator) commitEnd(j *job, d decision, blobs endBlobs) error {
 	}
 	err := j.write(c.storeCtx, commit, txn, func(record *statev1.JobRecord) error {
 		d.addTo(record, blobs)
-		changeAttempts(record, (*attempts.Attempts).Forget)
+		attempts.Forget(record)
 		record.Job.LastSequence, record.Job.EndTime = uint32(len(events)), c.now()
 		if _, step := j.log.Latest(); step != nil && d.run.result == nil {
 			record.Job.Iterations, record.Job.Objective = step.GetIteration(), step.GetObjective()
@@ -378,12 +359,78 @@ func (c *Coordinator) commitEnd(j *job, d decision, blobs endBlobs) error {
 // addTo makes the record of a job say how it ended, and refer to its blobs.
 func (d decision) addTo(record *statev1.JobRecord, blobs endBlobs) {
 	record.OutcomeBlob = blobs.outcome
-	for _, part := range d.run.parts() {
-		part.refer(record, blobs.parts[part.name])
-	}
 	job := record.GetJob()
 	job.State, job.StopReason, job.StatusMessage, job.Error = d.state, d.stopReason(), d.message(), d.error()
 	if r := d.run.result; r != nil {
+		proto.Merge(record, blobs.parts)
 		job.Iterations, job.Objective, job.ObjectiveName = uint32(r.Iterations), r.Objective, r.ObjectiveName
 	}
+}
+
+// DeleteJob succeeds even if the job does not exist, so that clients can safely repeat it if the response was lost.
+func (s *jobService) DeleteJob(ctx context.Context, request *cleavev1.DeleteJobRequest) (*cleavev1.DeleteJobResponse, error) {
+	return &cleavev1.DeleteJobResponse{}, s.c.deleteJob(ctx, request.GetJobId(), s.c.cfg.Now())
+}
+
+// deleteJob deletes a job that has ended, and records that the job used its data set and tables until used. It does
+// nothing if the job does not exist, and fails if the job is unfinished.
+func (c *Coordinator) deleteJob(ctx context.Context, id string, used time.Time) error {
+	record, err := c.endedRecord(ctx, id)
+	if fault.Is(err, reasonJobNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return c.writer.Finish(ctx, func(change records.Change) error { return c.deleteEnded(change, record, used) })
+}
+
+// deleteEnded deletes the record of a job that has ended, and then what belongs to it.
+func (c *Coordinator) deleteEnded(ctx context.Context, record *statev1.JobRecord, used time.Time) error {
+	job := record.GetJob()
+	// First, because a sweep may run as soon as the record is gone.
+	if data := job.GetDatasetId(); data != "" {
+		_, _ = c.datasets.TouchAt(ctx, data, used)
+	}
+	for _, table := range record.GetTableIds() {
+		_, _ = c.tables.TouchAt(ctx, table, used)
+	}
+	blobs := records.JobBlobPrefix(job.GetJobId())
+	txn := store.Txn{
+		Put: []store.Entry{{Key: records.GarbageKey(blobs)}}, Delete: []string{records.JobKey(job.GetJobId())}, Urgent: true,
+	}
+	if job.GetRequestId() != "" {
+		txn.Delete = append(txn.Delete, records.RequestKey(job.GetOwner(), job.GetRequestId()))
+	}
+	if job.GetOwner() != "" {
+		txn.Delete = append(txn.Delete, records.OwnerKey(job.GetOwner(), job.GetJobId()))
+	}
+	if err := c.writer.Commit(txn); err != nil {
+		return err
+	}
+	c.jobs.remove(job.GetJobId()) // a job that ended just now is still in the table
+	// The job is gone. If anything fails from here on, the next coordinator cleans up.
+	if err := errors.Join(c.garbage.DeleteEvents(c.storeCtx, job.GetJobId()), c.garbage.Delete(c.storeCtx, blobs)); err != nil {
+		c.log.Warn("parts of a deleted job are left until the next start", "job", job.GetJobId(), "error", err)
+	}
+	return nil
+}
+
+// needsEvents reports whether the state holds the only copy of a job's events.
+func (c *Coordinator) needsEvents(ctx context.Context, id string) (bool, error) {
+	if c.jobs.get(id) != nil {
+		return true, nil
+	}
+	entry, err := c.state.Get(ctx, records.JobKey(id))
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	var record *statev1.JobRecord
+	if err == nil {
+		record, err = records.ReadJob(entry)
+	}
+	if records.IsDamaged(err) {
+		return true, nil // keep them for whoever repairs the record
+	}
+	return record.GetOutcomeBlob() == "", err
 }

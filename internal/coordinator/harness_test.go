@@ -191,6 +191,16 @@ func within[T any](t *testing.T, c <-chan T, what string) T {
 	}
 }
 
+// await waits until something happens that nothing announces, such as that the server notices a broken connection.
+func await(t *testing.T, what string, happened func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !happened(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s takes too long", what)
+		}
+	}
+}
+
 // upload uploads four points on a line.
 func (h *harness) upload() string {
 	h.t.Helper()

@@ -42,10 +42,10 @@ const reasonJobNotFound = "JOB_NOT_FOUND"
 //	queued     the same                              the queue closes turn
 //	preparing  the attempt is counted                its problem and a worker are there (prepare in supervise.go)
 //	running    RUNNING; events, snapshots, the       the run returns (execute in supervise.go); a wrong worker makes it
-//	           time used                             prepare again (trust.go)
+//	           time used                             prepare again (runTrusted)
 //	deciding   blobs of the result                   beginEnd sets ending (storeEnd in end.go)
 //	ending     the same                              the transaction that ends the job is committed (commitEnd in end.go)
-//	ended      the final record; no key in           deletion.go or package retention deletes it
+//	ended      the final record; no key in           deleteJob, which package retention calls, too
 //	           unfinished/
 //	suspended  as before; no attempt is counted      the next coordinator resumes it (recover.go)
 //	refused    as before                             a restart after the store is repaired
@@ -61,10 +61,8 @@ type job struct {
 	owner     string
 	datasetID string
 	tableIDs  []string
-	priority  int           // 0 is normal, higher runs earlier
 	timeLimit time.Duration // total running time allowed; 0 means no limit
 	timeUsed  time.Duration // running time used under earlier coordinators
-	memory    int64         // bytes of coordinator memory reserved while it runs
 	alone     bool          // must not run beside another job
 	resumed   bool          // accepted by an earlier coordinator, which may have run it
 
@@ -100,7 +98,7 @@ type job struct {
 func (c *Coordinator) newJob(record *statev1.JobRecord, log *eventlog.Log, resumed bool) *job {
 	j := &job{
 		id: record.GetJob().GetJobId(), datasetID: record.GetJob().GetDatasetId(), tableIDs: record.GetTableIds(),
-		queue: c.queue, owner: record.GetJob().GetOwner(), priority: priorityOf(record), memory: int64(record.GetCoordinatorBytes()),
+		queue: c.queue, owner: record.GetJob().GetOwner(),
 		timeLimit: record.GetJob().GetTimeLimit().AsDuration(), timeUsed: record.GetTimeUsed().AsDuration(),
 		writing: make(chan struct{}, 1), log: log, progress: progress.New(c.cfg.Now), turn: make(chan struct{}), done: make(chan struct{}), record: record,
 		resumed: resumed, snapshots: c.snapshots.Of(record.GetJob().GetJobId(), resumed),
@@ -215,16 +213,6 @@ func (j *job) refusal() error {
 func jobEntry(record *statev1.JobRecord) (store.Entry, error) {
 	value, err := proto.Marshal(record)
 	return store.Entry{Key: records.JobKey(record.GetJob().GetJobId()), Value: value}, err
-}
-
-// hasMemory reports whether the job's turn has come, and with it its memory.
-func (j *job) hasMemory() bool {
-	select {
-	case <-j.turn:
-		return true
-	default:
-		return false
-	}
 }
 
 // jobTable holds the unfinished jobs by their ids. launch adds a job, and commitEnd removes it once its end is durable:

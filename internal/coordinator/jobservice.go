@@ -23,8 +23,7 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// jobService implements cleave.v1.JobService. Its methods are in this file and in deletion.go, and those about results
-// are of package results.
+// jobService implements cleave.v1.JobService. Its methods about results are those of package results.
 type jobService struct {
 	*results.Service
 	c *Coordinator
@@ -113,7 +112,10 @@ func (s *jobService) ListJobs(ctx context.Context, request *cleavev1.ListJobsReq
 	}
 	prefix, find := records.JobKey(request.GetIdPrefix()), s.c.listedJob
 	if owner != "" {
-		prefix, find = records.OwnerKey(owner, request.GetIdPrefix()), s.c.indexedJob
+		prefix = records.OwnerKey(owner, request.GetIdPrefix())
+		find = func(ctx context.Context, index store.Entry) (*statev1.JobRecord, error) {
+			return s.c.existingJob(ctx, records.JobOfKey(index.Key))
+		}
 		if request.GetRequestId() != "" {
 			prefix, find = records.RequestKey(owner, request.GetRequestId()), s.c.requestedJob
 		}
@@ -140,11 +142,6 @@ func (c *Coordinator) listedJob(_ context.Context, entry store.Entry) (*statev1.
 		return &statev1.JobRecord{Job: &cleavev1.Job{JobId: records.JobOfKey(entry.Key), Error: wire.ErrorProto(damage)}}, nil
 	}
 	return record, err
-}
-
-// indexedJob resolves an entry of the owner index; see existingJob.
-func (c *Coordinator) indexedJob(ctx context.Context, index store.Entry) (*statev1.JobRecord, error) {
-	return c.existingJob(ctx, records.JobOfKey(index.Key))
 }
 
 // requestedJob resolves the record of a request; see existingJob.

@@ -4,13 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"os"
 	"runtime"
 	"sync"
 	"time"
-
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
@@ -62,39 +59,26 @@ func defaultLimits() Limits {
 }
 
 func (l Limits) check() error {
-	for _, limit := range []struct {
-		flag         string
-		value, least int64
-	}{
-		{"max-rows", l.Rows, 0},
-		{"max-k", l.Clusters, 0},
-		{"max-constraints", l.Constraints, 0},
-		{"max-queued", int64(l.Queued), 0},
-		{"max-queued-per-owner", int64(l.QueuedPerOwner), 0},
-		{"max-running-per-owner", int64(l.RunningPerOwner), 0},
-		{"upload-rate", l.UploadRate, 0},
-		{"upload-rate-per-owner", l.UploadRatePerOwner, 0},
-		{"min-free", l.FreeDisk, 0},
-		{"max-calls", int64(l.Calls), 1},
-		{"max-reads", int64(l.ShortCalls), 1},
-		{"max-streams", int64(l.Streams), 1},
-	} {
-		if limit.value < limit.least {
-			must := []string{"not be negative", "be at least 1"}[limit.least]
-			return badConfig("--%s is %d; it must %s", limit.flag, limit.value, must)
-		}
-	}
-	switch {
-	case l.SlowReader <= 0:
-		return badConfig("--slow-reader is %v; it must be positive", l.SlowReader)
-	case l.DefaultTime < 0:
-		return badConfig("--job-timeout is %v; it must not be negative", l.DefaultTime)
-	case l.MaxTime < 0:
-		return badConfig("--max-job-timeout is %v; it must not be negative", l.MaxTime)
-	case l.MaxTime > 0 && l.DefaultTime > l.MaxTime:
-		return badConfig("--job-timeout is %v; it must not be longer than --max-job-timeout, which is %v", l.DefaultTime, l.MaxTime)
-	}
-	return nil
+	const notNegative, atLeast1 = "not be negative", "be at least 1"
+	return checkSettings([]setting{
+		{l.Rows < 0, "--max-rows", l.Rows, notNegative},
+		{l.Clusters < 0, "--max-k", l.Clusters, notNegative},
+		{l.Constraints < 0, "--max-constraints", l.Constraints, notNegative},
+		{l.Queued < 0, "--max-queued", l.Queued, notNegative},
+		{l.QueuedPerOwner < 0, "--max-queued-per-owner", l.QueuedPerOwner, notNegative},
+		{l.RunningPerOwner < 0, "--max-running-per-owner", l.RunningPerOwner, notNegative},
+		{l.UploadRate < 0, "--upload-rate", l.UploadRate, notNegative},
+		{l.UploadRatePerOwner < 0, "--upload-rate-per-owner", l.UploadRatePerOwner, notNegative},
+		{l.FreeDisk < 0, "--min-free", l.FreeDisk, notNegative},
+		{l.Calls < 1, "--max-calls", l.Calls, atLeast1},
+		{l.ShortCalls < 1, "--max-reads", l.ShortCalls, atLeast1},
+		{l.Streams < 1, "--max-streams", l.Streams, atLeast1},
+		{l.SlowReader <= 0, "--slow-reader", l.SlowReader, "be positive"},
+		{l.DefaultTime < 0, "--job-timeout", l.DefaultTime, notNegative},
+		{l.MaxTime < 0, "--max-job-timeout", l.MaxTime, notNegative},
+		{l.MaxTime > 0 && l.DefaultTime > l.MaxTime, "--job-timeout", l.DefaultTime,
+			fmt.Sprintf("not be longer than --max-job-timeout, which is %v", l.MaxTime)},
+	})
 }
 
 // checkCount rejects a count that exceeds a limit: have says what there is ("there are 12 rows"), and unit what the limit
@@ -185,9 +169,6 @@ func checkPriority(ctx context.Context, p cleavev1.Priority) error {
 	return fault.Invalid("UNKNOWN_PRIORITY", "there is no priority %d; give low, normal or high", p).OnField(field)
 }
 
-// retryRefused is how many seconds a client that was refused for lack of room should wait.
-const retryRefused = 5
-
 // checkQueue rejects a job if too many are already waiting. Concurrent calls may exceed the limit slightly; it bounds
 // the queue and need not be exact.
 func (c *Coordinator) checkQueue(owner string) error {
@@ -195,17 +176,17 @@ func (c *Coordinator) checkQueue(owner string) error {
 	switch l := c.cfg.Limits; {
 	case l.Queued > 0 && all >= l.Queued:
 		return fault.New(fault.ResourceExhausted, "QUEUE_FULL", "the queue is full (%d jobs); try again later", all).
-			With("limit", fmt.Sprint(l.Queued)).RetryIn(retryRefused)
+			With("limit", fmt.Sprint(l.Queued)).RetryIn(ledger.RetrySeconds)
 	case l.QueuedPerOwner > 0 && own >= l.QueuedPerOwner:
 		return fault.New(fault.ResourceExhausted, "OWN_QUEUE_FULL",
 			"%d of your jobs are queued, the maximum for one owner; try again later", own).
-			With("limit", fmt.Sprint(l.QueuedPerOwner)).RetryIn(retryRefused)
+			With("limit", fmt.Sprint(l.QueuedPerOwner)).RetryIn(ledger.RetrySeconds)
 	}
 	return nil
 }
 
-// memory is the account of the memory of the coordinator, see SetMemory. Each part has bytes of its own, but for jobs,
-// whose memory is what all parts share: the others take what jobs leave if their own does not suffice.
+// memory divides the memory of the coordinator, see SetMemory. Jobs have no bytes of their own: their memory is what all
+// parts share, so the others take what jobs leave if their own does not suffice.
 type memory struct {
 	jobs      *ledger.Part
 	uploads   *ledger.Part
@@ -226,17 +207,12 @@ func newMemory(cfg Config) memory {
 	}
 }
 
-// borrow waits until a call may hold data. Data that is larger than all memory is refused when it is read. If there is
-// no room for SlowReader, borrow fails with TOO_MANY_LARGE_CALLS, so that the client can retry.
-func (c *Coordinator) borrow(ctx context.Context, data results.Input) (release func(), err error) {
-	waiting, cancel := context.WithTimeout(ctx, c.cfg.Limits.SlowReader)
-	defer cancel()
-	claim, err := c.memory.calls.Reserve(waiting, data.Bytes)
-	if err != nil && ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
+// borrow waits until a call may hold data, for at most SlowReader. Data that is larger than all memory is refused when
+// it is read.
+func (c *Coordinator) borrow(ctx context.Context, data results.Memory) (release func(), err error) {
+	claim, err := c.memory.calls.Reserve(ctx, data.Bytes, c.cfg.Limits.SlowReader)
 	if err != nil {
-		return nil, ledger.TooManyLargeCalls(data.Bytes)
+		return nil, err
 	}
 	held := data.Held
 	return sync.OnceFunc(func() {
@@ -246,30 +222,30 @@ func (c *Coordinator) borrow(ctx context.Context, data results.Input) (release f
 	}), nil
 }
 
-// inputOf returns the size of a data set, or of tables and the points that are made from them. Whatever cannot be found
-// is reported when it is read.
-func (c *Coordinator) inputOf(ctx context.Context, id string, tables ...string) (in results.Input) {
+// memoryFor returns what a data set takes, or tables and the points that are made from them. Whatever cannot be found is
+// reported when it is read.
+func (c *Coordinator) memoryFor(ctx context.Context, id string, tables ...string) (m results.Memory) {
 	if id != "" {
 		record, err := c.datasets.Record(ctx, id)
 		if err != nil {
-			return results.Input{}
+			return results.Memory{}
 		}
-		in.Size = int64(record.GetDataset().GetBytes())
+		m.Size = int64(record.GetDataset().GetBytes())
 		// A copy that only another call holds ends with that call, so this one counts it as well.
-		counted := c.datasets.Keeps(id) || c.jobs.find(func(j *job) bool { return j.datasetID == id && j.hasMemory() }) != ""
+		counted := c.datasets.Keeps(id) || c.jobs.find(func(j *job) bool { return j.datasetID == id && c.queue.Runs(j) }) != ""
 		if data, found := c.datasets.InUse(id); found && counted {
-			in.Held = []dataset.Dataset{data}
+			m.Held = []dataset.Dataset{data}
 		} else {
-			in.Bytes = in.Size
+			m.Bytes = m.Size
 		}
-		return in
+		return m
 	}
 	for _, id := range tables {
 		record, _ := c.tables.Record(ctx, id)
-		in.Size += 2 * int64(record.GetTable().GetBytes()) // points take about as much as their table
+		m.Size += 2 * int64(record.GetTable().GetBytes()) // points take about as much as their table
 	}
-	in.Bytes = in.Size
-	return in
+	m.Bytes = m.Size
+	return m
 }
 
 // checkDisk rejects what would need more space than the disk has or the quota allows.
@@ -287,40 +263,4 @@ func (c *Coordinator) checkDisk(bytes int64) error {
 func (c *Coordinator) hasTemporaryRoom() bool {
 	free, known := store.FreeBytes(os.TempDir())
 	return !known || free >= max(c.cfg.Limits.FreeDisk, 2*store.ReservedSpace)
-}
-
-func (s *clusterService) GetLimits(ctx context.Context, _ *cleavev1.GetLimitsRequest) (*cleavev1.GetLimitsResponse, error) {
-	return &cleavev1.GetLimitsResponse{Limits: s.c.cfg.limitsProto(), Usage: s.c.usageProto(ctx)}, nil
-}
-
-// durationProto converts a duration, 0 to nil.
-func durationProto(d time.Duration) *durationpb.Duration {
-	if d == 0 {
-		return nil
-	}
-	return durationpb.New(d)
-}
-
-func (cfg Config) limitsProto() *cleavev1.Limits {
-	l, r := cfg.Limits, cfg.Retention
-	count := func(n int64) uint32 { return uint32(min(n, math.MaxUint32)) }
-	return &cleavev1.Limits{
-		Rows: count(l.Rows), DatasetBytes: uint64(cfg.MaxDatasetBytes), MessageBytes: uint64(cfg.MaxMessageBytes),
-		Clusters: count(l.Clusters), Constraints: count(l.Constraints),
-		JobsRunning: count(int64(cfg.MaxConcurrentJobs)), JobsRunningPerOwner: count(int64(l.RunningPerOwner)),
-		JobsQueued: count(int64(l.Queued)), JobsQueuedPerOwner: count(int64(l.QueuedPerOwner)),
-		DefaultTimeLimit: durationProto(l.DefaultTime), MaxTimeLimit: durationProto(l.MaxTime),
-		Calls: count(int64(l.Calls)), Reads: count(int64(l.ShortCalls)), Streams: count(int64(l.Streams)), SlowReader: durationProto(l.SlowReader),
-		UploadBytesPerSecond: uint64(l.UploadRate), UploadBytesPerSecondPerOwner: uint64(l.UploadRatePerOwner), UploadStall: durationProto(cfg.UploadStall),
-		DiskQuotaBytes: uint64(r.Quota), FreeDiskBytes: uint64(l.FreeDisk), KeepJobs: durationProto(r.KeepJobs), KeepDatasets: durationProto(r.KeepDatasets),
-	}
-}
-
-func (c *Coordinator) usageProto(ctx context.Context) *cleavev1.Usage {
-	queued, own := c.queue.Waiting(identity.FromContext(ctx).Name)
-	inUse := c.gate.InUse()
-	return &cleavev1.Usage{
-		JobsRunning: uint32(c.queue.Running()), JobsQueued: uint32(queued), JobsQueuedOwn: uint32(own),
-		Calls: uint32(inUse.Calls), Reads: uint32(inUse.ShortCalls), Streams: uint32(inUse.Streams), DiskBytes: uint64(max(0, c.retention.Used())),
-	}
 }

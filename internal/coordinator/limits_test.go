@@ -46,15 +46,10 @@ func (h *harness) submitAs(owner string, request *cleavev1.CreateJobRequest) (st
 // settle waits until so many calls and streams are in work.
 func (h *harness) settle(calls, streams int) {
 	h.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+	await(h.t, fmt.Sprintf("having %d calls and %d streams in work", calls, streams), func() bool {
 		got := h.c.gate.InUse()
-		if got.Calls+got.ShortCalls == calls && got.Streams == streams {
-			return
-		}
-		if time.Now().After(deadline) {
-			h.t.Fatalf("in work are %+v", got)
-		}
-	}
+		return got.Calls+got.ShortCalls == calls && got.Streams == streams
+	})
 }
 
 func TestOpenStreams(t *testing.T) {

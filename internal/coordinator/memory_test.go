@@ -220,7 +220,7 @@ func TestAPredictionThatTheCoordinatorHasNoMemoryFor(t *testing.T) {
 // Calls and jobs together hold no more data than there is memory for, and give it back.
 func TestCallsShareTheMemoryOfJobs(t *testing.T) {
 	cfg := testConfig()
-	cfg.MemoryBytes, cfg.Limits.SlowReader = 1<<20, time.Millisecond
+	cfg.MemoryBytes, cfg.Limits.SlowReader = 1<<20, 100*time.Millisecond
 	cfg.CacheBytes = 0 // otherwise the data set is in memory already
 	h := newHarness(t, cfg, scripted(steps(1)))
 	data := h.upload()
@@ -244,7 +244,7 @@ func TestCallsShareTheMemoryOfJobs(t *testing.T) {
 		},
 	}
 	for name, call := range calls {
-		all, err := h.c.memory.jobs.Reserve(t.Context(), cfg.MemoryBytes) // once everything is given back
+		all, err := h.c.memory.jobs.Reserve(t.Context(), cfg.MemoryBytes, time.Minute) // once everything is given back
 		if err != nil {
 			t.Fatalf("before %s: %v", name, err)
 		}

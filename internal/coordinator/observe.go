@@ -161,7 +161,6 @@ func (o *observer) log(e *cleavev1.Event) {
 	o.job.progress.Show(e)
 }
 
-// Observe implements clustering.Observer.
 func (o *observer) Observe(e clustering.Event) {
 	switch e := e.(type) {
 	case clustering.KStarted:

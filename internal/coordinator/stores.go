@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/cleave-project/cleave/internal/coordinator/backup"
 	"github.com/cleave-project/cleave/internal/coordinator/content"
 	"github.com/cleave-project/cleave/internal/coordinator/garbage"
 	"github.com/cleave-project/cleave/internal/coordinator/ownership"
@@ -243,4 +244,19 @@ func (c *Coordinator) openContent() {
 		Memory: c.memory.uploads, MessageBytes: c.cfg.MaxMessageBytes, Stall: c.cfg.UploadStall,
 		Rate: c.cfg.Limits.UploadRate, RatePerOwner: c.cfg.Limits.UploadRatePerOwner,
 	})
+}
+
+// restore restores the configured backup, if there is one, and refuses stores with a part of one.
+func (c *Coordinator) restore(ctx context.Context) error {
+	if c.cfg.Restore == "" {
+		return c.retry(ctx, "the state cannot be read now, trying again", func() error { return backup.Unfinished(ctx, c.state) })
+	}
+	c.log.Info("restoring a backup", "file", c.cfg.Restore)
+	head, err := backup.Restore(ctx, c.cfg.Restore, backup.Target{State: c.state, Blobs: c.blobs, Commit: c.writer.Commit, Claim: c.claim().Make})
+	if err != nil {
+		return err
+	}
+	c.restored = true
+	c.log.Info("restored a backup", "created", head.Created, "version", head.Version, "revision", head.Revision, "blobs", head.Blobs, "bytes", head.Bytes)
+	return nil
 }

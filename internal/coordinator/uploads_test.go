@@ -132,17 +132,9 @@ func TestUploadsGoOn(t *testing.T) {
 	_, err := arrived()
 	wantError(t, err, codes.NotFound, "UPLOAD_NOT_FOUND")
 	_, leave := send(parts[:3]...)
-	for h.c.memory.uploads.Held() < 2*8*2<<17 { // two parts have come
-		time.Sleep(time.Millisecond)
-	}
+	await(t, "the arrival of two parts", func() bool { return h.c.memory.uploads.Held() >= 2*8*2<<17 })
 	leave()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
-		if n, err := arrived(); err == nil && n == 2 {
-			break
-		} else if time.Now().After(deadline) {
-			t.Fatalf("%d parts have arrived, %v", n, err)
-		}
-	}
+	await(t, "keeping two parts", func() bool { n, err := arrived(); return err == nil && n == 2 })
 
 	header.FirstPart = 3
 	early, leave := send(parts[0])
@@ -161,16 +153,9 @@ func TestUploadsGoOn(t *testing.T) {
 	wantError(t, err, codes.NotFound, "UPLOAD_NOT_FOUND") // and what was kept is gone: the client starts over
 	header.FirstPart = 0
 	_, leave = send(parts[:2]...)
-	for h.c.memory.uploads.Held() < 8*2<<17 {
-		time.Sleep(time.Millisecond)
-	}
+	await(t, "the arrival of a part", func() bool { return h.c.memory.uploads.Held() >= 8*2<<17 })
 	leave()
-	for n, err := arrived(); err != nil || n != 1; n, err = arrived() {
-		if t.Context().Err() != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Millisecond)
-	}
+	await(t, "keeping a part", func() bool { n, err := arrived(); return err == nil && n == 1 })
 	header.FirstPart = 1
 	rest, leave := send(parts[0], parts[2], parts[3])
 	defer leave()
@@ -189,14 +174,6 @@ func TestAttemptsOfAnUploadThatBreakOffInAnyOrder(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(1)))
 	parts, whole := uploadOfThreeParts(t)
 	header := parts[0].GetHeader()
-	await := func(what string, happened func() bool) {
-		t.Helper()
-		for deadline := time.Now().Add(30 * time.Second); !happened(); time.Sleep(time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatalf("%s did not happen; %d bytes are held", what, h.c.memory.uploads.Held())
-			}
-		}
-	}
 	begin := func(parts ...*cleavev1.CreateDatasetRequest) (leave func()) {
 		t.Helper()
 		before, sent := h.c.memory.uploads.Held(), 0
@@ -213,7 +190,7 @@ func TestAttemptsOfAnUploadThatBreakOffInAnyOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		await("the arrival of parts", func() bool { return h.c.memory.uploads.Held() == before+int64(sent) })
+		await(t, "the arrival of parts", func() bool { return h.c.memory.uploads.Held() == before+int64(sent) })
 		return leave
 	}
 	resume := func(firstPart int) (string, error) {
@@ -235,12 +212,12 @@ func TestAttemptsOfAnUploadThatBreakOffInAnyOrder(t *testing.T) {
 		second := begin(parts[:2]...)
 		all := h.c.memory.uploads.Held()
 		first()
-		await("the end of the first attempt", func() bool {
+		await(t, "the end of the first attempt", func() bool {
 			response, err := h.datasets.GetUpload(t.Context(), &cleavev1.GetUploadRequest{UploadId: "nightly"})
 			return err == nil && response.GetParts() == 2
 		})
 		second()
-		await("the end of the second attempt", func() bool { return h.c.memory.uploads.Held() < all })
+		await(t, "the end of the second attempt", func() bool { return h.c.memory.uploads.Held() < all })
 		if id, err := resume(firstPart); err != nil || id != whole {
 			t.Errorf("from part %d on, the data set is %q, %v; want %s", firstPart, id, err, whole)
 		}

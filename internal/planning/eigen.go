@@ -118,7 +118,7 @@ func (w Workload) eigenPasses() float64 {
 	return float64(w.AssumedProducts() / block * readings)
 }
 
-// Rates of products and of the search, like those in time.go.
+// Rates of products and of the search, like those in plan.go.
 const (
 	productEntry = 0.2 // a stored entry times one vector
 	productEdge  = 2.0 // an entry of a graph times one vector

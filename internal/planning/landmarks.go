@@ -16,7 +16,7 @@ type Features struct {
 	Landmarks int
 }
 
-// Rates of features, like those in time.go.
+// Rates of features, like those in plan.go.
 const (
 	featureValue = 0.08 // a kernel value times a value of the projection
 	eigenValue   = 2.5  // a value of the landmarks' matrix, for each landmark, on the coordinator

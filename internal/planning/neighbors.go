@@ -124,7 +124,7 @@ func (n *Neighbors) coordinatorBytes() int64 {
 	return gcFactor * (neighborBytes*int64(n.Rows)*int64(n.Count) + edgeBytes*n.Edges())
 }
 
-// Rates of the search, like those in time.go.
+// Rates of the search, like those in plan.go.
 const (
 	comparePair    = 1.5  // two rows that are compared
 	compareValue   = 0.08 // a value of each

@@ -148,9 +148,9 @@ func (u *Upload) hold(bytes int64) error {
 		return fault.New(fault.ResourceExhausted, "TOO_MANY_UPLOADS",
 			"the uploads in progress use %s of the %s that this coordinator has for them; try again when some have ended",
 			text.Bytes(held), text.Bytes(memory.Own())).RetryIn(RetryUpload)
-	case held+bytes > memory.Most():
+	case held+bytes > memory.Max():
 		return fault.New(fault.ResourceExhausted, "COORDINATOR_TOO_SMALL",
-			"the upload needs more than the %s of memory that this coordinator has for uploads and jobs; start it with more --memory", text.Bytes(memory.Most()))
+			"the upload needs more than the %s of memory that this coordinator has for uploads and jobs; start it with more --memory", text.Bytes(memory.Max()))
 	case !memory.Take(bytes):
 		return fault.New(fault.ResourceExhausted, "TOO_MANY_UPLOADS",
 			"the upload needs more than the %s that this coordinator has for uploads, and jobs and calls leave too little; try again when some have ended",

@@ -12,8 +12,8 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// Memory is the memory of all downloads. Objects that may be cached have a part for themselves, so that they do not
-// wait for larger ones. It is safe for concurrent use.
+// Memory is the memory of all downloads. Objects small enough for the caches have a part of their own, so that they do
+// not wait for larger ones. It is safe for concurrent use.
 type Memory struct {
 	small, large *ledger.Part
 	maxWait      time.Duration
@@ -23,11 +23,11 @@ type Memory struct {
 // wait.
 const fairRate = 256 << 10
 
-// retrySeconds is how long a client that was refused should wait.
-const retrySeconds = 5
+// RetrySeconds is how long a client that was refused for lack of room should wait.
+const RetrySeconds = ledger.RetrySeconds
 
-// NewMemory returns the memory of downloads. Objects of at most a quarter of the bytes that small has of its own belong
-// to small, others to large. A call waits for maxWait at most.
+// NewMemory returns the memory of downloads. Objects of at most a quarter of small's own bytes are in small, others in
+// large. A call waits for at most maxWait.
 func NewMemory(small, large *ledger.Part, maxWait time.Duration) *Memory {
 	return &Memory{small: small, large: large, maxWait: maxWait}
 }
@@ -39,21 +39,20 @@ type Download struct {
 	bytes uint64
 }
 
-// Begin waits until a call may hold an object of this size. If there is no room for maxWait, it fails with
-// TOO_MANY_DOWNLOADS, so that the client can retry. The caller calls End when it no longer needs the object.
+// Begin waits until a call may hold an object of this size. It fails with TOO_MANY_DOWNLOADS if there is no room in
+// time. The caller calls End when it no longer needs the object.
 func (m *Memory) Begin(ctx context.Context, bytes uint64) (*Download, error) {
 	part, size := m.small, int64(min(bytes, math.MaxInt64))
 	if size > part.Own()/4 {
 		part = m.large
 	}
-	waiting, cancel := context.WithTimeout(ctx, m.maxWait)
-	defer cancel()
-	claim, err := part.Reserve(waiting, size)
-	if err != nil && ctx.Err() != nil {
-		return nil, ctx.Err()
+	claim, err := part.Reserve(ctx, size, m.maxWait)
+	if fault.Is(err, ledger.TooManyCalls) {
+		err = fault.New(fault.ResourceExhausted, "TOO_MANY_DOWNLOADS",
+			"jobs and other downloads hold the memory that this one needs; try again when they have ended").RetryIn(RetrySeconds)
 	}
 	if err != nil {
-		return nil, fault.New(fault.ResourceExhausted, "TOO_MANY_DOWNLOADS", "jobs and other downloads hold the memory that this one needs; try again when they have ended").RetryIn(retrySeconds)
+		return nil, err
 	}
 	return &Download{part: part, claim: claim, bytes: bytes}, nil
 }
@@ -68,7 +67,7 @@ func Paced[M any](d *Download, send func(M) error) func(M) error {
 	return func(message M) error {
 		if time.Now().After(until) && d.part.Contended() {
 			return fault.New(fault.Unavailable, gate.SlowReader, "the stream was ended because others wait for the memory that it holds; read at least %d KiB per second", fairRate>>10).
-				RetryIn(retrySeconds)
+				RetryIn(RetrySeconds)
 		}
 		return send(message)
 	}

@@ -1,5 +1,5 @@
 // Package gate decides which calls a coordinator takes: who may call (access.go), how many calls run at once and how
-// clients share them (limiter.go), and how long a client may keep a call waiting (request.go, slowreader.go). It closes
+// clients share them (limiter.go), and how long a client may keep a call waiting (request.go). It closes
 // connections that are flooded with frames (frames.go), and writes the audit log (audit.go).
 package gate
 

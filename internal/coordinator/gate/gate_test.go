@@ -106,11 +106,14 @@ func wantRefused(t *testing.T, err error, reason string) {
 // settle waits until so many calls are in work.
 func (s *served) settle(t *testing.T, calls int) {
 	t.Helper()
-	for t.Context().Err() == nil {
-		if got := s.InUse(); got.Calls+got.ShortCalls == calls {
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
+		got := s.InUse()
+		if got.Calls+got.ShortCalls == calls {
 			return
 		}
-		time.Sleep(time.Millisecond)
+		if time.Now().After(deadline) {
+			t.Fatalf("in work are %+v, not %d calls", got, calls)
+		}
 	}
 }
 

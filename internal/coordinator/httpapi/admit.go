@@ -26,10 +26,10 @@ func (s *Server) authorize(r *http.Request, method string) error {
 }
 
 const (
-	// smallMessage is how many bytes of a message need no reservation.
+	// smallMessage is the size in bytes up to which messages need no reservation.
 	smallMessage = 64 << 10
-	// messageMemory is about how much memory a byte of a message takes: its text, and what it becomes, twice, because it
-	// is sent on to the gRPC server.
+	// messageMemory is about how much memory a byte of a message takes: as text, decoded, and encoded again for the gRPC
+	// server.
 	messageMemory = 4
 )
 
@@ -40,7 +40,7 @@ type reservation struct {
 	bytes  int64
 }
 
-// cover reserves what a message of so many bytes takes.
+// cover reserves the memory of a message of the given size.
 func (h *reservation) cover(message int) error {
 	more := messageMemory*int64(message-smallMessage) - h.bytes
 	if more <= 0 {
@@ -86,16 +86,11 @@ func (b *gzipBody) Read(p []byte) (n int, err error) {
 
 func (b *gzipBody) Close() error { return b.packed.Close() }
 
-// reserve waits until a request may take so much memory. The caller calls release.
+// reserve waits until a request may take memory. The caller calls release.
 func (s *Server) reserve(ctx context.Context, bytes int64) (release func(), err error) {
-	waiting, cancel := context.WithTimeout(ctx, s.cfg.WriteStall)
-	defer cancel()
-	claim, err := s.cfg.Memory.Reserve(waiting, bytes)
-	if err != nil && ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
+	claim, err := s.cfg.Memory.Reserve(ctx, bytes, s.cfg.WriteStall)
 	if err != nil {
-		return nil, ledger.TooManyLargeCalls(bytes)
+		return nil, err
 	}
 	return claim.Release, nil
 }

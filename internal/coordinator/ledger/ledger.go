@@ -2,14 +2,17 @@
 // they allocate them, so that together they never take more than there is.
 //
 // Each of them is a Part with bytes of its own, which are always there for it. Beyond these, parts share the rest. The
-// claims of one part get shared bytes in the order of arrival, so that small ones cannot keep out a large one. They do
-// not wait for claims of other parts: a large job that waits for memory does not stop calls that still have room.
+// claims of one part get shared bytes in the order of arrival, so that small ones cannot keep out a large one. A claim
+// that its own part keeps waiting does not stop other parts: a large job that waits for other jobs to end does not stop
+// calls that still have room. One that only other parts keep waiting does, so that a steady stream of calls cannot keep
+// out a large job.
 package ledger
 
 import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/text"
@@ -28,8 +31,7 @@ type Ledger struct {
 // New returns a ledger whose parts share so many bytes.
 func New(shared int64) *Ledger { return &Ledger{shared: shared} }
 
-// Part is one of those that take memory. On a nil Part, Take, Claim and Reserve always succeed and Release does nothing;
-// the other methods panic.
+// Part is one of those that take memory.
 type Part struct {
 	ledger *Ledger
 	own    int64
@@ -42,8 +44,8 @@ func (l *Ledger) Part(own int64) *Part { return &Part{ledger: l, own: own} }
 // Own returns how many bytes the part has of its own.
 func (p *Part) Own() int64 { return p.own }
 
-// Most returns how many bytes the part may have if no other part takes shared ones.
-func (p *Part) Most() int64 { return p.own + p.ledger.shared }
+// Max returns how many bytes the part may have if no other part takes shared ones.
+func (p *Part) Max() int64 { return p.own + p.ledger.shared }
 
 // Held returns how many bytes the part holds.
 func (p *Part) Held() int64 {
@@ -68,21 +70,19 @@ func (p *Part) Contended() bool {
 
 // Take takes bytes if they are free, and reports whether they were. It passes those who wait, because its caller
 // holds something already that would be lost. The caller gives the bytes back by Release.
-func (p *Part) Take(bytes int64) bool {
-	if p == nil {
-		return true
-	}
-	p.ledger.mu.Lock()
-	defer p.ledger.mu.Unlock()
-	return p.take(bytes)
+func (p *Part) Take(bytes int64) (took bool) {
+	p.ledger.update(func() { took = p.take(bytes) })
+	return took
 }
 
-// beyond returns how many shared bytes the part takes for another so many bytes. The ledger is locked.
-func (p *Part) beyond(bytes int64) int64 { return max(0, p.held+bytes-p.own) - max(0, p.held-p.own) }
+// sharedNeeded returns how many shared bytes the part needs to hold more bytes. The ledger is locked.
+func (p *Part) sharedNeeded(bytes int64) int64 {
+	return max(0, p.held+bytes-p.own) - max(0, p.held-p.own)
+}
 
 // take is Take with the ledger locked.
 func (p *Part) take(bytes int64) bool {
-	shared := p.beyond(bytes)
+	shared := p.sharedNeeded(bytes)
 	if shared > p.ledger.shared-p.ledger.used {
 		return false
 	}
@@ -92,33 +92,40 @@ func (p *Part) take(bytes int64) bool {
 }
 
 // Release gives bytes back.
-func (p *Part) Release(bytes int64) {
-	if p != nil {
-		p.ledger.change(func() { p.take(-bytes) })
+func (p *Part) Release(bytes int64) { p.ledger.update(func() { p.take(-bytes) }) }
+
+// update makes a change, and tells those whose claims can be granted then.
+func (l *Ledger) update(change func()) {
+	l.mu.Lock()
+	change()
+	granted := l.grant()
+	l.mu.Unlock()
+	for _, tell := range granted {
+		tell()
 	}
 }
 
-// change makes a change that may free bytes, and grants claims that wait for them.
-func (l *Ledger) change(free func()) {
-	l.mu.Lock()
-	free()
-	var granted []*Claim
-	blocked := map[*Part]bool{} // an earlier claim of the part waits
+// grant grants the waiting claims for which there are bytes, and returns whom to tell. The ledger is locked.
+func (l *Ledger) grant() (tell []func()) {
+	blocked := map[*Part]bool{} // parts with an earlier claim that waits
+	allBlocked := false         // an earlier claim waits only for what other parts hold
+	before := len(l.waiting)
 	l.waiting = slices.DeleteFunc(l.waiting, func(c *Claim) bool {
-		if (!blocked[c.part] || c.part.beyond(c.bytes) <= 0) && c.part.take(c.bytes) {
-			c.held = true
-			granted = append(granted, c)
+		mayPass := !allBlocked && !blocked[c.part] || c.part.sharedNeeded(c.bytes) <= 0
+		if c.held = mayPass && c.part.take(c.bytes); c.held {
+			if c.granted != nil {
+				tell = append(tell, c.granted)
+			}
 			return true
 		}
+		allBlocked = allBlocked || !blocked[c.part] && c.part.held+c.bytes <= c.part.Max()
 		blocked[c.part] = true
 		return false
 	})
-	l.mu.Unlock()
-	for _, c := range granted {
-		if c.granted != nil {
-			c.granted()
-		}
+	if len(l.waiting) < before { // an earlier claim may now wait for its own part, and let others pass
+		tell = append(tell, l.grant()...)
 	}
+	return tell
 }
 
 // Claim is a number of bytes that a part holds or waits for.
@@ -130,29 +137,23 @@ type Claim struct {
 }
 
 // Claim claims bytes, but no more than the part may have. If the claim is not held at once, granted, which may be nil,
-// is called when it is, without a lock of the ledger, but with those of whoever gave bytes back. The caller calls
-// Release.
+// is called when it is, without a lock of the ledger, but with those of whoever takes bytes or gives them back. The
+// caller calls Release.
 func (p *Part) Claim(bytes int64, granted func()) *Claim {
-	c := &Claim{part: p, granted: granted, held: true}
-	if p == nil {
-		return c
-	}
-	c.bytes = min(bytes, p.Most())
+	c := &Claim{part: p, bytes: min(bytes, p.Max())}
 	p.ledger.mu.Lock()
-	defer p.ledger.mu.Unlock()
-	behind := slices.ContainsFunc(p.ledger.waiting, func(other *Claim) bool { return other.part == p })
-	if behind && p.beyond(c.bytes) > 0 || !p.take(c.bytes) {
-		c.held = false
-		p.ledger.waiting = append(p.ledger.waiting, c)
+	p.ledger.waiting = append(p.ledger.waiting, c)
+	others := p.ledger.grant()
+	c.granted = granted
+	p.ledger.mu.Unlock()
+	for _, tell := range others {
+		tell()
 	}
 	return c
 }
 
 // Held reports whether the claim is granted.
 func (c *Claim) Held() bool {
-	if c.part == nil {
-		return true
-	}
 	c.part.ledger.mu.Lock()
 	defer c.part.ledger.mu.Unlock()
 	return c.held
@@ -160,11 +161,8 @@ func (c *Claim) Held() bool {
 
 // Release withdraws the claim, whether it is granted or not. It may be called again.
 func (c *Claim) Release() {
-	if c.part == nil {
-		return
-	}
 	l := c.part.ledger
-	l.change(func() {
+	l.update(func() {
 		if c.held {
 			c.part.take(-c.bytes)
 		}
@@ -173,27 +171,37 @@ func (c *Claim) Release() {
 	})
 }
 
-// Reserve claims bytes and waits until they are granted. It fails only if ctx ends before that.
-func (p *Part) Reserve(ctx context.Context, bytes int64) (*Claim, error) {
+// Reserve claims bytes and waits until they are granted. If that takes longer than maxWait, it fails with TooManyCalls,
+// so that the client can retry. It also fails if ctx ends first.
+func (p *Part) Reserve(ctx context.Context, bytes int64, maxWait time.Duration) (*Claim, error) {
 	granted := make(chan struct{})
 	c := p.Claim(bytes, func() { close(granted) })
 	if c.Held() {
 		return c, nil
 	}
+	timeout := time.NewTimer(maxWait)
+	defer timeout.Stop()
+	var err error
 	select {
 	case <-granted:
 		return c, nil
+	case <-timeout.C:
+		err = TooManyLargeCalls(bytes)
 	case <-ctx.Done():
-		c.Release()
-		return nil, ctx.Err()
+		err = ctx.Err()
 	}
+	c.Release()
+	return nil, err
 }
 
-// retryRefused is how many seconds a client that was refused should wait.
-const retryRefused = 5
+// RetrySeconds is how many seconds a client should wait that was refused for lack of room.
+const RetrySeconds = 5
 
-// TooManyLargeCalls returns the fault of a call that is refused because others hold the bytes that it needs.
+// TooManyCalls is the reason of the fault of a call that is refused because others hold the bytes that it needs.
+const TooManyCalls = "TOO_MANY_LARGE_CALLS"
+
+// TooManyLargeCalls returns that fault.
 func TooManyLargeCalls(bytes int64) *fault.Error {
-	return fault.New(fault.ResourceExhausted, "TOO_MANY_LARGE_CALLS",
-		"the call needs %s of the coordinator's memory, which jobs and other calls hold; try again when they have ended", text.Bytes(bytes)).RetryIn(retryRefused)
+	return fault.New(fault.ResourceExhausted, TooManyCalls,
+		"the call needs %s of the coordinator's memory, which jobs and other calls hold; try again when they have ended", text.Bytes(bytes)).RetryIn(RetrySeconds)
 }

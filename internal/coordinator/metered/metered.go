@@ -27,22 +27,18 @@ func State(s store.State, o *observe.Coordinator) store.State {
 	return &observedState{State: s, observe: o}
 }
 
-// Get implements store.State.
 func (s *observedState) Get(ctx context.Context, key string) (store.Entry, error) {
 	return timed(s.observe, "state", "get", func() (store.Entry, error) { return s.State.Get(ctx, key) })
 }
 
-// List implements store.State.
 func (s *observedState) List(ctx context.Context, prefix, after string, limit int) ([]store.Entry, error) {
 	return timed(s.observe, "state", "list", func() ([]store.Entry, error) { return s.State.List(ctx, prefix, after, limit) })
 }
 
-// ListBackward implements store.State.
 func (s *observedState) ListBackward(ctx context.Context, prefix, before string, limit int) ([]store.Entry, error) {
 	return timed(s.observe, "state", "list", func() ([]store.Entry, error) { return s.State.ListBackward(ctx, prefix, before, limit) })
 }
 
-// Commit implements store.State.
 func (s *observedState) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 	return timed(s.observe, "state", "commit", func() (int64, error) { return s.State.Commit(ctx, txn) })
 }
@@ -69,7 +65,6 @@ func Blobs(b store.Blobs, o *observe.Coordinator) store.Blobs {
 	return &observedBlobs{Blobs: b, observe: o}
 }
 
-// Put implements store.Blobs.
 func (b *observedBlobs) Put(ctx context.Context, name string, write func(io.Writer) error) error {
 	_, err := timed(b.observe, "blobs", "put", func() (none struct{}, _ error) {
 		return none, b.Blobs.Put(ctx, name, func(w io.Writer) error { return write(observedWriter{w, b.observe}) })
@@ -77,7 +72,6 @@ func (b *observedBlobs) Put(ctx context.Context, name string, write func(io.Writ
 	return err
 }
 
-// Open implements store.Blobs.
 func (b *observedBlobs) Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
 	return timed(b.observe, "blobs", "open", func() (io.ReadCloser, error) {
 		r, err := b.Blobs.Open(ctx, name, offset, length)
@@ -88,18 +82,15 @@ func (b *observedBlobs) Open(ctx context.Context, name string, offset, length in
 	})
 }
 
-// Size implements store.Blobs.
 func (b *observedBlobs) Size(ctx context.Context, name string) (int64, error) {
 	return timed(b.observe, "blobs", "size", func() (int64, error) { return b.Blobs.Size(ctx, name) })
 }
 
-// Delete implements store.Blobs.
 func (b *observedBlobs) Delete(ctx context.Context, name string) error {
 	_, err := timed(b.observe, "blobs", "delete", func() (none struct{}, _ error) { return none, b.Blobs.Delete(ctx, name) })
 	return err
 }
 
-// List implements store.Blobs.
 func (b *observedBlobs) List(ctx context.Context, prefix string) ([]string, error) {
 	return timed(b.observe, "blobs", "list", func() ([]string, error) { return b.Blobs.List(ctx, prefix) })
 }

@@ -1,6 +1,7 @@
 package port
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/tls"
@@ -18,12 +19,14 @@ import (
 
 // Conn is a connection whose protocol is known. It begins with the bytes that were read to find that out.
 type Conn struct {
-	replayed
+	net.Conn
+	in   io.Reader // what the client sends, from the beginning
 	port *Port
 	info *credentials.TLSInfo // nil if the connection is not encrypted
 	grpc bool
-	acks *ackFilter // of an HTTP/2 connection for the HTTP server; otherwise nil
 }
+
+func (c *Conn) Read(p []byte) (int, error) { return c.in.Read(p) }
 
 // TLS returns the state of the TLS connection, or nil if the connection is not encrypted.
 func (c *Conn) TLS() *tls.ConnectionState {
@@ -37,7 +40,7 @@ func (c *Conn) TLS() *tls.ConnectionState {
 // client of c as those of the caller, so that calls made for the client have its rights and no others.
 func (c *Conn) Dial(ctx context.Context) (net.Conn, error) {
 	client, server := net.Pipe()
-	same := &Conn{replayed: replayed{Conn: &inside{Conn: server, remote: c.RemoteAddr()}}, port: c.port, info: c.info, grpc: true}
+	same := &Conn{Conn: &inside{Conn: server, remote: c.RemoteAddr()}, in: server, port: c.port, info: c.info, grpc: true}
 	if err := c.port.grpc.Put(ctx, same); err != nil {
 		client.Close()
 		return nil, err
@@ -54,29 +57,6 @@ type inside struct {
 
 func (i *inside) RemoteAddr() net.Addr { return i.remote }
 
-// Read implements net.Conn.
-func (c *Conn) Read(p []byte) (int, error) {
-	if c.acks != nil {
-		return c.acks.Read(p)
-	}
-	return c.replayed.Read(p)
-}
-
-// replayed is a connection that first returns bytes that were already read from it.
-type replayed struct {
-	net.Conn
-	start []byte
-}
-
-func (r *replayed) Read(p []byte) (int, error) {
-	if len(r.start) > 0 {
-		n := copy(p, r.start)
-		r.start = r.start[n:]
-		return n, nil
-	}
-	return r.Conn.Read(p)
-}
-
 // Limits on what a client may send before its protocol is known.
 const (
 	maxStartBytes  = 128 << 10
@@ -85,28 +65,30 @@ const (
 	maxFrameBytes  = 16 << 10 // what HTTP/2 allows before settings say otherwise
 )
 
-// identify determines the protocol from the beginning of the connection.
-func (c *Conn) identify() error {
-	preface := []byte(http2.ClientPreface)
-	for len(c.start) < len(preface) && bytes.HasPrefix(preface, c.start) {
-		more, err := readAtLeast(c.Conn, 1)
+// identify determines the protocol from the beginning of the connection, which in reads.
+func (c *Conn) identify(in *bufio.Reader) error {
+	c.in = in
+	for count := range len(http2.ClientPreface) {
+		start, err := in.Peek(count + 1)
 		if err != nil {
 			return err
 		}
-		c.start = append(c.start, more...)
+		if !strings.HasPrefix(http2.ClientPreface, string(start)) {
+			return nil // HTTP/1.1, or something that the HTTP server refuses
+		}
 	}
-	if !bytes.HasPrefix(c.start, preface) {
-		return nil // HTTP/1.1, or something that the HTTP server refuses
-	}
-	return c.identifyHTTP2(len(preface))
+	return c.identifyHTTP2(in)
 }
 
 // identifyHTTP2 reads the frames of a connection up to its first request. gRPC clients wait for the settings of the
 // server before they send one, so settings must be sent first. The server to which the connection goes sends its own
 // settings later, which HTTP/2 allows at any time.
-func (c *Conn) identifyHTTP2(preface int) error {
-	seen := &recorder{from: &replayed{Conn: c.Conn, start: c.start[preface:]}}
-	frames := http2.NewFramer(c.Conn, seen)
+func (c *Conn) identifyHTTP2(in *bufio.Reader) error {
+	if _, err := in.Discard(len(http2.ClientPreface)); err != nil {
+		return err
+	}
+	seen := &bytes.Buffer{} // the framer reads no more than the frames that it returns
+	frames := http2.NewFramer(c.Conn, io.TeeReader(io.LimitReader(in, maxStartBytes), seen))
 	frames.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	frames.MaxHeaderListSize = maxHeaderBytes
 	frames.SetMaxReadFrameSize(maxFrameBytes)
@@ -118,7 +100,7 @@ func (c *Conn) identifyHTTP2(preface int) error {
 		if count == maxStartFrames {
 			return errors.New("too many HTTP/2 frames before the first request")
 		}
-		at := len(seen.bytes)
+		at := seen.Len()
 		frame, err := frames.ReadFrame()
 		if err != nil {
 			return err
@@ -126,7 +108,8 @@ func (c *Conn) identifyHTTP2(preface int) error {
 		switch f := frame.(type) {
 		case *http2.SettingsFrame:
 			if f.IsAck() && !acknowledged { // of our settings; the server that gets the connection knows nothing of them
-				acknowledged, seen.bytes = true, seen.bytes[:at]
+				acknowledged = true
+				seen.Truncate(at)
 			}
 		case *http2.WindowUpdateFrame, *http2.PriorityFrame:
 		case *http2.MetaHeadersFrame:
@@ -135,9 +118,9 @@ func (c *Conn) identifyHTTP2(preface int) error {
 			c.grpc, decided = true, true
 		}
 	}
-	c.start = append(append(c.start[:preface:preface], seen.bytes...), seen.from.start...)
+	c.in = io.MultiReader(strings.NewReader(http2.ClientPreface), seen, in)
 	if !acknowledged && !c.grpc { // gRPC ignores it
-		c.acks = &ackFilter{conn: c, skip: int64(preface)}
+		c.in = &ackFilter{from: c.in, skip: int64(len(http2.ClientPreface))}
 	}
 	return nil
 }
@@ -153,25 +136,10 @@ func isGRPC(request *http2.MetaHeadersFrame) bool {
 	return false
 }
 
-// recorder keeps what is read through it.
-type recorder struct {
-	from  *replayed
-	bytes []byte
-}
-
-func (r *recorder) Read(p []byte) (int, error) {
-	if len(r.bytes) > maxStartBytes {
-		return 0, errors.New("too many bytes before the first request")
-	}
-	n, err := r.from.Read(p)
-	r.bytes = append(r.bytes, p[:n]...)
-	return n, err
-}
-
 // ackFilter removes the acknowledgment of the settings that identifyHTTP2 sent from an HTTP/2 connection. A server
 // would take a second acknowledgment for an error.
 type ackFilter struct {
-	conn   *Conn
+	from   io.Reader
 	skip   int64  // bytes of the current frame that are left
 	header []byte // of a frame, not passed on yet
 	done   bool
@@ -183,18 +151,18 @@ func (a *ackFilter) Read(p []byte) (int, error) {
 	for {
 		switch {
 		case a.done && len(a.header) == 0:
-			return a.conn.replayed.Read(p)
+			return a.from.Read(p)
 		case len(a.header) > 0:
 			n := copy(p, a.header)
 			a.header = a.header[n:]
 			return n, nil
 		case a.skip > 0:
-			n, err := a.conn.replayed.Read(p[:min(int64(len(p)), a.skip)])
+			n, err := a.from.Read(p[:min(int64(len(p)), a.skip)])
 			a.skip -= int64(n)
 			return n, err
 		}
 		header := make([]byte, frameHeaderBytes)
-		if _, err := io.ReadFull(&a.conn.replayed, header); err != nil {
+		if _, err := io.ReadFull(a.from, header); err != nil {
 			return 0, err
 		}
 		h, err := http2.ReadFrameHeader(bytes.NewReader(header))

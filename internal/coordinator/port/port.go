@@ -7,6 +7,7 @@
 package port
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -143,39 +144,36 @@ var errTooSlow = errors.New("the client did not say in time which protocol it sp
 
 // identify ends TLS and determines the protocol of a connection.
 func (p *Port) identify(conn net.Conn) (*Conn, error) {
-	start, err := readAtLeast(conn, 1)
+	in := bufio.NewReaderSize(conn, peekBytes)
+	start, err := in.Peek(1)
 	if err != nil {
 		return nil, err
 	}
 	const handshake = 0x16 // first byte of a TLS connection
-	c := &Conn{replayed: replayed{Conn: conn, start: start}, port: p}
+	c := &Conn{Conn: conn, in: in, port: p}
 	switch encrypted := start[0] == handshake; {
 	case p.cfg.TLS != nil && encrypted:
 		if err := c.endTLS(p.cfg.TLS()); err != nil {
 			return nil, err
 		}
-		if c.start, err = readAtLeast(c.Conn, 1); err != nil {
-			return nil, err
-		}
+		in = bufio.NewReaderSize(c.Conn, peekBytes)
 	case p.cfg.TLS != nil:
+		start, _ = in.Peek(in.Buffered())
 		return nil, refuse(conn, start, "this port speaks TLS; use https:// instead of http://")
 	case encrypted:
 		// The client cannot read this, but programs recognize the beginning of an HTTP response and say so.
 		return nil, refuse(conn, nil, "this port does not speak TLS; use http:// instead of https://")
 	}
-	return c, c.identify()
+	return c, c.identify(in)
 }
 
-// readAtLeast reads what has arrived, and waits until that is at least n bytes.
-func readAtLeast(r io.Reader, n int) ([]byte, error) {
-	start := make([]byte, 1024)
-	got, err := io.ReadAtLeast(r, start, n)
-	return start[:got], err
-}
+// peekBytes is the size of the buffer through which a protocol is identified. Servers read more than that at a time, and
+// so past the buffer.
+const peekBytes = 1 << 10
 
 // endTLS does the handshake of TLS.
 func (c *Conn) endTLS(config *tls.Config) error {
-	open := &heldOpen{Conn: &replayed{Conn: c.Conn, start: c.start}}
+	open := &heldOpen{Conn: &Conn{Conn: c.Conn, in: c.in}}
 	open.held.Store(true)
 	secured := tls.Server(open, config)
 	err := secured.HandshakeContext(context.Background())
@@ -184,7 +182,7 @@ func (c *Conn) endTLS(config *tls.Config) error {
 		linger(c.Conn)
 		return err
 	}
-	c.Conn, c.start = secured, nil
+	c.Conn = secured
 	state := secured.ConnectionState()
 	c.info = &credentials.TLSInfo{State: state, CommonAuthInfo: credentials.CommonAuthInfo{SecurityLevel: credentials.PrivacyAndIntegrity}}
 	return nil

@@ -21,11 +21,11 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// Limits are what concurrently running jobs may use together; 0 means no limit.
+// Limits are what concurrently running jobs may use together; 0 means no limit. Memory may be nil if jobs need none.
 type Limits struct {
 	Running         int
 	RunningPerOwner int
-	Memory          *ledger.Part // nil means no limit
+	Memory          *ledger.Part
 	// Wake, if not nil, is called when Memory has become free for the job whose turn it is, and should call Advance.
 	Wake func()
 }
@@ -71,6 +71,9 @@ type owner[K comparable] struct {
 
 // NewQueue returns an empty queue.
 func NewQueue[K comparable](limits Limits) *Queue[K] {
+	if limits.Memory == nil {
+		limits.Memory = ledger.New(0).Part(0)
+	}
 	return &Queue[K]{limits: limits, places: map[K]*place[K]{}, owners: map[string]*owner[K]{}}
 }
 
@@ -158,7 +161,8 @@ func (q *Queue[K]) Advance() (started []K) {
 }
 
 // ready reports whether the job whose turn it is may run, and claims its memory. A job that claimed memory before it is
-// no longer first, and withdraws.
+// no longer first, and withdraws: first is the only claim of the queue that waits. Neither call of the ledger therefore
+// calls Wake, which needs q.mu.
 func (q *Queue[K]) ready(p *place[K]) bool {
 	if q.first != nil && q.first != p {
 		q.first.claim.Release()
@@ -213,18 +217,15 @@ func (q *Queue[K]) obstacle(p *place[K]) string {
 // lack returns what keeps the memory of a job from it, or "" if nothing does.
 func (q *Queue[K]) lack(p *place[K]) string {
 	memory := q.limits.Memory
-	if memory == nil {
-		return ""
-	}
 	users, free := "running jobs leave", memory.Free()
 	switch {
 	case p.Memory <= free:
 		return ""
-	case memory.Held()+free < memory.Most():
+	case memory.Held()+free < memory.Max():
 		users = "running jobs, and large uploads, calls and downloads, leave"
 	}
 	return fmt.Sprintf("it needs %s of the coordinator's memory, but %s only %s of %s",
-		text.Bytes(p.Memory), users, text.Bytes(free), text.Bytes(memory.Most()))
+		text.Bytes(p.Memory), users, text.Bytes(free), text.Bytes(memory.Max()))
 }
 
 // Why returns why a job is waiting, or "" if it is not.

@@ -36,9 +36,6 @@ func (s *Service) PredictJob(request *cleavev1.PredictJobRequest, stream grpc.Se
 // computes on all processors. They bypass the job queue, where waiting may take hours.
 const MaxPredictions = 2
 
-// retryRefused is how many seconds a client that was refused for lack of room should wait.
-const retryRefused = 5
-
 // Predict labels the new points of a request and sends the labels. Its turn ends before it sends, since that goes at
 // the pace of the client, for which it holds the memory of the answer as a download.
 func (s *Service) Predict(ctx context.Context, request *cleavev1.PredictJobRequest, send func(*cleavev1.PredictJobResponse) error) error {
@@ -54,13 +51,13 @@ func (s *Service) Predict(ctx context.Context, request *cleavev1.PredictJobReque
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-time.After(s.SlowReader): // as long as a download waits for memory
-		return fault.New(fault.ResourceExhausted, "TOO_MANY_PREDICTIONS", "%d predictions are already running, the maximum; try again later", MaxPredictions).RetryIn(retryRefused)
+		return fault.New(fault.ResourceExhausted, "TOO_MANY_PREDICTIONS", "%d predictions are already running, the maximum; try again later", MaxPredictions).RetryIn(downloads.RetrySeconds)
 	}
 	endTurn := sync.OnceFunc(func() { <-s.Predictions })
 	defer endTurn()
-	need := s.InputOf(ctx, request.GetDatasetId(), request.GetTableId())
+	need := s.MemoryFor(ctx, request.GetDatasetId(), request.GetTableId())
 	if record.GetModelBlob() == "" {
-		before := s.InputOf(ctx, record.GetJob().GetDatasetId(), record.GetTableIds()...)
+		before := s.MemoryFor(ctx, record.GetJob().GetDatasetId(), record.GetTableIds()...)
 		need.Bytes += before.Bytes + need.Size + before.Size // both are copied to compare them
 		need.Held = append(need.Held, before.Held...)
 	}
@@ -181,7 +178,7 @@ func (s *Service) predictByKernel(
 	// Without a ready worker, the call would block silently and hold up other predictions.
 	if why := s.WhyNoWorker(); why != "" {
 		return nil, fault.New(fault.Unavailable, "NO_WORKERS", "new points of job %s need a worker, and %s; start a worker, and try again", job, why).
-			With("job_id", job).RetryIn(retryRefused)
+			With("job_id", job).RetryIn(downloads.RetrySeconds)
 	}
 	trained, err := in.Load(ctx)
 	if err != nil {
@@ -226,7 +223,7 @@ func limitWaiting(ctx context.Context, maxWait time.Duration) (_ context.Context
 			waits = nil
 		case s.Waiting != "" && waits == nil:
 			waits = time.AfterFunc(maxWait, func() {
-				giveUp(fault.New(fault.Unavailable, "NO_ROOM", "the workers have no room for the new points (%s); try again later", s.Waiting).RetryIn(retryRefused))
+				giveUp(fault.New(fault.Unavailable, "NO_ROOM", "the workers have no room for the new points (%s); try again later", s.Waiting).RetryIn(downloads.RetrySeconds))
 			})
 		}
 	}

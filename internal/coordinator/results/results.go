@@ -46,9 +46,9 @@ type Service struct {
 	// WhyNoWorker says why no worker is ready; "" means that one is.
 	WhyNoWorker func() string
 
-	// Borrow waits until a call may hold data. InputOf returns what a data set, or tables and their points, take.
-	Borrow  func(ctx context.Context, data Input) (release func(), err error)
-	InputOf func(ctx context.Context, dataset string, tables ...string) Input
+	// Borrow waits until a call may hold data. MemoryFor returns what a data set, or tables and their points, take.
+	Borrow    func(ctx context.Context, data Memory) (release func(), err error)
+	MemoryFor func(ctx context.Context, dataset string, tables ...string) Memory
 	// CheckRows rejects a table with too many rows, before it is read.
 	CheckRows func(ctx context.Context, table string) error
 
@@ -57,12 +57,12 @@ type Service struct {
 	PredictionWait time.Duration // how long it waits for workers or for their memory
 }
 
-// Input is about how much memory the input of a job takes.
-type Input struct {
+// Memory is about how much memory the data of a job take.
+type Memory struct {
 	Size  int64
-	Bytes int64 // of Size, what a call takes that loads it
-	// Held are data sets that are in memory in any case, and counted where that is: in the cache, or by a running job. The
-	// call keeps them, so that they are not read again if the job ends meanwhile.
+	Bytes int64 // of Size, what a call needs to load the data
+	// Held are data sets that are in memory anyway, and counted there: in the cache, or by a running job. The call keeps
+	// them, so that they are not read again if the job ends meanwhile.
 	Held []dataset.Dataset
 }
 

@@ -154,7 +154,6 @@ func (e *autoExecutors) release(done placed) {
 	done.Release()
 }
 
-// Rows implements auto.Executors.
 func (e *autoExecutors) Rows(ctx context.Context, p *kmeans.Problem) (kmeans.Executor, func(), error) {
 	p.MaxLanes = e.job.maxLanes
 	task := e.task
@@ -166,7 +165,6 @@ func (e *autoExecutors) Rows(ctx context.Context, p *kmeans.Problem) (kmeans.Exe
 	return x, func() { e.release(x) }, nil
 }
 
-// Neighbors implements auto.Executors.
 func (e *autoExecutors) Neighbors(ctx context.Context, units *dataset.Units, count int) ([]int32, error) {
 	task := e.task
 	task.Need, task.Units = planning.NeighborWorkload(e.job.data, e.job.bytes, count), units
@@ -178,7 +176,6 @@ func (e *autoExecutors) Neighbors(ctx context.Context, units *dataset.Units, cou
 	return found, err
 }
 
-// Matrix implements auto.Executors.
 func (e *autoExecutors) Matrix(ctx context.Context) (embedding.Multiplier, func(), error) {
 	p, err := auto.MatrixProblem(e.job.data)
 	if err != nil {

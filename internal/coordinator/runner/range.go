@@ -110,7 +110,6 @@ type matrixRunner interface {
 	executeOn(ctx context.Context, x *fleet.Executor, o clustering.Observer) (*clustering.Result, error)
 }
 
-// Solve implements krange.Solver.
 func (s *rangeSolver) Solve(ctx context.Context, spec clustering.Spec, o clustering.Observer) (*clustering.Result, error) {
 	one, err := runnerOf(ctx, s.job.data, spec, s.job.bytes)
 	if err != nil {

@@ -3,6 +3,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/cleave-project/cleave/internal/clustering"
@@ -146,10 +147,15 @@ func runOn(x placed, err error, run func() (*clustering.Result, error)) (*cluste
 	return result, &used, err
 }
 
-func (r *kernelRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
-	task.Units = r.problem.Units
+// executeMatrix is Execute for a runner of a matrix.
+func executeMatrix(ctx context.Context, r matrixRunner, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
+	task.Units = r.units()
 	x, err := f.NewExecutor(ctx, task)
 	return runOn(x, err, func() (*clustering.Result, error) { return r.executeOn(ctx, x, o) })
+}
+
+func (r *kernelRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
+	return executeMatrix(ctx, r, f, task, o)
 }
 
 func (r *kernelRunner) units() *dataset.Units { return r.problem.Units }
@@ -193,4 +199,77 @@ func (r *kmeansRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet.T
 	task.Vectors, task.Units = r.problem.Vectors, r.problem.Units
 	x, err := f.NewKMeansExecutor(ctx, task)
 	return runOn(x, err, func() (*clustering.Result, error) { return kmeans.RunAndScore(ctx, r.problem, x, o) })
+}
+
+// spectralRunner runs spectral clustering: the workers hold the matrix, as for kernel k-means, and
+// multiply it with the vectors of an eigensolver, which runs in the coordinator.
+type spectralRunner struct {
+	problem *spectral.Problem
+	spec    clustering.Spec
+	options *spectral.Options
+	bytes   int64
+}
+
+func (r *spectralRunner) Objective() string { return r.problem.Objective.String() }
+
+func (r *spectralRunner) Need() planning.Workload {
+	return planning.Workload{
+		Matrix:        r.problem.Matrix,
+		DatasetBytes:  r.bytes,
+		Scaled:        r.problem.Units != nil,
+		K:             r.spec.K,
+		Products:      r.problem.VectorsPerProduct(),
+		SparseEntries: r.problem.SparseEntries(),
+		Degrees:       true,
+		Eigen: &planning.Eigensolver{
+			Pairs:         r.problem.Eigenpairs(),
+			Generalized:   r.problem.Generalized(),
+			Dense:         r.problem.SolvesDense(),
+			SparseEntries: r.problem.CoordinatorEntries(),
+			Columns:       r.problem.EmbeddingColumns(),
+			Restarts:      cmp.Or(r.options.Eigenvectors.KmeansRestarts, embedding.DefaultRestarts),
+		},
+	}
+}
+
+func (r *spectralRunner) OtherNeeds() []planning.Workload { return nil }
+
+func (r *spectralRunner) LimitLanes(int) {}
+
+func (r *spectralRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
+	return executeMatrix(ctx, r, f, task, o)
+}
+
+func (r *spectralRunner) units() *dataset.Units { return r.problem.Units }
+
+func (r *spectralRunner) executeOn(ctx context.Context, x *fleet.Executor, o clustering.Observer) (*clustering.Result, error) {
+	return spectral.Run(ctx, r.problem, x, o)
+}
+
+// landmarkRunner runs kernel k-means by landmarks: k-means on features that workers compute from the points.
+type landmarkRunner struct {
+	kmeansRunner
+	problem *landmark.Problem
+}
+
+func newLandmarkRunner(ctx context.Context, data dataset.Dataset, spec clustering.Spec, bytes int64) (*landmarkRunner, error) {
+	problem, err := landmark.Prepare(ctx, data, spec)
+	if err != nil {
+		return nil, err
+	}
+	return &landmarkRunner{kmeansRunner{problem: problem.Problem, spec: spec, bytes: bytes}, problem}, nil
+}
+
+func (r *landmarkRunner) Objective() string { return kernelkmeans.ObjectiveKernelKmeans.String() }
+
+func (r *landmarkRunner) Need() planning.Workload {
+	need, features := r.kmeansRunner.Need(), r.problem.Vectors.Features
+	need.Vectors.Features = &planning.Features{Function: features.Matrix.Function, Columns: features.Matrix.Columns, Landmarks: len(features.Landmarks)}
+	return need
+}
+
+func (r *landmarkRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
+	task.Vectors, task.Units = r.problem.Vectors, r.problem.Units
+	x, err := f.NewKMeansExecutor(ctx, task)
+	return runOn(x, err, func() (*clustering.Result, error) { return landmark.Run(ctx, r.problem, x, o) })
 }
