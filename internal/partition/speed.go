@@ -20,24 +20,28 @@ type Work struct{ Amount, Seconds float64 }
 // Speed is how many seconds a host takes for one unit of work: in an average operation, and to build it.
 type Speed struct{ Operation, Build float64 }
 
-// SpeedTracker learns how fast hosts are from the operations and builds of one job. Its zero value knows nothing.
-type SpeedTracker struct {
+// Shares decides how large the shares of the hosts of a job are, from how fast they were in its operations and builds. At
+// first shares follow the weights of hosts. Once measured speeds promise enough, they follow these, until later
+// measurements promise enough again. Its zero value knows nothing.
+type Shares struct {
 	operations []map[string]Work // the last ones, by host
 	builds     map[string]Work   // all of them, by host
 	loads      map[string]Work
+	speeds     map[string]Speed // that the shares are based on; nil if they follow the weights of hosts
+	changes    int              // how often the speeds were replaced
 }
 
 // AddOperation records what each host did in an operation.
-func (t *SpeedTracker) AddOperation(done map[string]Work) {
-	t.operations = append(t.operations, done)
-	t.operations = t.operations[max(0, len(t.operations)-speedWindow):]
+func (s *Shares) AddOperation(done map[string]Work) {
+	s.operations = append(s.operations, done)
+	s.operations = s.operations[max(0, len(s.operations)-speedWindow):]
 }
 
 // AddBuild records that a host built tiles.
-func (t *SpeedTracker) AddBuild(host string, w Work) { add(&t.builds, host, w) }
+func (s *Shares) AddBuild(host string, w Work) { add(&s.builds, host, w) }
 
 // AddLoad records that a host computed what built tiles need before they take part in operations.
-func (t *SpeedTracker) AddLoad(host string, w Work) { add(&t.loads, host, w) }
+func (s *Shares) AddLoad(host string, w Work) { add(&s.loads, host, w) }
 
 func add(to *map[string]Work, host string, w Work) {
 	if *to == nil {
@@ -48,18 +52,18 @@ func add(to *map[string]Work, host string, w Work) {
 }
 
 // Forget forgets what a host did.
-func (t *SpeedTracker) Forget(host string) {
-	delete(t.builds, host)
-	delete(t.loads, host)
+func (s *Shares) Forget(host string) {
+	delete(s.builds, host)
+	delete(s.loads, host)
 }
 
 // Speeds returns the speeds of hosts, or nil while there are too few operations in which all of them took part, or
 // while nobody has built anything. It compares hosts within each operation, because operations differ, and takes the
 // median over the operations, weighted by how long they took the host that was done first. So a few operations in
 // which a host was slow do not matter.
-func (t *SpeedTracker) Speeds(hosts []string) map[string]Speed {
+func (s *Shares) Speeds(hosts []string) map[string]Speed {
 	relative, mean, samples := map[string][]ratio{}, 0.0, 0
-	for _, op := range t.operations {
+	for _, op := range s.operations {
 		average, shortest, all := 0.0, math.Inf(1), true
 		for _, h := range hosts {
 			all = all && op[h].Amount > 0
@@ -75,22 +79,22 @@ func (t *SpeedTracker) Speeds(hosts []string) map[string]Speed {
 		mean += average
 		samples++
 	}
-	if samples < speedSamples || len(t.builds) == 0 {
+	if samples < speedSamples || len(s.builds) == 0 {
 		return nil
 	}
 	mean /= float64(samples)
 	speeds := map[string]Speed{}
 	for _, h := range hosts {
-		speeds[h] = Speed{Operation: mean * median(relative[h]), Build: t.buildSeconds(h, hosts)}
+		speeds[h] = Speed{Operation: mean * median(relative[h]), Build: s.buildSeconds(h, hosts)}
 	}
 	return speeds
 }
 
 // buildSeconds returns how long a host takes to build one unit and to load it. A host that has not done so is taken to
 // be as fast as the slowest other one.
-func (t *SpeedTracker) buildSeconds(host string, hosts []string) float64 {
+func (s *Shares) buildSeconds(host string, hosts []string) float64 {
 	total := 0.0
-	for _, done := range []map[string]Work{t.builds, t.loads} {
+	for _, done := range []map[string]Work{s.builds, s.loads} {
 		seconds := perUnit(done[host])
 		if done[host].Amount == 0 {
 			for _, h := range hosts {
@@ -125,15 +129,6 @@ func median(of []ratio) float64 {
 		}
 	}
 	return of[len(of)-1].value
-}
-
-// Shares decides how large the shares of the hosts of a job are. At first they follow the weights of hosts. Once
-// measured speeds promise enough, they follow these, until later measurements promise enough again. Its zero value
-// knows nothing.
-type Shares struct {
-	SpeedTracker
-	speeds  map[string]Speed // that the shares are based on; nil if they follow the weights of hosts
-	changes int              // how often the speeds were replaced
 }
 
 // Weigh returns hosts with the weights that the shares are based on.
