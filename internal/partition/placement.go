@@ -1,7 +1,6 @@
 package partition
 
 import (
-	"cmp"
 	"math"
 	"slices"
 )
@@ -242,16 +241,16 @@ func (l *Layout) levelOut(rule StorageRule, keep int) {
 		}
 		pair := [2]int{from, to}
 		if queues[pair] == nil {
-			queues[pair] = &queue{}
+			queues[pair] = &queue{last: len(l.Owner) - 1}
 		}
-		tile := l.mostPreferred(from, to, queues[pair])
+		tile := l.nextToMove(from, to, queues[pair])
 		if tile == Nowhere {
 			return
 		}
 		l.move(tile, to, rule)
 		for _, next := range []int{tile - 1, tile + 1} {
 			if q := queues[[2]int{l.ownerOf(next), to}]; q != nil {
-				q.start = min(q.start, next)
+				q.next = min(q.next, next)
 			}
 		}
 	}
@@ -288,22 +287,21 @@ func (l *Layout) move(tile, to int, rule StorageRule) {
 // queue is what levelOut knows about the tiles that one host may give to another, so that it need not look at all
 // tiles for each move. A tile that has left the giver, or does not fit, never has to be looked at again.
 type queue struct {
-	tiles []int // of the giver, the one with the highest score for the taker first; nil if runs are kept
-	start int   // if runs are kept: no tile before this one makes a run of the taker longer
+	next int // no tile before this one makes a run of the taker longer
+	last int // no tile after this one can move
 }
 
-// mostPreferred returns the tile of host `from` with the highest score for host `to` among those that fit there. To
-// keep runs, it is a tile next to one of host `to` or, if there is none, the last one.
-func (l *Layout) mostPreferred(from, to int, q *queue) int {
-	if l.runs {
-		return l.nextInRun(from, to, q)
+// nextToMove returns the tile of host `from` that makes a run of consecutive tiles of host `to` longer or, if there is
+// none, its last tile. It returns Nowhere if no tile fits.
+func (l *Layout) nextToMove(from, to int, q *queue) int {
+	for ; q.next < len(l.Owner); q.next++ {
+		if l.canMove(q.next, from, to) && (l.ownerOf(q.next-1) == to || l.ownerOf(q.next+1) == to) {
+			return q.next
+		}
 	}
-	if q.tiles == nil {
-		q.tiles = l.byPreference(from, to)
-	}
-	for ; len(q.tiles) > 0; q.tiles = q.tiles[1:] {
-		if tile := q.tiles[0]; l.canMove(tile, from, to) {
-			return tile
+	for ; q.last >= 0; q.last-- {
+		if l.canMove(q.last, from, to) {
+			return q.last
 		}
 	}
 	return Nowhere
@@ -314,17 +312,12 @@ func (l *Layout) canMove(tile, from, to int) bool {
 	return l.Owner[tile] == from && l.sizes[tile].Bytes(l.Stored[tile]) <= l.room[to]
 }
 
-// byPreference returns the tiles of host `from`, the one with the highest score for host `to` first.
-func (l *Layout) byPreference(from, to int) []int {
-	tiles, score := make([]int, 0, l.load[from]), make([]float64, len(l.Owner))
-	for tile, at := range l.Owner {
-		if at == from {
-			tiles = append(tiles, tile)
-			score[tile] = l.score(l.hashOf(tile), to)
-		}
+// ownerOf returns the host of a tile, or Nowhere if there is no such tile.
+func (l *Layout) ownerOf(tile int) int {
+	if tile < 0 || tile >= len(l.Owner) {
+		return Nowhere
 	}
-	slices.SortStableFunc(tiles, func(a, b int) int { return cmp.Compare(score[b], score[a]) })
-	return tiles
+	return l.Owner[tile]
 }
 
 // shares returns how many tiles each host should take at most: ceil(tiles * weight / sum of weights), or 0 for
