@@ -134,15 +134,11 @@ func (d *Distributor) join(join *workerv1.Join, w Worker, bytes int64, location 
 	p := &party{w, outbox.New[workerv1.DistributeResponse]()}
 	s.parties[w.ID] = p
 	pieces, serves := wire.PieceCount(bytes), join.GetKeeps() && w.Serves
-	held := piecesOf(join.GetHeld(), pieces)
+	var wanted []int // all
 	if join.GetPartial() {
-		s.swarm.JoinPartly(w.ID, held, join.GetKeeps(), serves)
-		for _, piece := range piecesOf(join.GetWanted(), pieces) {
-			s.swarm.Want(w.ID, piece)
-		}
-	} else {
-		s.swarm.Join(w.ID, held, join.GetKeeps(), serves)
+		wanted = piecesOf(join.GetWanted(), pieces)
 	}
+	s.swarm.Join(w.ID, piecesOf(join.GetHeld(), pieces), wanted, join.GetKeeps(), serves)
 	d.log.Debug("worker joined the distribution of a data set", "worker", w.Name, "dataset", id, "serves", serves)
 	s.scheduleLocked()
 	return s, p
@@ -243,7 +239,8 @@ func (d *Distributor) update(s *set, p *party, m *workerv1.DistributeRequest) (f
 	case *workerv1.DistributeRequest_Arrived:
 		from, assigned = s.swarm.Arrived(id, int(m.Arrived.GetPiece()))
 	case *workerv1.DistributeRequest_Failed:
-		from, assigned = s.swarm.Failed(id, int(m.Failed.GetPiece()), failureOf(m.Failed.GetFailure()))
+		missing := m.Failed.GetFailure() == workerv1.PieceFailure_PIECE_FAILURE_MISSING
+		from, assigned = s.swarm.Failed(id, int(m.Failed.GetPiece()), missing)
 	case *workerv1.DistributeRequest_Lost:
 		s.swarm.Lost(id, int(m.Lost.GetPiece()), m.Lost.GetNeeded())
 	case *workerv1.DistributeRequest_Wanted:
@@ -274,20 +271,13 @@ func (s *set) scheduleLocked() {
 	}
 }
 
-// piecesOf returns the pieces whose bits are set.
+// piecesOf returns the pieces whose bits are set. It never returns nil.
 func piecesOf(bits []byte, pieces int) []int {
-	var set []int
+	set := []int{}
 	for p := range min(pieces, 8*len(bits)) {
 		if bits[p/8]>>(p%8)&1 == 1 {
 			set = append(set, p)
 		}
 	}
 	return set
-}
-
-func failureOf(f workerv1.PieceFailure) swarm.Failure {
-	if f == workerv1.PieceFailure_PIECE_FAILURE_MISSING {
-		return swarm.Missing
-	}
-	return swarm.Unreachable
 }
