@@ -2,6 +2,7 @@ package partition
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 )
 
@@ -233,7 +234,7 @@ func (l *Layout) clone() *Layout {
 // one, as long as that lowers the larger of the two loads. A host that gives tiles takes none and the reverse, because
 // after a move no host would have less than the taker, or less than the giver had, if it took one more.
 func (l *Layout) levelOut(rule StorageRule, keep int) {
-	queues := map[[2]int]*queue{} // by giver and taker
+	queues, order := map[[2]int]*queue{}, l.givingOrder() // queues by giver and taker
 	for {
 		from, to := l.mostAndLeast(keep)
 		if from == Nowhere {
@@ -241,7 +242,7 @@ func (l *Layout) levelOut(rule StorageRule, keep int) {
 		}
 		pair := [2]int{from, to}
 		if queues[pair] == nil {
-			queues[pair] = &queue{last: len(l.Owner) - 1}
+			queues[pair] = &queue{left: order}
 		}
 		tile := l.nextToMove(from, to, queues[pair])
 		if tile == Nowhere {
@@ -287,21 +288,31 @@ func (l *Layout) move(tile, to int, rule StorageRule) {
 // queue is what levelOut knows about the tiles that one host may give to another, so that it need not look at all
 // tiles for each move. A tile that has left the giver, or does not fit, never has to be looked at again.
 type queue struct {
-	next int // no tile before this one makes a run of the taker longer
-	last int // no tile after this one can move
+	next int   // if runs are kept: no tile before this one makes a run of the taker longer
+	left []int // tiles that can move, the first to move last
 }
 
-// nextToMove returns the tile of host `from` that makes a run of consecutive tiles of host `to` longer or, if there is
-// none, its last tile. It returns Nowhere if no tile fits.
+// givingOrder returns all tiles in the order in which hosts give them, the first one last. Unless runs are kept it is
+// random, because neighboring tiles of a graph may all be large.
+func (l *Layout) givingOrder() []int {
+	order := rand.New(rand.NewPCG(hashTile(l.key, 0), 0)).Perm(len(l.Owner))
+	if l.runs {
+		slices.Sort(order)
+	}
+	return order
+}
+
+// nextToMove returns the next tile that host `from` gives to host `to`, or Nowhere if no tile fits. To keep runs, it is a
+// tile next to one of host `to`, if there is any.
 func (l *Layout) nextToMove(from, to int, q *queue) int {
-	for ; q.next < len(l.Owner); q.next++ {
+	for ; l.runs && q.next < len(l.Owner); q.next++ {
 		if l.canMove(q.next, from, to) && (l.ownerOf(q.next-1) == to || l.ownerOf(q.next+1) == to) {
 			return q.next
 		}
 	}
-	for ; q.last >= 0; q.last-- {
-		if l.canMove(q.last, from, to) {
-			return q.last
+	for ; len(q.left) > 0; q.left = q.left[:len(q.left)-1] {
+		if tile := q.left[len(q.left)-1]; l.canMove(tile, from, to) {
+			return tile
 		}
 	}
 	return Nowhere

@@ -292,20 +292,20 @@ func TestBalanceRespectsMemory(t *testing.T) {
 
 // naiveNextToMove returns the tile that host `from` gives to host `to`, by looking at all of them.
 func naiveNextToMove(l *Layout, from, to int) int {
-	last := Nowhere
-	for tile, at := range l.Owner {
-		if at != from || l.sizes[tile].Bytes(l.Stored[tile]) > l.room[to] {
-			continue
-		}
-		if l.ownerOf(tile-1) == to || l.ownerOf(tile+1) == to {
+	for tile := range l.Owner {
+		if l.runs && l.canMove(tile, from, to) && (l.ownerOf(tile-1) == to || l.ownerOf(tile+1) == to) {
 			return tile
 		}
-		last = tile
 	}
-	return last
+	for _, tile := range slices.Backward(l.givingOrder()) {
+		if l.canMove(tile, from, to) {
+			return tile
+		}
+	}
+	return Nowhere
 }
 
-// Each move is that of the tile that makes a run of the taker longer, or of the last one that fits.
+// Each move is that of the tile that makes a run of the taker longer, or of the first one that fits.
 func TestBalanceMovesTheRightTiles(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		hosts := drawHosts(t, 0)
