@@ -23,7 +23,7 @@ func (f *Fleet) checkFetchLocked(ctx context.Context, sessionID, datasetID strin
 		return nil, 0, err
 	}
 	for e := range f.executions {
-		if e.datasetID == datasetID && (e.servesLocked(s) || s.referee) {
+		if e.datasetID == datasetID && (e.usesLocked(s) || s.referee) {
 			return s, e.need.DatasetBytes, nil
 		}
 	}
@@ -120,16 +120,16 @@ func (f *Fleet) checkJoin(ctx context.Context, join *workerv1.Join) (w distribut
 		return w, 0, false, status.Error(codes.Unimplemented, "the referee gets data sets from the coordinator only")
 	}
 	for _, other := range f.sessions {
-		peers = peers || other.servesLocked()
+		peers = peers || other.passesOnLocked()
 	}
 	w = distribution.Worker{
-		ID: s.id, PeerID: wire.PeerID(s.id, s.minor), Name: s.name, PeerAddress: s.peerAddress, PeerKey: s.peerKey, Serves: s.servesLocked(), Done: s.done,
+		ID: s.id, PeerID: wire.PeerID(s.id, s.minor), Name: s.name, PeerAddress: s.peerAddress, PeerKey: s.peerKey, Serves: s.passesOnLocked(), Done: s.done,
 	}
 	return w, bytes, peers, nil
 }
 
-// servesLocked reports whether a worker may pass pieces on.
-func (s *session) servesLocked() bool {
+// passesOnLocked reports whether a worker may pass pieces on.
+func (s *session) passesOnLocked() bool {
 	return s.peerAddress != "" && s.sentWrong == "" && s.wrong == nil
 }
 

@@ -100,19 +100,18 @@ type Config struct {
 
 // Fleet holds all attached workers and the jobs that run on them. It is safe for concurrent use.
 type Fleet struct {
-	cfg      Config
-	log      hclog.Logger
-	payloads payloads
-
+	cfg         Config
+	log         hclog.Logger
 	distributor *distribution.Distributor // calls back with no lock held, and may be called with mu held
 
 	// mu guards the fields below, and everything that says so in sessions, calls and executions.
 	mu         sync.Mutex
 	sessions   map[string]*session     // those that have not ended, by id
-	conducts   map[string]*conduct     // of sessions that have ended, by id: the same process may attach again
+	conducts   map[string]*conduct     // of sessions that ended recently, by id: the same process may attach again
 	executions map[*execution]struct{} // those that have started and are not released
 	damaged    map[string]error        // by data set id: the damage found when a worker last fetched it
-	nextKey    uint64                  // makes the keys of executions and imports unique
+	payloads   map[string]*payload     // large ones, by reference
+	nextKey    uint64                  // makes the keys of executions and imports, and references, unique
 	term       int64                   // the coordinator's term as the leader; 0 before Begin
 	returned   time.Time               // when the first worker attached in this term
 	changed    signal.Broadcast        // every change that a job may wait for
@@ -130,11 +129,11 @@ func New(cfg Config) *Fleet {
 	f := &Fleet{
 		cfg:        cfg,
 		log:        cfg.Logger,
-		payloads:   payloads{large: map[string]largePayload{}},
 		sessions:   map[string]*session{},
 		conducts:   map[string]*conduct{},
 		executions: map[*execution]struct{}{},
 		damaged:    map[string]error{},
+		payloads:   map[string]*payload{},
 	}
 	f.distributor = distribution.New(cfg.Datasets, reports{f}, f.log)
 	return f
@@ -238,7 +237,7 @@ func (f *Fleet) infoLocked(s *session) WorkerInfo {
 		info.Message = f.crashMessageLocked(s)
 	}
 	for e := range f.executions {
-		if e.servesLocked(s) && !slices.Contains(info.JobIDs, e.jobID) {
+		if e.usesLocked(s) && !slices.Contains(info.JobIDs, e.jobID) {
 			info.JobIDs = append(info.JobIDs, e.jobID)
 		}
 	}

@@ -25,7 +25,7 @@ type ledger struct {
 	sizes   []partition.Size  // of the tiles
 	tiles   []tile
 	members map[*session]*membership
-	copies  map[place]*copied
+	copies  map[copyKey]*copied
 	epochs  uint64                          // number of tiles and copies placed so far
 	ever    struct{ stored, computed bool } // forms in which tiles have been placed so far
 
@@ -53,8 +53,8 @@ type copied struct {
 	bytes  int64 // reserved on the worker
 }
 
-// place is where a copy is.
-type place struct {
+// copyKey names a copy of a tile.
+type copyKey struct {
 	worker *session
 	tile   int
 }
@@ -100,7 +100,7 @@ func (m *membership) forget() { *m = membership{tiles: m.tiles} }
 func newLedger(f *Fleet, need planning.Workload) ledger {
 	return ledger{
 		fleet: f, need: need, sizes: need.TileSizes(), tiles: make([]tile, partition.TileCount(need.Rows())),
-		members: map[*session]*membership{}, copies: map[place]*copied{},
+		members: map[*session]*membership{}, copies: map[copyKey]*copied{},
 	}
 }
 
@@ -183,16 +183,9 @@ func (l *ledger) setStored(t int, stored bool) {
 	l.record(stored)
 }
 
-// remove takes a tile off its worker, if it has one, without telling the worker.
+// remove takes a tile off its worker, if it has one, without telling the worker. What the worker had of the tile stays
+// recorded until put or promote replaces it, because an operation that is just ending may still read it.
 func (l *ledger) remove(t int) {
-	if l.tiles[t].worker != nil {
-		l.unplace(t)
-		l.tiles[t].forget()
-	}
-}
-
-// unplace is remove without a change of the tile's state, which an operation that is just ending may still read.
-func (l *ledger) unplace(t int) {
 	if s := l.tiles[t].worker; s != nil {
 		l.recheck()
 		s.tiles--
@@ -247,19 +240,21 @@ func (l *ledger) removeAll() bool {
 	return true
 }
 
-// release takes all tiles off their workers, which leave, when the job ends.
-func (l *ledger) release() {
-	for t := range l.tiles {
-		l.unplace(t)
+// copyToFirst places a copy of a tile on the first member that has room, or returns nil if none has.
+func (l *ledger) copyToFirst(members []*session, t int, stored bool) *copied {
+	for _, s := range members {
+		if c := l.copyTo(s, t, stored); c != nil {
+			return c
+		}
 	}
-	l.dismissEmpty()
+	return nil
 }
 
 // copyTo places a copy of a tile on a member. The copy is stored only if stored is set and there is room. copyTo
 // returns nil if there is no room at all, or if the member has a copy of the tile already: a worker holds each tile
 // once.
 func (l *ledger) copyTo(s *session, t int, stored bool) *copied {
-	if l.copies[place{s, t}] != nil {
+	if l.copies[copyKey{s, t}] != nil {
 		return nil
 	}
 	free, rule := s.freeLocked(), l.need.StorageRule()
@@ -272,7 +267,7 @@ func (l *ledger) copyTo(s *session, t int, stored bool) *copied {
 		return nil
 	}
 	c := l.reserveCopy(s, t, stored)
-	l.copies[place{s, t}] = c
+	l.copies[copyKey{s, t}] = c
 	return c
 }
 
@@ -318,7 +313,7 @@ func (l *ledger) forgetCopies(s *session) {
 
 // promote makes a copy on a member the tile itself, which must not be placed.
 func (l *ledger) promote(c *copied) {
-	delete(l.copies, place{c.worker, c.number})
+	delete(l.copies, copyKey{c.worker, c.number})
 	l.tiles[c.number] = c.tile
 	l.members[c.worker].tiles++
 	c.worker.tiles++

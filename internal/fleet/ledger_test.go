@@ -22,7 +22,7 @@ func (l *ledger) check(t *rapid.T, sessions []*session) {
 		}
 		copies := 0
 		for at, c := range l.copies {
-			if at != (place{c.worker, c.number}) {
+			if at != (copyKey{c.worker, c.number}) {
 				t.Fatalf("a copy of tile %d is recorded as one of tile %d", c.number, at.tile)
 			}
 			if c.worker == s {
@@ -70,7 +70,7 @@ func TestAPlacementKeepsAccount(t *testing.T) {
 			case event == 4 && at.worker != nil:
 				p.setStored(tile, stored)
 			case event == 5 && p.members[s] != nil:
-				had := p.copies[place{s, tile}]
+				had := p.copies[copyKey{s, tile}]
 				if c := p.copyTo(s, tile, stored); had != nil && c != nil {
 					t.Fatal("a worker has two copies of a tile")
 				}
@@ -93,7 +93,7 @@ func TestAPlacementKeepsAccount(t *testing.T) {
 			}
 			p.check(t, sessions)
 		}
-		p.release()
+		p.removeAll()
 		p.check(t, sessions)
 	})
 }

@@ -221,14 +221,8 @@ func (e *execution) copyToAnyLocked(helpers []*session, of map[*session]*group, 
 		}
 		return float64(len(of[s].tiles)) / float64(s.threads)
 	}
-	by := slices.Clone(helpers)
-	slices.SortStableFunc(by, func(a, b *session) int { return cmp.Compare(load(a), load(b)) })
-	for _, s := range by {
-		if c := e.placed.copyTo(s, t, e.placed.tiles[t].wantStored); c != nil {
-			return c
-		}
-	}
-	return nil
+	byLoad := slices.SortedStableFunc(slices.Values(helpers), func(a, b *session) int { return cmp.Compare(load(a), load(b)) })
+	return e.placed.copyToFirst(byLoad, t, e.placed.tiles[t].wantStored)
 }
 
 // finishRescue takes the tiles away from a late worker if others were faster, and drops the copies otherwise. It
@@ -246,7 +240,7 @@ func (r *round) finishRescue(rescue *rescue, groups []*group) []*group {
 		g.parts, g.err = nil, errOvertaken
 	}
 	for _, c := range rescue.copies {
-		if r.placed.copies[place{c.worker, c.number}] == c { // otherwise its worker was excluded meanwhile, and the tile is placed again
+		if r.placed.copies[copyKey{c.worker, c.number}] == c { // otherwise its worker was excluded meanwhile, and the tile is placed again
 			r.placed.promote(c)
 		}
 	}
