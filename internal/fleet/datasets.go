@@ -119,6 +119,7 @@ func (f *Fleet) checkJoin(ctx context.Context, join *workerv1.Join) (w distribut
 	case s.referee:
 		return w, 0, false, status.Error(codes.Unimplemented, "the referee gets data sets from the coordinator only")
 	}
+	s.noStore = "" // it is told to read the object store again, if the data set is there
 	for _, other := range f.sessions {
 		peers = peers || other.passesOnLocked()
 	}
@@ -139,14 +140,6 @@ type reports struct{ *Fleet }
 func (r reports) Heard(worker string) { r.hear(worker) }
 
 func (r reports) DatasetRead(dataset string, err error) { r.noteDamage(dataset, err, true) }
-
-func (r reports) StoreOffered(worker string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if s := r.sessions[worker]; s != nil {
-		s.noStore = "" // it is tried again
-	}
-}
 
 // SourceFailed records the failure for logs and lists of workers.
 func (r reports) SourceFailed(dataset, worker string, from swarm.Source, failed *workerv1.PieceFailed) {

@@ -46,9 +46,9 @@
 package fleet
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -192,15 +192,16 @@ func (f *Fleet) Workers() []WorkerInfo {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	infos := make([]WorkerInfo, 0, len(f.sessions))
-	for _, s := range f.sessions {
-		if !s.referee {
-			infos = append(infos, f.infoLocked(s))
-		}
+	for _, s := range f.workersLocked() {
+		infos = append(infos, f.infoLocked(s))
 	}
-	slices.SortFunc(infos, func(a, b WorkerInfo) int {
-		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
-	})
 	return infos
+}
+
+// workersLocked returns the sessions of all workers but the referee, sorted by name and id.
+func (f *Fleet) workersLocked() []*session {
+	workers := slices.SortedFunc(maps.Values(f.sessions), byName)
+	return slices.DeleteFunc(workers, func(s *session) bool { return s.referee })
 }
 
 // infoLocked describes a session.

@@ -150,10 +150,10 @@ func (l *ledger) join(s *session) {
 
 // leave ends a worker's part in the job. The worker must have no tiles; it drops its copies.
 func (l *ledger) leave(s *session) {
-	l.forgetCopies(s)
 	l.tellToRelease(s)
 	s.used -= l.fixedBytes(s)
 	delete(l.members, s)
+	l.dropCopiesOn(s)
 	l.fleet.dismissIfIdleLocked(s)
 }
 
@@ -222,8 +222,8 @@ func (l *ledger) removeEnded() {
 	}
 	for s := range l.members {
 		if s.ended {
-			l.forgetCopies(s)
 			delete(l.members, s)
+			l.dropCopiesOn(s)
 		}
 	}
 }
@@ -278,7 +278,8 @@ func (l *ledger) reserveCopy(s *session, t int, stored bool) *copied {
 	return c
 }
 
-// dropCopies frees the copies that match accepts, and reports whether there were any.
+// dropCopies frees the copies that match accepts, and tells those workers that are still members. It reports whether
+// there were any.
 func (l *ledger) dropCopies(match func(*copied) bool) bool {
 	dropped := map[*session][]*workerv1.Tile{}
 	for at, c := range l.copies {
@@ -289,7 +290,7 @@ func (l *ledger) dropCopies(match func(*copied) bool) bool {
 		}
 	}
 	for s, tiles := range dropped {
-		if !s.ended && l.members[s] != nil {
+		if l.members[s] != nil {
 			l.tellToDrop(s, tiles)
 		}
 	}
@@ -299,16 +300,6 @@ func (l *ledger) dropCopies(match func(*copied) bool) bool {
 // dropCopiesOn frees the copies on a worker.
 func (l *ledger) dropCopiesOn(s *session) {
 	l.dropCopies(func(c *copied) bool { return c.worker == s })
-}
-
-// forgetCopies removes the copies on a worker that no longer has them.
-func (l *ledger) forgetCopies(s *session) {
-	for at, c := range l.copies {
-		if c.worker == s {
-			delete(l.copies, at)
-			s.used -= c.bytes
-		}
-	}
 }
 
 // promote makes a copy on a member the tile itself, which must not be placed.

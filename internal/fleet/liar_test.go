@@ -413,7 +413,7 @@ func TestALiarClaimsARow(t *testing.T) {
 			task.Trust = fleet.NewTrust()
 			_, _, err := c.fleet.Neighbors(c.ctx, task)
 			if workers == 2 {
-				if !fault.Is(err, "WORKERS_DISAGREE") {
+				if !fault.Is(err, "WORKERS_DISAGREE") || !strings.Contains(err.Error(), "for row ") {
 					t.Errorf("the search ended with %v", err)
 				}
 				return

@@ -127,12 +127,7 @@ func (f *Fleet) ReadObjects(ctx context.Context, units []*ObjectUnit, report fun
 func (f *Fleet) readers() (able []*session, sound int, attached []*session, closed bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, s := range f.sessions {
-		if !s.referee {
-			attached = append(attached, s)
-		}
-	}
-	slices.SortFunc(attached, byName)
+	attached = f.workersLocked()
 	var hanging []*session
 	for _, s := range attached {
 		switch {

@@ -67,8 +67,7 @@ func (f *Fleet) AwaitReturn(ctx context.Context) error {
 	if left <= 0 || !elected {
 		return nil
 	}
-	timer := time.NewTimer(left)
-	defer timer.Stop()
+	over := time.After(left)
 	for {
 		f.mu.Lock()
 		changed, complete := f.changed.Wait(), f.offersAreCompleteLocked()
@@ -78,7 +77,7 @@ func (f *Fleet) AwaitReturn(ctx context.Context) error {
 		}
 		select {
 		case <-changed:
-		case <-timer.C:
+		case <-over:
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
@@ -144,16 +143,12 @@ func (e *execution) takeOffers() []adoption {
 	f := e.fleet
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	sessions := make([]*session, 0, len(f.sessions))
-	for _, s := range f.sessions {
-		if s.offers[string(e.identity)] != nil && s.takesTilesLocked() {
-			sessions = append(sessions, s)
-		}
-	}
-	slices.SortFunc(sessions, byName)
 	var taken []adoption
-	for _, s := range sessions {
+	for _, s := range f.workersLocked() {
 		o := s.offers[string(e.identity)]
+		if o == nil || !s.takesTilesLocked() {
+			continue
+		}
 		delete(s.offers, string(e.identity))
 		a := adoption{&group{session: s}, o.id}
 		bytes := e.placed.fixedBytes(s)

@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -27,7 +26,6 @@ const (
 // joined if that pays off. Before an operation over the whole matrix it stores tiles that had no room before.
 func (e *execution) ensurePlaced(ctx context.Context, betweenOps, wholeMatrix bool) error {
 	short := e.fleet.newShortage(e.ran.Load())
-	defer short.end()
 	for {
 		e.fleet.mu.Lock()
 		changed := e.fleet.changed.Wait()
@@ -77,7 +75,7 @@ func (e *execution) placeLocked(betweenOps, wholeMatrix bool) (stopping <-chan s
 		}
 		e.removeLostLocked()
 		e.handovers.preferYieldedLocked()
-		sessions := e.liveSessionsLocked()
+		sessions := f.workersLocked()
 		layout, unplaced := e.findLayoutLocked(sessions)
 		if layout == nil {
 			if e.handovers.cancelAllLocked() || p.dropCopies(func(*copied) bool { return true }) || e.freeSiblingsLocked() {
@@ -194,18 +192,6 @@ func (e *execution) removeLostLocked() {
 	}
 	e.blame.forgetEnded()
 	maps.DeleteFunc(e.handovers.direct, func(s *session, _ bool) bool { return s.ended })
-}
-
-// liveSessionsLocked returns the workers sorted by id.
-func (e *execution) liveSessionsLocked() []*session {
-	sessions := make([]*session, 0, len(e.fleet.sessions))
-	for _, s := range e.fleet.sessions {
-		if !s.referee {
-			sessions = append(sessions, s)
-		}
-	}
-	slices.SortFunc(sessions, func(a, b *session) int { return cmp.Compare(a.id, b.id) })
-	return sessions
 }
 
 // hostsLocked describes workers as places for tiles of this job. Doubted ones accept tiles if doubted is set, or if

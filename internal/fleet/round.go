@@ -100,9 +100,10 @@ func (r *round) needsHelp(c *chain, now time.Time) bool {
 	return true
 }
 
-// chainsOf sorts groups into chains, and returns the ids of the workers that have tiles of their own among them.
+// chainsOf sorts groups into chains, and returns the ids of the workers that have tiles of their own among them, some
+// repeatedly.
 func chainsOf(groups []*group) (chains []*chain, asked []string) {
-	of, has := map[*session]*chain{}, map[*session]bool{}
+	of := map[*session]*chain{}
 	for _, g := range groups {
 		c := of[g.session]
 		if c == nil {
@@ -110,8 +111,7 @@ func chainsOf(groups []*group) (chains []*chain, asked []string) {
 			of[g.session] = c
 			chains = append(chains, c)
 		}
-		if g.role == owns && !has[g.session] {
-			has[g.session] = true
+		if g.role == owns {
 			asked = append(asked, g.session.id)
 		}
 		c.groups = append(c.groups, g)

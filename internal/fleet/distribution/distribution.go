@@ -35,8 +35,6 @@ type Worker struct {
 type Reports interface {
 	// Heard is called when a worker sent a message or passed a piece on.
 	Heard(worker string)
-	// StoreOffered is called before a worker is told to read an object store.
-	StoreOffered(worker string)
 	// SourceFailed is called when a worker could not get a piece that it was told to fetch.
 	SourceFailed(dataset, worker string, from swarm.Source, failed *workerv1.PieceFailed)
 	// DatasetRead is called when the whole data set was read, or could not be.
@@ -85,9 +83,6 @@ func (d *Distributor) Serve(stream workerv1.WorkerService_DistributeServer, join
 	location := d.locate(stream.Context(), join.GetDatasetId())
 	if join.GetPieceBytes() != wire.PieceBytes || !join.GetPartial() && !join.GetKeeps() && location == nil && !peers {
 		return status.Error(codes.Unimplemented, "this data set comes from the coordinator only")
-	}
-	if location != nil {
-		d.reports.StoreOffered(w.ID)
 	}
 	s, p := d.join(join, w, bytes, location)
 	defer d.leave(s, p)
