@@ -92,12 +92,6 @@ func (b *blame) forgetEnded() {
 	maps.DeleteFunc(b.full, func(s *session, _ bool) bool { return s.ended })
 }
 
-// countCrash records that the process of a worker ended while it had tiles of the job.
-func (b *blame) countCrash(worker string) {
-	c := b.crashes[worker]
-	b.crashes[worker] = crashes{all: c.all + 1, consecutive: c.consecutive + 1}
-}
-
 // forgiveCrashes resets the counts of crashes without progress, after an operation has succeeded.
 func (b *blame) forgiveCrashes() {
 	for name, c := range b.crashes {
@@ -200,7 +194,8 @@ func (e *execution) forgive() {
 // removeLostLocked takes them away before the next placement.
 func (e *execution) countCrashLocked(s *session) {
 	if e.placed.members[s] != nil && !s.draining && !e.fleet.hasTwinLocked(s) {
-		e.blame.countCrash(s.name)
+		c := e.blame.crashes[s.name]
+		e.blame.crashes[s.name] = crashes{all: c.all + 1, consecutive: c.consecutive + 1}
 	}
 }
 

@@ -31,12 +31,17 @@ func (e *execution) load(ctx context.Context, labels []int32, merge mergeFunc) e
 	if err := e.shape().CheckLabels(labels); err != nil {
 		return fmt.Errorf("fleet: %w", err)
 	}
-	kept := slices.Clone(labels)
+	kept, labeled := slices.Clone(labels), 0
+	for _, c := range labels {
+		if c >= 0 {
+			labeled++
+		}
+	}
 	packed := e.newPayload(func() []byte { return wire.PackInt32s(kept) })
 	defer packed.free()
 	err := e.advance(ctx, &operation{
 		name:        "load",
-		wholeMatrix: kernel.FullSweepIsCheaper(e.rows, countLabeled(labels)),
+		wholeMatrix: kernel.FullSweepIsCheaper(e.rows, labeled),
 		merge:       merge,
 		reload:      &reload{labels: packed, step: e.step + 1, all: true, answers: true},
 	})
@@ -130,17 +135,6 @@ func (e *execution) atStep(ctx context.Context, op *operation) error {
 	op.reload = &reload{labels: labels, step: e.step, unless: e.step}
 	e.followLabels()
 	return e.perform(ctx, op)
-}
-
-// countLabeled returns the number of points that have a cluster.
-func countLabeled(labels []int32) int {
-	count := 0
-	for _, c := range labels {
-		if c >= 0 {
-			count++
-		}
-	}
-	return count
 }
 
 // assign completes and runs an operation that answers with moves in the given lanes, and returns them in tile order.

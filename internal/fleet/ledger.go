@@ -240,35 +240,27 @@ func (l *ledger) removeAll() bool {
 	return true
 }
 
-// copyToFirst places a copy of a tile on the first member that has room, or returns nil if none has.
-func (l *ledger) copyToFirst(members []*session, t int, stored bool) *copied {
+// copyTo places a copy of a tile on the first of some members that has room, or returns nil if none has. The copy is
+// stored only if stored is set and there is room. A member that has a copy of the tile already is passed over: a worker
+// holds each tile once.
+func (l *ledger) copyTo(members []*session, t int, stored bool) *copied {
+	rule := l.need.StorageRule()
+	stored = rule == partition.StoreAll || stored && rule != partition.StoreNone
 	for _, s := range members {
-		if c := l.copyTo(s, t, stored); c != nil {
+		if l.copies[copyKey{s, t}] != nil {
+			continue
+		}
+		free, fits := s.freeLocked(), stored
+		if rule == partition.StoreWhatFits && l.sizes[t].Bytes(true) > free {
+			fits = false
+		}
+		if l.sizes[t].Bytes(fits) <= free {
+			c := l.reserveCopy(s, t, fits)
+			l.copies[copyKey{s, t}] = c
 			return c
 		}
 	}
 	return nil
-}
-
-// copyTo places a copy of a tile on a member. The copy is stored only if stored is set and there is room. copyTo
-// returns nil if there is no room at all, or if the member has a copy of the tile already: a worker holds each tile
-// once.
-func (l *ledger) copyTo(s *session, t int, stored bool) *copied {
-	if l.copies[copyKey{s, t}] != nil {
-		return nil
-	}
-	free, rule := s.freeLocked(), l.need.StorageRule()
-	stored = rule == partition.StoreAll || stored && rule != partition.StoreNone
-	bytes := l.sizes[t].Bytes(stored)
-	if bytes > free && stored && rule == partition.StoreWhatFits {
-		stored, bytes = false, l.sizes[t].Bytes(false)
-	}
-	if bytes > free {
-		return nil
-	}
-	c := l.reserveCopy(s, t, stored)
-	l.copies[copyKey{s, t}] = c
-	return c
 }
 
 // reserveCopy reserves memory for a copy of a tile on a worker. The copy belongs to the caller.

@@ -72,7 +72,7 @@ func TestAPlacementKeepsAccount(t *testing.T) {
 				p.setStored(tile, stored)
 			case event == 5 && p.members[s] != nil:
 				had := p.copies[copyKey{s, tile}]
-				if c := p.copyTo(s, tile, stored); had != nil && c != nil {
+				if c := p.copyTo([]*session{s}, tile, stored); had != nil && c != nil {
 					t.Fatal("a worker has two copies of a tile")
 				}
 			case event == 6:

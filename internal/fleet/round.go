@@ -222,7 +222,7 @@ func (e *execution) copyToAnyLocked(helpers []*session, of map[*session]*group, 
 		return float64(len(of[s].tiles)) / float64(s.threads)
 	}
 	byLoad := slices.SortedStableFunc(slices.Values(helpers), func(a, b *session) int { return cmp.Compare(load(a), load(b)) })
-	return e.placed.copyToFirst(byLoad, t, e.placed.tiles[t].wantStored)
+	return e.placed.copyTo(byLoad, t, e.placed.tiles[t].wantStored)
 }
 
 // finishRescue takes the tiles away from a late worker if others were faster, and drops the copies otherwise. It

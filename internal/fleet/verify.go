@@ -80,7 +80,7 @@ func (e *execution) copyForVerificationLocked(t int, helpers []*session, worker 
 		}
 	}
 	slices.SortFunc(others, func(a, b *session) int { return cmp.Compare(drawn[a], drawn[b]) })
-	return e.placed.copyToFirst(others, t, true)
+	return e.placed.copyTo(others, t, true)
 }
 
 // compareCopies compares the answers for verified tiles before any of them is used. A worker that is wrong is

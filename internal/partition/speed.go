@@ -144,18 +144,14 @@ const savingsGrowth = 4
 // moved tiles.
 type Gain struct{ Saved, Cost float64 }
 
-// Rebalance moves tiles of a layout so that all hosts finish operations at about the same time, if that pays. It
-// returns false and moves nothing unless
+// Rebalance moves tiles of a layout so that all hosts finish operations at about the same time, if that pays: if the
+// longest part of an operation becomes shorter by a tenth, and if as many operations as there were on this placement
+// become shorter, together, by as much as it takes to build the moved tiles, and by at least the given number of seconds.
+// After each change the next one must save savingsGrowth times as much. So a job never spends more time on moving tiles
+// than it has lost before because of their placement, and moves them ever more rarely if speeds keep changing.
 //
-//   - the speeds of all hosts with tiles have been measured,
-//   - the longest part of an operation becomes shorter by a tenth, and
-//   - as many operations as there were on this placement become shorter, together, by as much as it takes to build
-//     the moved tiles, and by at least the given number of seconds. After each change the next one must save
-//     savingsGrowth times as much.
-//
-// So a job never spends more time on moving tiles than it has lost before because of their placement, and moves them
-// ever more rarely if speeds keep changing. Each host keeps at least one of its tiles, so that its speed remains
-// known. All tiles must have a host.
+// Otherwise, or while the speeds of hosts with tiles are unknown, Rebalance returns false and moves nothing. Each host
+// keeps at least one of its tiles, so that its speed remains known. All tiles must have a host.
 func (s *Shares) Rebalance(l *Layout, rule StorageRule, operations int, atLeast float64) (Gain, bool) {
 	var members []string
 	for h, host := range l.hosts {

@@ -72,7 +72,7 @@ type party struct {
 
 // New returns a Distributor without workers.
 func New(datasets Source, reports Reports, log hclog.Logger) *Distributor {
-	return &Distributor{datasets: datasets, reports: reports, log: log, sets: map[string]*set{}}
+	return &Distributor{datasets: datasets, reports: reports, log: log, sets: map[string]*set{}, hashes: pieceHashes{hashes: map[string][][sha256.Size]byte{}}}
 }
 
 // Serve serves the stream of a worker that wants a data set of some bytes. It returns UNIMPLEMENTED if the worker
