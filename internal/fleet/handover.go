@@ -42,8 +42,7 @@ type handover struct {
 	waited  int             // operations that began since everything was built
 	ctx     context.Context // ends with the handover and with the job
 	cancel  context.CancelFunc
-	running bool          // the goroutine runs; it ends when there is nothing to do
-	ended   chan struct{} // closed when running becomes false
+	running bool // the goroutine runs; it ends when there is nothing to do
 }
 
 // labelChange is a change of the labels of a job to those of a step: either all labels, or the moves from the step before.
@@ -115,7 +114,7 @@ func (e *execution) followsLabels() bool { return !e.answersChanges() && e.label
 // continueHandoverLocked starts the goroutine of a handover unless it runs already.
 func (e *execution) continueHandoverLocked(h *handover) {
 	if !h.running && e.ctx.Err() == nil {
-		h.running, h.ended = true, make(chan struct{})
+		h.running = true
 		e.handovers.active.Go(func() { e.runHandover(h) })
 	}
 }
@@ -154,7 +153,6 @@ func (e *execution) nextOfHandover(h *handover) (g *group, change *labelChange, 
 	}
 	if len(g.tiles) == 0 || h.stoppedLocked() {
 		h.running = false
-		close(h.ended)
 		e.fleet.changed.Notify() // an operation finishes the handover
 		return nil, nil, 0
 	}
@@ -263,11 +261,11 @@ func (e *execution) invalidateHandovers() {
 
 // finishHandoversLocked places the tiles of handovers that are ready, or were stopped, on the workers that have built
 // them. During an operation it does so only for those that were stopped. It cancels handovers to workers that may no
-// longer take tiles. If the goroutine of a stopped handover still runs, finishHandoversLocked returns a channel, and
-// must be called again once that is closed. No operation may use the tiles.
-func (e *execution) finishHandoversLocked(betweenOps bool) (stopping <-chan struct{}) {
+// longer take tiles. If the goroutine of a stopped handover still runs, finishHandoversLocked returns true, and must be
+// called again after the next change of the fleet. No operation may use the tiles.
+func (e *execution) finishHandoversLocked(betweenOps bool) (stopping bool) {
 	if len(e.handovers.to) == 0 {
-		return nil
+		return false
 	}
 	e.removeLostLocked()
 	e.handovers.stopUrgentLocked()
@@ -283,14 +281,14 @@ func (e *execution) finishHandoversLocked(betweenOps bool) (stopping <-chan stru
 		}
 		switch {
 		case h.stoppedLocked() && h.running:
-			return h.ended
+			return true
 		case h.stoppedLocked(), betweenOps && h.readyLocked(e.followsLabels()) && s.stream != nil:
 			if tiles := e.handovers.finishLocked(h); tiles > 0 {
 				e.fleet.log.Info("worker took over tiles", "job", e.jobID, "worker", s.name, "tiles", tiles, "of", len(e.placed.tiles))
 			}
 		}
 	}
-	return nil
+	return false
 }
 
 // finishLocked places the tiles that the worker of a handover has built on that worker, and returns their number. The

@@ -31,8 +31,8 @@ func (e *execution) ensurePlaced(ctx context.Context, betweenOps, wholeMatrix bo
 		changed := e.fleet.changed.Wait()
 		stopping, waiting, err := e.placeLocked(betweenOps, wholeMatrix)
 		e.fleet.mu.Unlock()
-		if stopping != nil {
-			<-stopping
+		if stopping {
+			<-changed
 			continue
 		}
 		if waiting, err = short.check(waiting, err); err != nil {
@@ -49,29 +49,29 @@ func (e *execution) ensurePlaced(ctx context.Context, betweenOps, wholeMatrix bo
 	}
 }
 
-// placeLocked finds a worker for every tile. Otherwise it returns a channel if a handover is being stopped, and must be
-// called again once that is closed; or what the job must wait for; or an error if waiting does not help.
+// placeLocked finds a worker for every tile. Otherwise it returns that a handover is being stopped, or what the job must
+// wait for, and must be called again after the next change of the fleet; or an error if waiting does not help.
 //
 // Whether a tile is stored is decided when it is placed, and changes in two cases only. It gives up its storage if an
 // unplaced tile finds no room otherwise. And it is stored later, if there is room by then, before an operation over
 // the whole matrix, which computes all entries anyway. At other times, storing a tile would cost an extra pass over
 // it, about as much as it could still save.
-func (e *execution) placeLocked(betweenOps, wholeMatrix bool) (stopping <-chan struct{}, waiting string, err error) {
+func (e *execution) placeLocked(betweenOps, wholeMatrix bool) (stopping bool, waiting string, err error) {
 	f, p := e.fleet, &e.placed
 	for {
 		switch {
 		case f.closed:
-			return nil, "", ErrClosed
+			return false, "", ErrClosed
 		case e.ctx.Err() != nil:
-			return nil, "", ErrReleased
+			return false, "", ErrReleased
 		}
-		if stopping := e.finishHandoversLocked(betweenOps); stopping != nil {
-			return stopping, "", nil
+		if e.finishHandoversLocked(betweenOps) {
+			return true, "", nil
 		}
 		storeMore := wholeMatrix && e.need.StorageRule() == partition.StoreWhatFits && f.changed.Wait() != p.storedAt
 		due := betweenOps && e.pace.Due(p.ops)
 		if f.changed.Wait() == p.balancedAt && !storeMore && !due {
-			return nil, "", nil // nothing changed since the last time
+			return false, "", nil // nothing changed since the last time
 		}
 		e.removeLostLocked()
 		e.handovers.preferYieldedLocked()
@@ -82,7 +82,7 @@ func (e *execution) placeLocked(betweenOps, wholeMatrix bool) (stopping <-chan s
 				continue
 			}
 			waiting, err := e.cannotPlaceLocked(sessions)
-			return nil, waiting, err
+			return false, waiting, err
 		}
 		if betweenOps && !unplaced && p.ops >= opsBeforeBalance {
 			e.balanceLocked(layout, f.changed.Wait() != p.balancedAt, due)
@@ -96,10 +96,10 @@ func (e *execution) placeLocked(betweenOps, wholeMatrix bool) (stopping <-chan s
 		h := e.handovers.toAnyOfLocked(atOnce)
 		if h == nil {
 			e.applyLocked(layout, sessions, atOnce)
-			return nil, "", nil
+			return false, "", nil
 		}
 		if e.handovers.stopLocked(h); h.running {
-			return h.ended, "", nil
+			return true, "", nil
 		}
 	}
 }
