@@ -83,27 +83,27 @@ func (s *Shares) Speeds(hosts []string) map[string]Speed {
 		return nil
 	}
 	mean /= float64(samples)
-	speeds := map[string]Speed{}
+	speeds, builds, loads := map[string]Speed{}, secondsPerUnit(hosts, s.builds), secondsPerUnit(hosts, s.loads)
 	for _, h := range hosts {
-		speeds[h] = Speed{Operation: mean * median(relative[h]), Build: s.buildSeconds(h, hosts)}
+		speeds[h] = Speed{Operation: mean * median(relative[h]), Build: builds[h] + loads[h]}
 	}
 	return speeds
 }
 
-// buildSeconds returns how long a host takes to build one unit and to load it. A host that has not done so is taken to
-// be as fast as the slowest other one.
-func (s *Shares) buildSeconds(host string, hosts []string) float64 {
-	total := 0.0
-	for _, done := range []map[string]Work{s.builds, s.loads} {
-		seconds := perUnit(done[host])
-		if done[host].Amount == 0 {
-			for _, h := range hosts {
-				seconds = max(seconds, perUnit(done[h]))
-			}
-		}
-		total += seconds
+// secondsPerUnit returns how long each host takes for one unit. A host that has done none is taken to be as fast as the
+// slowest other one.
+func secondsPerUnit(hosts []string, done map[string]Work) map[string]float64 {
+	seconds, slowest := map[string]float64{}, 0.0
+	for _, h := range hosts {
+		seconds[h] = perUnit(done[h])
+		slowest = max(slowest, seconds[h])
 	}
-	return total
+	for _, h := range hosts {
+		if done[h].Amount == 0 {
+			seconds[h] = slowest
+		}
+	}
+	return seconds
 }
 
 func perUnit(w Work) float64 {
