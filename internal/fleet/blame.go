@@ -133,8 +133,8 @@ func (b *blame) noneAttached() (waiting string, err error) {
 		"worker %q ended %d times while it computed for this job, and is not back; %s", last, worst, crashAdvice).With("worker", last)
 }
 
-// nobodyLeft returns why the job excludes one of the workers, or nil if it excludes none, and whether it excludes all. It
-// is the error of a job that cannot be placed without them. If one of them called the input invalid, it is believed now.
+// nobodyLeft returns why the job excludes one of the workers, or nil if it excludes none, and whether it excludes all.
+// That is the error of a job that cannot be placed without them. A worker that called the input invalid is believed now.
 func (b *blame) nobodyLeft(sessions []*session) (why *fault.Error, all bool) {
 	all = len(sessions) > 0
 	for _, s := range sessions {

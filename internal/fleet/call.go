@@ -45,8 +45,8 @@ func (s *session) commandLocked(c *workerv1.Command, maxBytes int) *call {
 }
 
 // await runs a command on a worker and waits for its answer, across broken streams, for as long as the worker makes
-// progress within stallTimeout. It sends nothing once the context released has ended: what the worker then keeps
-// would never be freed. The values of the answer may take up to maxBytes. An answer that the command failed is a *failure.
+// progress within stallTimeout. It sends nothing once the context released has ended: what the worker then keeps would
+// never be freed. The values of the answer may take up to maxBytes. An answer that the command failed is a *failure.
 func (f *Fleet) await(ctx, released context.Context, stallTimeout time.Duration, s *session, c *workerv1.Command, maxBytes int) (*reply, error) {
 	pending, err := f.send(ctx, released, s, c, maxBytes)
 	if err != nil {

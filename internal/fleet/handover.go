@@ -45,7 +45,7 @@ type handover struct {
 	running bool // the goroutine runs; it ends when there is nothing to do
 }
 
-// labelChange is a change of the labels of a job to those of a step: either all labels, or the moves from the step before.
+// labelChange is a change of the labels of a job to those of a step: all labels, or the moves from the step before.
 type labelChange struct {
 	step          uint64
 	labels, moves *payload // one of them is nil

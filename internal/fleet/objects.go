@@ -30,8 +30,8 @@ type ObjectUnit struct {
 // maxObjectRows limits the rows of one answer, in bytes. Workers send less, unless single cells are large.
 const maxObjectRows = 256 << 20
 
-// objectsRead is one call of ReadObjects, whose goroutine owns it. Each worker reads one unit at a time, in a goroutine of
-// its own.
+// objectsRead is one call of ReadObjects, whose goroutine owns it. Each worker reads one unit at a time, in a goroutine
+// of its own.
 type objectsRead struct {
 	fleet   *Fleet
 	key     string      // the id of the job in commands
@@ -141,8 +141,8 @@ func (f *Fleet) readers() (able []*session, sound int, attached []*session, clos
 	return append(able, hanging...), len(able), attached, f.closed
 }
 
-// assign makes an idle worker the reader of the first waiting unit that it has not failed to read, and returns the unit,
-// or nil if there is none. A worker that hangs gets one only while nobody else reads.
+// assign makes an idle worker the reader of the first waiting unit that it has not failed to read, and returns the
+// unit, or nil if there is none. A worker that hangs gets one only while nobody else reads.
 func (r *objectsRead) assign(s *session, hangs bool) *unitRead {
 	if r.reading[s] || hangs && len(r.reading) > 0 {
 		return nil

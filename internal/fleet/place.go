@@ -49,8 +49,8 @@ func (e *execution) ensurePlaced(ctx context.Context, betweenOps, wholeMatrix bo
 	}
 }
 
-// placeLocked finds a worker for every tile. Otherwise it returns that a handover is being stopped, or what the job must
-// wait for, and must be called again after the next change of the fleet; or an error if waiting does not help.
+// placeLocked finds a worker for every tile. Otherwise it returns that a handover is being stopped, or what the job
+// must wait for, and must be called again after the next change of the fleet; or an error if waiting does not help.
 //
 // Whether a tile is stored is decided when it is placed, and changes in two cases only. It gives up its storage if an
 // unplaced tile finds no room otherwise. And it is stored later, if there is room by then, before an operation over
@@ -105,8 +105,8 @@ func (e *execution) placeLocked(betweenOps, wholeMatrix bool) (stopping bool, wa
 }
 
 // findLayoutLocked returns a placement of all tiles after all handovers, or nil if there is no room. unplaced reports
-// whether a tile had no worker. It tries several ways, the best first: tiles move from a worker that yields them even to
-// a doubted one, and stay only if no worker has room.
+// whether a tile had no worker. It tries several ways, the best first: tiles move from a worker that yields them even
+// to a doubted one, and stay only if no worker has room.
 func (e *execution) findLayoutLocked(sessions []*session) (found *partition.Layout, unplaced bool) {
 	for _, stay := range []bool{false, true} {
 		for _, doubted := range []bool{false, true} {

@@ -97,8 +97,8 @@ func byName(a, b *session) int { return cmp.Or(cmp.Compare(a.name, b.name), cmp.
 // conductKept is how long the conduct of a worker is kept after its session has ended, for its next one.
 const conductKept = time.Hour
 
-// conduct is what a worker did wrong. It stays with the process of the worker, whose sessions share it, so that a verdict
-// about one that has ended counts for the next one too. Fleet.mu guards it.
+// conduct is what a worker did wrong. It stays with the process of the worker, whose sessions share it, so that a
+// verdict about one that has ended counts for the next one too. Fleet.mu guards it.
 type conduct struct {
 	wrong     *fault.Error // why its answers are not trusted; nil if they are
 	sentWrong string       // that it passed on wrong bytes; empty if it did not

@@ -302,8 +302,8 @@ func (l *Layout) givingOrder() []int {
 	return order
 }
 
-// nextToMove returns the next tile that host `from` gives to host `to`, or Nowhere if no tile fits. To keep runs, it is a
-// tile next to one of host `to`, if there is any.
+// nextToMove returns the next tile that host `from` gives to host `to`, or Nowhere if no tile fits. To keep runs, it is
+// a tile next to one of host `to`, if there is any.
 func (l *Layout) nextToMove(from, to int, q *queue) int {
 	for ; l.runs && q.next < len(l.Owner); q.next++ {
 		if l.canMove(q.next, from, to) && (l.ownerOf(q.next-1) == to || l.ownerOf(q.next+1) == to) {
@@ -358,8 +358,8 @@ func weight(h Host) float64 {
 
 func relativeLoad(load int, h Host) float64 { return float64(load) / weight(h) }
 
-// lessLoaded compares the loads of two hosts if each had some more tiles, then their ids, so that the order of the hosts
-// does not matter.
+// lessLoaded compares the loads of two hosts if each had some more tiles, then their ids, so that the order of the
+// hosts does not matter.
 func (l *Layout) lessLoaded(a, b, more int) bool {
 	loadA, loadB := relativeLoad(l.load[a]+more, l.hosts[a]), relativeLoad(l.load[b]+more, l.hosts[b])
 	return loadA < loadB || loadA == loadB && l.hosts[a].ID < l.hosts[b].ID

@@ -20,8 +20,8 @@ type Work struct{ Amount, Seconds float64 }
 // Speed is how many seconds a host takes for one unit of work: in an average operation, and to build it.
 type Speed struct{ Operation, Build float64 }
 
-// Shares decides how large the shares of the hosts of a job are, from how fast they were in its operations and builds. At
-// first shares follow the weights of hosts. Once measured speeds promise enough, they follow these, until later
+// Shares decides how large the shares of the hosts of a job are, from how fast they were in its operations and builds.
+// At first shares follow the weights of hosts. Once measured speeds promise enough, they follow these, until later
 // measurements promise enough again. Its zero value knows nothing.
 type Shares struct {
 	operations []map[string]Work // the last ones, by host
@@ -146,9 +146,10 @@ type Gain struct{ Saved, Cost float64 }
 
 // Rebalance moves tiles of a layout so that all hosts finish operations at about the same time, if that pays: if the
 // longest part of an operation becomes shorter by a tenth, and if as many operations as there were on this placement
-// become shorter, together, by as much as it takes to build the moved tiles, and by at least the given number of seconds.
-// After each change the next one must save savingsGrowth times as much. So a job never spends more time on moving tiles
-// than it has lost before because of their placement, and moves them ever more rarely if speeds keep changing.
+// become shorter, together, by as much as it takes to build the moved tiles, and by at least the given number of
+// seconds. After each change the next one must save savingsGrowth times as much. So a job never spends more time on
+// moving tiles than it has lost before because of their placement, and moves them ever more rarely if speeds keep
+// changing.
 //
 // Otherwise, or while the speeds of hosts with tiles are unknown, Rebalance returns false and moves nothing. Each host
 // keeps at least one of its tiles, so that its speed remains known. All tiles must have a host.

@@ -146,7 +146,7 @@ func (m *Meter) Rebalance(l *partition.Layout, rule partition.StorageRule, opera
 	return m.shares.Rebalance(l, rule, operations, m.limit.Seconds())
 }
 
-// Start records that a worker begins a command. A worker runs one command of a job at a time, so an earlier one is over.
+// Start records that a worker begins a command. It runs one command of a job at a time, so an earlier one is over.
 func (m *Meter) Start(c Command, now time.Time) *Running {
 	m.mu.Lock()
 	defer m.mu.Unlock()

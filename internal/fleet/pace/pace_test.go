@@ -39,8 +39,8 @@ type definition struct {
 	last  map[string]map[string][2]float64 // by kind and worker: seconds per unit, and in total
 }
 
-// allowed is the naive definition of allowedLocked: by the medians of the others, where those that are asked and not done
-// yet take infinitely long.
+// allowed is the naive definition of allowedLocked: by the medians of the others, where those that are asked and not
+// done yet take infinitely long.
 func (d *definition) allowed(c *Running) (time.Duration, bool) {
 	var perUnit, took []float64
 	last := d.last[c.kind()]

@@ -115,8 +115,8 @@ func (s *Swarm) SetKnown(pieces int) { s.known = min(pieces, s.pieces) }
 // SetStore says whether members can read the object store.
 func (s *Swarm) SetStore(available bool) { s.store = available }
 
-// Join adds a member with the pieces that it has and those that it wants, among others; nil means all. keeps says that it
-// can get pieces in any order, and serves that it also passes them on. A member of the same name leaves first.
+// Join adds a member with the pieces that it has and those that it wants, among others; nil means all. keeps says that
+// it can get pieces in any order, and serves that it also passes them on. A member of the same name leaves first.
 func (s *Swarm) Join(name string, has, wants []int, keeps, serves bool) {
 	s.Leave(name)
 	m := &member{
