@@ -341,7 +341,7 @@ func (c *Coordinator) startOver(j *job, why string) error {
 	if err != nil {
 		return err
 	}
-	j.trust.StartOver()
+	c.fleet.StartOver(j.trust)
 	j.log.StartOver(why)
 	return nil
 }

@@ -2,8 +2,11 @@ package fleet
 
 import (
 	"testing"
+	"testing/synctest"
+	"time"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet/swarm"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -39,7 +42,7 @@ func TestWhoPassesNoDataOn(t *testing.T) {
 			serving[name] = false
 		}
 		for name, want := range serving {
-			if workers[name].servesLocked() != want {
+			if workers[name].passesOnLocked() != want {
 				t.Errorf("%s: %s passes data on: %v", when, name, !want)
 			}
 		}
@@ -71,11 +74,37 @@ func TestConductIsKeptOnce(t *testing.T) {
 		attachServing(t, f, "x", s.id) // it does not learn of this session
 		s = attachServing(t, f, "x", s.id)
 		f.receive(s, s.stream, &workerv1.AttachRequest{Message: &workerv1.AttachRequest_Heartbeat{Heartbeat: &workerv1.Heartbeat{}}})
-		if s.servesLocked() {
+		if s.passesOnLocked() {
 			t.Fatal("the worker passes data on again")
 		}
 	}
 	if len(f.conducts) > 0 {
 		t.Errorf("%d conducts are kept", len(f.conducts))
 	}
+}
+
+// A worker whose answers turn out to be wrong after its session has ended is quarantined, whether its process has
+// attached again by then or attaches later. What a process did is forgotten if it does not attach again.
+func TestAVerdictFollowsTheProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := New(Config{})
+		defer f.Close()
+		first := attachServing(t, f, "x", "")
+		f.endSessionLocked(first, nil)
+		second := attachServing(t, f, "x", first.id)
+		f.endSessionLocked(second, nil)
+		f.quarantineLocked(first, fault.New(fault.Internal, workerWrong, "it is wrong"))
+		third := attachServing(t, f, "x", second.id)
+		for at, s := range []*session{second, third} {
+			if s.wrong == nil {
+				t.Errorf("session %d of the process is not quarantined", at+2)
+			}
+		}
+		f.endSessionLocked(third, nil)
+		time.Sleep(conductKept + time.Second)
+		synctest.Wait()
+		if len(f.conducts) > 0 {
+			t.Errorf("%d conducts are kept", len(f.conducts))
+		}
+	})
 }

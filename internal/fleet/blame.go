@@ -1,10 +1,10 @@
 package fleet
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
-	"sync"
 
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/text"
@@ -42,7 +42,7 @@ type blame struct {
 	failing  map[*session]bool         // had an internal error
 	full     map[*session]bool         // reported that they have no memory left
 	crashes  map[string]crashes
-	trust    *Trust // has a lock of its own
+	trust    *Trust
 }
 
 // crashes counts how often the process of a worker ended while it had tiles of a job.
@@ -72,7 +72,7 @@ func (b *blame) whyExcluded(s *session) *fault.Error {
 	if why := b.crashed(s); why != nil {
 		return why
 	}
-	return b.trust.whyExcluded(s)
+	return b.trust.wrong[s]
 }
 
 // doubts reports whether a worker is used only if there is no other.
@@ -90,12 +90,6 @@ func (b *blame) forgetEnded() {
 	maps.DeleteFunc(b.excluded, func(s *session, _ *fault.Error) bool { return s.ended })
 	maps.DeleteFunc(b.failing, func(s *session, _ bool) bool { return s.ended })
 	maps.DeleteFunc(b.full, func(s *session, _ bool) bool { return s.ended })
-}
-
-// countCrash records that the process of a worker ended while it had tiles of the job.
-func (b *blame) countCrash(worker string) {
-	c := b.crashes[worker]
-	b.crashes[worker] = crashes{all: c.all + 1, consecutive: c.consecutive + 1}
 }
 
 // forgiveCrashes resets the counts of crashes without progress, after an operation has succeeded.
@@ -139,28 +133,18 @@ func (b *blame) noneAttached() (waiting string, err error) {
 		"worker %q ended %d times while it computed for this job, and is not back; %s", last, worst, crashAdvice).With("worker", last)
 }
 
-// nobodyLeft returns the error of a job that cannot be placed without the workers that it excludes, or nil if it
-// excludes none. If one of them called the input invalid, it is believed now.
-func (b *blame) nobodyLeft(sessions []*session) error {
-	var last error
+// nobodyLeft returns why the job excludes one of the workers, or nil if it excludes none, and whether it excludes all.
+// That is the error of a job that cannot be placed without them. A worker that called the input invalid is believed now.
+func (b *blame) nobodyLeft(sessions []*session) (why *fault.Error, all bool) {
+	all = len(sessions) > 0
 	for _, s := range sessions {
-		if why := b.whyExcluded(s); why != nil {
-			if last = why; why.Kind == fault.InvalidArgument {
-				break
-			}
+		excluded := b.whyExcluded(s)
+		all = all && excluded != nil
+		if excluded != nil && (why == nil || why.Kind != fault.InvalidArgument) {
+			why = excluded
 		}
 	}
-	return last
-}
-
-// excludesAll reports whether there are workers and the job excludes all of them.
-func (b *blame) excludesAll(sessions []*session) bool {
-	for _, s := range sessions {
-		if b.whyExcluded(s) == nil {
-			return false
-		}
-	}
-	return len(sessions) > 0
+	return why, all
 }
 
 // confirmInvalid returns the error of another worker that was excluded because it called the input invalid for the
@@ -193,7 +177,7 @@ func (e *execution) excludeLocked(s *session, why *fault.Error) {
 // distrustLocked excludes a worker from the whole run, because it gave an impossible answer.
 func (e *execution) distrustLocked(s *session, why *fault.Error) {
 	e.fleet.log.Error("a worker gave a wrong answer", "job", e.jobID, "worker", s.name, "id", s.id, "why", why.Message)
-	e.blame.trust.exclude(s, why)
+	e.blame.trust.wrong[s] = why
 	e.excludeLocked(s, why)
 }
 
@@ -210,7 +194,8 @@ func (e *execution) forgive() {
 // removeLostLocked takes them away before the next placement.
 func (e *execution) countCrashLocked(s *session) {
 	if e.placed.members[s] != nil && !s.draining && !e.fleet.hasTwinLocked(s) {
-		e.blame.countCrash(s.name)
+		c := e.blame.crashes[s.name]
+		e.blame.crashes[s.name] = crashes{all: c.all + 1, consecutive: c.consecutive + 1}
 	}
 }
 
@@ -245,9 +230,6 @@ func (f *Fleet) quarantineLocked(s *session, why *fault.Error) {
 	}
 	f.log.Error("worker quarantined: its answers are wrong", "worker", s.name, "id", s.id, "why", why.Message)
 	s.wrong = why
-	if s.ended {
-		f.conducts[s.id] = s.conduct
-	}
 	f.changed.Notify()
 	f.abandonCallsLocked()
 }
@@ -256,10 +238,8 @@ func (f *Fleet) quarantineLocked(s *session, why *fault.Error) {
 // faulty. Those answers may be wrong too, so the run has to start over.
 var ErrDistrusted = errors.New("fleet: a worker that took part in the run returned wrong results")
 
-// Trust is what the executors of one run share about their workers. It is safe for concurrent use. Whoever holds
-// Fleet.mu may take mu, but not the other way around.
+// Trust is what the executors of one run share about their workers. Fleet.mu guards it.
 type Trust struct {
-	mu    sync.Mutex
 	used  map[*session]bool         // the run has used their answers
 	wrong map[*session]*fault.Error // they gave an answer that is impossible
 }
@@ -269,43 +249,19 @@ func NewTrust() *Trust {
 	return &Trust{used: map[*session]bool{}, wrong: map[*session]*fault.Error{}}
 }
 
-// StartOver forgets whose answers were used, but not who was wrong.
-func (t *Trust) StartOver() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+// StartOver forgets whose answers a run has used, but not who was wrong.
+func (f *Fleet) StartOver(t *Trust) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	clear(t.used)
-}
-
-func (t *Trust) use(s *session) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.used[s] = true
-}
-
-func (t *Trust) exclude(s *session, why *fault.Error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.wrong[s] = why
-}
-
-func (t *Trust) whyExcluded(s *session) *fault.Error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.wrong[s]
 }
 
 // CheckTrust returns ErrDistrusted if the run has used answers of a worker that turned out to be faulty.
 func (f *Fleet) CheckTrust(t *Trust) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	for s := range t.used {
-		why := t.wrong[s]
-		if why == nil {
-			why = s.wrong
-		}
-		if why != nil {
+		if why := cmp.Or(t.wrong[s], s.wrong); why != nil {
 			return fmt.Errorf("%w: %s", ErrDistrusted, why.Message)
 		}
 	}

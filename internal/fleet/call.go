@@ -45,24 +45,13 @@ func (s *session) commandLocked(c *workerv1.Command, maxBytes int) *call {
 }
 
 // await runs a command on a worker and waits for its answer, across broken streams, for as long as the worker makes
-// progress within stallTimeout. It sends nothing once the context released has ended: what the worker then keeps
-// would never be freed. The values of the answer may take up to maxBytes. An answer that the command failed is a *failure.
+// progress within stallTimeout. It sends nothing once the context released has ended: what the worker then keeps would
+// never be freed. The values of the answer may take up to maxBytes. An answer that the command failed is a *failure.
 func (f *Fleet) await(ctx, released context.Context, stallTimeout time.Duration, s *session, c *workerv1.Command, maxBytes int) (*reply, error) {
-	f.mu.Lock()
-	switch {
-	case ctx.Err() != nil:
-		f.mu.Unlock()
-		return nil, context.Cause(ctx)
-	case released.Err() != nil:
-		f.mu.Unlock()
-		return nil, ErrReleased
-	case s.ended:
-		f.mu.Unlock()
-		return nil, errLost
+	pending, err := f.send(ctx, released, s, c, maxBytes)
+	if err != nil {
+		return nil, err
 	}
-	pending := s.commandLocked(c, maxBytes)
-	pending.waited = true
-	f.mu.Unlock()
 	due := time.Now().Add(stallTimeout)
 	timer := time.NewTimer(stallTimeout)
 	defer timer.Stop()
@@ -89,6 +78,23 @@ func (f *Fleet) await(ctx, released context.Context, stallTimeout time.Duration,
 			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+// send sends the command of await.
+func (f *Fleet) send(ctx, released context.Context, s *session, c *workerv1.Command, maxBytes int) (*call, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case released.Err() != nil:
+		return nil, ErrReleased
+	case s.ended:
+		return nil, errLost
+	}
+	pending := s.commandLocked(c, maxBytes)
+	pending.waited = true
+	return pending, nil
 }
 
 // reply is a worker's answer, including values that arrived by reference.
@@ -174,27 +180,6 @@ func (s *session) postLocked(c *workerv1.Command) {
 	}
 }
 
-// payloads holds large payloads, which workers fetch by reference. It is safe for concurrent use.
-type payloads struct {
-	mu    sync.Mutex
-	next  uint64
-	large map[string]largePayload // by reference
-}
-
-// largePayload is a payload that workers of one job fetch.
-type largePayload struct {
-	data []byte
-	of   *execution
-}
-
-// find returns a payload that was sent by reference and has not been freed.
-func (p *payloads) find(reference string) (large largePayload, found bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	large, found = p.large[reference]
-	return large, found
-}
-
 // keep returns a payload of values that is freed with the job, or nil if values is nil.
 func keep[T any](e *execution, pack func([]T) []byte, values []T) *payload {
 	if values == nil {
@@ -206,21 +191,20 @@ func keep[T any](e *execution, pack func([]T) []byte, values []T) *payload {
 }
 
 // payload is an array in a command. It is packed once for all workers, when the first command needs it. A large
-// payload stays in payloads, where workers fetch it, until it is freed. A nil payload is valid and empty.
+// payload stays in Fleet.payloads, where workers fetch it, until it is freed. A nil payload is valid and empty.
 type payload struct {
-	in   *payloads
-	of   *execution
-	pack func() []byte
+	of     *execution
+	pack   func() []byte
+	once   sync.Once
+	packed *workerv1.Payload
 
-	once      sync.Once
-	packed    *workerv1.Payload
-	reference string // guarded by payloads.mu
-	freed     bool   // guarded by payloads.mu
+	// Fleet.mu guards these.
+	data      []byte // of a large payload
+	reference string
+	freed     bool
 }
 
-func (e *execution) newPayload(pack func() []byte) *payload {
-	return &payload{in: &e.fleet.payloads, of: e, pack: pack}
-}
+func (e *execution) newPayload(pack func() []byte) *payload { return &payload{of: e, pack: pack} }
 
 // message returns the payload as part of a command, or nil if p is nil.
 func (p *payload) message() *workerv1.Payload {
@@ -233,12 +217,14 @@ func (p *payload) message() *workerv1.Payload {
 			p.packed = &workerv1.Payload{Where: &workerv1.Payload_Inline{Inline: data}}
 			return
 		}
-		p.in.mu.Lock()
-		defer p.in.mu.Unlock()
-		p.in.next++
-		p.reference = fmt.Sprintf("payload-%d", p.in.next)
+		f := p.of.fleet
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.nextKey++
+		p.reference = fmt.Sprintf("payload-%d", f.nextKey)
 		if !p.freed { // otherwise nobody waits for the command that needs it
-			p.in.large[p.reference] = largePayload{data, p.of}
+			p.data = data
+			f.payloads[p.reference] = p
 		}
 		p.packed = &workerv1.Payload{Where: &workerv1.Payload_Reference{Reference: p.reference}}
 	})
@@ -250,8 +236,9 @@ func (p *payload) free() {
 	if p == nil {
 		return
 	}
-	p.in.mu.Lock()
-	defer p.in.mu.Unlock()
-	p.freed = true
-	delete(p.in.large, p.reference)
+	f := p.of.fleet
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p.data, p.freed = nil, true
+	delete(f.payloads, p.reference)
 }

@@ -23,7 +23,7 @@ func (f *Fleet) checkFetchLocked(ctx context.Context, sessionID, datasetID strin
 		return nil, 0, err
 	}
 	for e := range f.executions {
-		if e.datasetID == datasetID && (e.servesLocked(s) || s.referee) {
+		if e.datasetID == datasetID && (e.usesLocked(s) || s.referee) {
 			return s, e.need.DatasetBytes, nil
 		}
 	}
@@ -119,17 +119,18 @@ func (f *Fleet) checkJoin(ctx context.Context, join *workerv1.Join) (w distribut
 	case s.referee:
 		return w, 0, false, status.Error(codes.Unimplemented, "the referee gets data sets from the coordinator only")
 	}
+	s.noStore = "" // it is told to read the object store again, if the data set is there
 	for _, other := range f.sessions {
-		peers = peers || other.servesLocked()
+		peers = peers || other.passesOnLocked()
 	}
 	w = distribution.Worker{
-		ID: s.id, PeerID: wire.PeerID(s.id, s.minor), Name: s.name, PeerAddress: s.peerAddress, PeerKey: s.peerKey, Serves: s.servesLocked(), Done: s.done,
+		ID: s.id, PeerID: wire.PeerID(s.id, s.minor), Name: s.name, PeerAddress: s.peerAddress, PeerKey: s.peerKey, Serves: s.passesOnLocked(), Done: s.done,
 	}
 	return w, bytes, peers, nil
 }
 
-// servesLocked reports whether a worker may pass pieces on.
-func (s *session) servesLocked() bool {
+// passesOnLocked reports whether a worker may pass pieces on.
+func (s *session) passesOnLocked() bool {
 	return s.peerAddress != "" && s.sentWrong == "" && s.wrong == nil
 }
 
@@ -139,14 +140,6 @@ type reports struct{ *Fleet }
 func (r reports) Heard(worker string) { r.hear(worker) }
 
 func (r reports) DatasetRead(dataset string, err error) { r.noteDamage(dataset, err, true) }
-
-func (r reports) StoreOffered(worker string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if s := r.sessions[worker]; s != nil {
-		s.noStore = "" // it is tried again
-	}
-}
 
 // SourceFailed records the failure for logs and lists of workers.
 func (r reports) SourceFailed(dataset, worker string, from swarm.Source, failed *workerv1.PieceFailed) {

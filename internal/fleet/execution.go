@@ -35,11 +35,6 @@ type progress struct {
 	last   Status
 }
 
-// setWaiting reports what the job is waiting for; "" for nothing.
-func (p *progress) setWaiting(why string) {
-	p.update(func(s *Status) { s.Waiting = why })
-}
-
 func (p *progress) update(change func(*Status)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -203,7 +198,7 @@ func (e *execution) Release() {
 	delete(f.executions, e)
 	e.cancel()
 	e.handovers.cancelAllLocked()
-	e.placed.release()
+	e.placed.removeAll()
 	f.changed.Notify()
 	f.mu.Unlock()
 
@@ -212,15 +207,5 @@ func (e *execution) Release() {
 	defer func() { <-e.operating }()
 	for _, p := range e.payloads {
 		p.free()
-	}
-}
-
-// tryOperate takes the operating semaphore if no operation is running, and reports whether it did.
-func (e *execution) tryOperate() bool {
-	select {
-	case e.operating <- struct{}{}:
-		return true
-	default:
-		return false
 	}
 }

@@ -98,7 +98,7 @@ func (e *execution) handleReportedLocked(g *group, op *operation, f *failure, fa
 		for _, t := range e.placed.tilesOf(s) {
 			e.placed.tiles[t].forget()
 		}
-		e.placed.forgetCopies(s)
+		e.placed.dropCopiesOn(s)
 	case workerv1.FailureKind_FAILURE_KIND_NO_MEMORY:
 		log.Warn("the worker has no memory left", "why", f.GetMessage())
 		if g.role == verifies {

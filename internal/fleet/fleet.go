@@ -46,9 +46,9 @@
 package fleet
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -100,19 +100,18 @@ type Config struct {
 
 // Fleet holds all attached workers and the jobs that run on them. It is safe for concurrent use.
 type Fleet struct {
-	cfg      Config
-	log      hclog.Logger
-	payloads payloads
-
+	cfg         Config
+	log         hclog.Logger
 	distributor *distribution.Distributor // calls back with no lock held, and may be called with mu held
 
 	// mu guards the fields below, and everything that says so in sessions, calls and executions.
 	mu         sync.Mutex
 	sessions   map[string]*session     // those that have not ended, by id
-	conducts   map[string]*conduct     // of sessions that have ended, by id: the same process may attach again
+	conducts   map[string]*conduct     // of sessions that ended recently, by id: the same process may attach again
 	executions map[*execution]struct{} // those that have started and are not released
 	damaged    map[string]error        // by data set id: the damage found when a worker last fetched it
-	nextKey    uint64                  // makes the keys of executions and imports unique
+	payloads   map[string]*payload     // large ones, by reference
+	nextKey    uint64                  // makes the keys of executions and imports, and references, unique
 	term       int64                   // the coordinator's term as the leader; 0 before Begin
 	returned   time.Time               // when the first worker attached in this term
 	changed    signal.Broadcast        // every change that a job may wait for
@@ -130,11 +129,11 @@ func New(cfg Config) *Fleet {
 	f := &Fleet{
 		cfg:        cfg,
 		log:        cfg.Logger,
-		payloads:   payloads{large: map[string]largePayload{}},
 		sessions:   map[string]*session{},
 		conducts:   map[string]*conduct{},
 		executions: map[*execution]struct{}{},
 		damaged:    map[string]error{},
+		payloads:   map[string]*payload{},
 	}
 	f.distributor = distribution.New(cfg.Datasets, reports{f}, f.log)
 	return f
@@ -193,15 +192,16 @@ func (f *Fleet) Workers() []WorkerInfo {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	infos := make([]WorkerInfo, 0, len(f.sessions))
-	for _, s := range f.sessions {
-		if !s.referee {
-			infos = append(infos, f.infoLocked(s))
-		}
+	for _, s := range f.workersLocked() {
+		infos = append(infos, f.infoLocked(s))
 	}
-	slices.SortFunc(infos, func(a, b WorkerInfo) int {
-		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
-	})
 	return infos
+}
+
+// workersLocked returns the sessions of all workers but the referee, sorted by name and id.
+func (f *Fleet) workersLocked() []*session {
+	workers := slices.SortedFunc(maps.Values(f.sessions), byName)
+	return slices.DeleteFunc(workers, func(s *session) bool { return s.referee })
 }
 
 // infoLocked describes a session.
@@ -238,7 +238,7 @@ func (f *Fleet) infoLocked(s *session) WorkerInfo {
 		info.Message = f.crashMessageLocked(s)
 	}
 	for e := range f.executions {
-		if e.servesLocked(s) && !slices.Contains(info.JobIDs, e.jobID) {
+		if e.usesLocked(s) && !slices.Contains(info.JobIDs, e.jobID) {
 			info.JobIDs = append(info.JobIDs, e.jobID)
 		}
 	}

@@ -117,7 +117,14 @@ func (e *execution) reload(ctx context.Context, g *group, op *operation) (ready 
 	if op.reload == nil {
 		return g.tiles, nil
 	}
-	ready, behind := e.splitByStep(g, op.reload)
+	var behind []int
+	for _, t := range g.tiles {
+		if !op.reload.all && e.at(g, t).step == op.reload.unless {
+			ready = append(ready, t)
+		} else {
+			behind = append(behind, t)
+		}
+	}
 	if len(behind) == 0 {
 		return ready, nil
 	}
@@ -225,18 +232,6 @@ func paceOf(g *group, c *workerv1.Command, tiles, rows int) pace.Command {
 	}
 }
 
-// splitByStep separates the tiles of a group that have the sums that a reload gives them from the others.
-func (e *execution) splitByStep(g *group, r *reload) (ready, behind []int) {
-	for _, t := range g.tiles {
-		if !r.all && e.at(g, t).step == r.unless {
-			ready = append(ready, t)
-		} else {
-			behind = append(behind, t)
-		}
-	}
-	return ready, behind
-}
-
 func (e *execution) setStep(g *group, tiles []int, step uint64) {
 	for _, t := range tiles {
 		e.at(g, t).step = step
@@ -263,8 +258,9 @@ func (e *execution) listTiles(c *workerv1.Command, g *group, tiles []int) *tileL
 	if !g.session.compact() || len(tiles) < listedTiles {
 		return nil
 	}
+	same := func(a, b *workerv1.Tile) bool { return a.GetTile() == b.GetTile() && a.GetEpoch() == b.GetEpoch() }
 	for _, known := range g.member.lists {
-		if known.confirmed && slices.EqualFunc(known.tiles, c.Tiles, sameTile) {
+		if known.confirmed && slices.EqualFunc(known.tiles, c.Tiles, same) {
 			c.Tiles, c.TilesId = nil, known.id
 			return nil
 		}
@@ -275,8 +271,4 @@ func (e *execution) listTiles(c *workerv1.Command, g *group, tiles []int) *tileL
 	g.member.lists = append(g.member.lists, list)
 	g.member.lists = g.member.lists[max(0, len(g.member.lists)-wire.RememberedTileLists):]
 	return list
-}
-
-func sameTile(a, b *workerv1.Tile) bool {
-	return a.GetTile() == b.GetTile() && a.GetEpoch() == b.GetEpoch()
 }

@@ -36,29 +36,19 @@ type handover struct {
 	member  *membership
 	copies  map[int]*copied // by number of the tile
 	built   map[int]bool    // by number of the tile
-	follows bool            // the worker must have the current sums before it takes over
 	loaded  bool            // labels were loaded, or are in the queue
 	queue   []labelChange   // changes of the labels that the worker has yet to apply
 	version int             // incremented when the queue so far becomes useless
 	waited  int             // operations that began since everything was built
 	ctx     context.Context // ends with the handover and with the job
 	cancel  context.CancelFunc
-	running bool          // the goroutine runs; it ends when there is nothing to do
-	ended   chan struct{} // closed when running becomes false
+	running bool // the goroutine runs; it ends when there is nothing to do
 }
 
-// labelChange is a change of the labels of a job: either all labels at a step, or the moves from a step to the next.
+// labelChange is a change of the labels of a job to those of a step: all labels, or the moves from the step before.
 type labelChange struct {
 	step          uint64
 	labels, moves *payload // one of them is nil
-}
-
-// after returns the step after the change.
-func (c *labelChange) after() uint64 {
-	if c.moves != nil {
-		return c.step + 1
-	}
-	return c.step
 }
 
 // maxWaited is how many operations may begin while a worker that has built everything is behind the step of the job.
@@ -72,9 +62,9 @@ func newHandovers(p *ledger) handovers {
 // completeLocked reports whether all tiles of the handover are built.
 func (h *handover) completeLocked() bool { return len(h.built) == len(h.copies) }
 
-// readyLocked reports whether the worker can take its tiles over.
-func (h *handover) readyLocked() bool {
-	return !h.running && h.completeLocked() && (!h.follows || h.loaded && len(h.queue) == 0)
+// readyLocked reports whether the worker can take its tiles over. If follows is set, it must have the current sums.
+func (h *handover) readyLocked(follows bool) bool {
+	return !h.running && h.completeLocked() && (!follows || h.loaded && len(h.queue) == 0)
 }
 
 // stoppedLocked reports whether the handover ends early: the worker takes over what it has built.
@@ -106,7 +96,7 @@ func (e *execution) canHandOverLocked(t int, to *session) bool {
 func (e *execution) startHandoverLocked(t int, to *session, stored bool) {
 	h := e.handovers.to[to]
 	if h == nil {
-		h = &handover{to: to, member: &membership{}, copies: map[int]*copied{}, built: map[int]bool{}, follows: e.followsLabels()}
+		h = &handover{to: to, member: &membership{}, copies: map[int]*copied{}, built: map[int]bool{}}
 		h.ctx, h.cancel = context.WithCancel(e.ctx)
 		e.handovers.to[to] = h
 		to.used += e.placed.fixedBytes(to)
@@ -118,13 +108,13 @@ func (e *execution) startHandoverLocked(t int, to *session, stored bool) {
 }
 
 // followsLabels reports whether workers load the labels before they take over. Those of vectors load them afterward,
-// which takes less time than to apply changes.
+// which takes less time than to apply changes. Only the running operation calls it.
 func (e *execution) followsLabels() bool { return !e.answersChanges() && e.labels != nil }
 
 // continueHandoverLocked starts the goroutine of a handover unless it runs already.
 func (e *execution) continueHandoverLocked(h *handover) {
 	if !h.running && e.ctx.Err() == nil {
-		h.running, h.ended = true, make(chan struct{})
+		h.running = true
 		e.handovers.active.Go(func() { e.runHandover(h) })
 	}
 }
@@ -163,7 +153,6 @@ func (e *execution) nextOfHandover(h *handover) (g *group, change *labelChange, 
 	}
 	if len(g.tiles) == 0 || h.stoppedLocked() {
 		h.running = false
-		close(h.ended)
 		e.fleet.changed.Notify() // an operation finishes the handover
 		return nil, nil, 0
 	}
@@ -187,7 +176,7 @@ func (e *execution) applyChange(ctx context.Context, g *group, change *labelChan
 			c.Operation = &workerv1.Command_Load{Load: &workerv1.Load{Step: change.step, Labels: change.labels.message()}}
 			return
 		}
-		update := &workerv1.Update{Step: change.step}
+		update := &workerv1.Update{Step: change.step - 1}
 		if g.session.compact() {
 			update.PackedMoves = change.moves.message()
 		} else {
@@ -215,7 +204,7 @@ func (e *execution) recordHandover(h *handover, g *group, change *labelChange, v
 		}
 	case err == nil:
 		for _, t := range g.tiles {
-			g.copies[t].step = change.after()
+			g.copies[t].step = change.step
 		}
 	case !h.stoppedLocked():
 		e.fleet.log.Warn("worker failed to build tiles in the background", "job", e.jobID, "worker", h.to.name, "error", err)
@@ -227,10 +216,13 @@ func (e *execution) recordHandover(h *handover, g *group, change *labelChange, v
 // followLabels makes the workers of handovers that have built everything load the labels of the current step. Only the
 // running operation calls it.
 func (e *execution) followLabels() {
+	if !e.followsLabels() {
+		return
+	}
 	e.fleet.mu.Lock()
 	defer e.fleet.mu.Unlock()
 	for _, h := range e.handovers.to {
-		if h.follows = e.followsLabels(); !h.follows || !h.completeLocked() || h.loaded {
+		if !h.completeLocked() || h.loaded {
 			continue
 		}
 		labels := slices.Clone(e.labels)
@@ -253,7 +245,7 @@ func (e *execution) followMoves(step uint64, moves []labeling.Move) {
 		if k := e.k; h.to.compact() {
 			pack = func(moves []labeling.Move) []byte { return wire.PackMoves(moves, k) }
 		}
-		h.queue = append(h.queue, labelChange{step: step, moves: e.newPayload(func() []byte { return pack(moves) })})
+		h.queue = append(h.queue, labelChange{step: step + 1, moves: e.newPayload(func() []byte { return pack(moves) })})
 		e.continueHandoverLocked(h)
 	}
 }
@@ -269,11 +261,11 @@ func (e *execution) invalidateHandovers() {
 
 // finishHandoversLocked places the tiles of handovers that are ready, or were stopped, on the workers that have built
 // them. During an operation it does so only for those that were stopped. It cancels handovers to workers that may no
-// longer take tiles. If the goroutine of a stopped handover still runs, finishHandoversLocked returns a channel, and
-// must be called again once that is closed. No operation may use the tiles.
-func (e *execution) finishHandoversLocked(betweenOps bool) (stopping <-chan struct{}) {
+// longer take tiles. If the goroutine of a stopped handover still runs, finishHandoversLocked returns true, and must be
+// called again after the next change of the fleet. No operation may use the tiles.
+func (e *execution) finishHandoversLocked(betweenOps bool) (stopping bool) {
 	if len(e.handovers.to) == 0 {
-		return nil
+		return false
 	}
 	e.removeLostLocked()
 	e.handovers.stopUrgentLocked()
@@ -289,14 +281,14 @@ func (e *execution) finishHandoversLocked(betweenOps bool) (stopping <-chan stru
 		}
 		switch {
 		case h.stoppedLocked() && h.running:
-			return h.ended
-		case h.stoppedLocked(), betweenOps && h.readyLocked() && s.stream != nil:
+			return true
+		case h.stoppedLocked(), betweenOps && h.readyLocked(e.followsLabels()) && s.stream != nil:
 			if tiles := e.handovers.finishLocked(h); tiles > 0 {
 				e.fleet.log.Info("worker took over tiles", "job", e.jobID, "worker", s.name, "tiles", tiles, "of", len(e.placed.tiles))
 			}
 		}
 	}
-	return nil
+	return false
 }
 
 // finishLocked places the tiles that the worker of a handover has built on that worker, and returns their number. The

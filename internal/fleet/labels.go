@@ -31,12 +31,17 @@ func (e *execution) load(ctx context.Context, labels []int32, merge mergeFunc) e
 	if err := e.shape().CheckLabels(labels); err != nil {
 		return fmt.Errorf("fleet: %w", err)
 	}
-	kept := slices.Clone(labels)
+	kept, labeled := slices.Clone(labels), 0
+	for _, c := range labels {
+		if c >= 0 {
+			labeled++
+		}
+	}
 	packed := e.newPayload(func() []byte { return wire.PackInt32s(kept) })
 	defer packed.free()
 	err := e.advance(ctx, &operation{
 		name:        "load",
-		wholeMatrix: kernel.FullSweepIsCheaper(e.rows, countLabeled(labels)),
+		wholeMatrix: kernel.FullSweepIsCheaper(e.rows, labeled),
 		merge:       merge,
 		reload:      &reload{labels: packed, step: e.step + 1, all: true, answers: true},
 	})
@@ -60,8 +65,15 @@ func (e *execution) update(ctx context.Context, moves []labeling.Move, decode de
 	}
 	packed := e.newPayload(func() []byte { return wire.PackInt32s(e.labels) })
 	defer packed.free()
-	sent := e.newMovesToSend(moves)
-	defer sent.free()
+	triples := e.newPayload(func() []byte { return wire.PackMoveTriples(moves) })
+	packedMoves := e.newPayload(func() []byte { return wire.PackMoves(moves, e.k) })
+	var mu sync.Mutex // guards sent
+	sent := []*payload{triples, packedMoves}
+	defer func() {
+		for _, p := range sent {
+			p.free()
+		}
+	}()
 	step := e.step
 	err := e.advance(ctx, &operation{
 		name:        "update",
@@ -72,7 +84,20 @@ func (e *execution) update(ctx context.Context, moves []labeling.Move, decode de
 		reload:      &reload{labels: packed, step: step + 1, unless: step, answers: !e.answersChanges()},
 		resultStep:  step + 1,
 		request: func(c *workerv1.Command, g *group, tiles []int) {
-			c.Operation = &workerv1.Command_Update{Update: sent.update(g.session, tiles)}
+			update := &workerv1.Update{Step: step}
+			switch {
+			case !g.session.compact():
+				update.Moves = triples.message()
+			case !e.answersChanges(): // the rows of a matrix have an entry for every point, so its tiles need all moves
+				update.PackedMoves = packedMoves.message()
+			default:
+				own := e.newPayload(func() []byte { return wire.PackMoves(e.movesOf(tiles, moves), e.k) })
+				mu.Lock()
+				sent = append(sent, own)
+				mu.Unlock()
+				update.PackedMoves = own.message()
+			}
+			c.Operation = &workerv1.Command_Update{Update: update}
 		},
 	})
 	if err != nil {
@@ -110,17 +135,6 @@ func (e *execution) atStep(ctx context.Context, op *operation) error {
 	op.reload = &reload{labels: labels, step: e.step, unless: e.step}
 	e.followLabels()
 	return e.perform(ctx, op)
-}
-
-// countLabeled returns the number of points that have a cluster.
-func countLabeled(labels []int32) int {
-	count := 0
-	for _, c := range labels {
-		if c >= 0 {
-			count++
-		}
-	}
-	return count
 }
 
 // assign completes and runs an operation that answers with moves in the given lanes, and returns them in tile order.
@@ -174,53 +188,6 @@ func (e *execution) farthest(ctx context.Context, lanes []int, op *operation) ([
 		return nil
 	}
 	return best, e.atStep(ctx, op)
-}
-
-// movesToSend holds the moves of an update in the forms in which workers need them. It is safe for concurrent use.
-type movesToSend struct {
-	*execution
-	moves           []labeling.Move
-	triples, packed *payload // all moves
-
-	mu    sync.Mutex
-	parts []*payload // the moves of some tiles each
-}
-
-func (e *execution) newMovesToSend(moves []labeling.Move) *movesToSend {
-	return &movesToSend{
-		execution: e, moves: moves,
-		triples: e.newPayload(func() []byte { return wire.PackMoveTriples(moves) }),
-		packed:  e.newPayload(func() []byte { return wire.PackMoves(moves, e.k) }),
-	}
-}
-
-// update returns an update of some tiles with their moves. The rows of a matrix have an entry for every point, so its
-// tiles need all moves. Tiles of vectors need their own.
-func (m *movesToSend) update(to *session, tiles []int) *workerv1.Update {
-	switch {
-	case !to.compact():
-		return &workerv1.Update{Step: m.step, Moves: m.triples.message()}
-	case m.answersChanges():
-		return &workerv1.Update{Step: m.step, PackedMoves: m.part(tiles).message()}
-	}
-	return &workerv1.Update{Step: m.step, PackedMoves: m.packed.message()}
-}
-
-// part returns the moves of some tiles.
-func (m *movesToSend) part(tiles []int) *payload {
-	p := m.newPayload(func() []byte { return wire.PackMoves(m.movesOf(tiles, m.moves), m.k) })
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.parts = append(m.parts, p)
-	return p
-}
-
-func (m *movesToSend) free() {
-	m.triples.free()
-	m.packed.free()
-	for _, p := range m.parts {
-		p.free()
-	}
 }
 
 // movesOf returns the moves of the points of some tiles, in the same order. moves must be sorted by lane, then by

@@ -16,25 +16,22 @@ import (
 func (f *Fleet) Drain(worker string) (WorkerInfo, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var found []*session
-	for id, s := range f.sessions {
-		if id == worker {
-			found = []*session{s}
-			break
-		}
-		if s.name == worker {
-			found = append(found, s)
+	s, named := f.sessions[worker], 0
+	if s == nil {
+		for _, other := range f.sessions {
+			if other.name == worker {
+				s = other
+				named++
+			}
 		}
 	}
-	switch len(found) {
-	case 0:
+	switch {
+	case s == nil:
 		return WorkerInfo{}, fault.New(fault.NotFound, "WORKER_NOT_FOUND", "no worker %q is connected", worker)
-	case 1:
-	default:
+	case named > 1:
 		return WorkerInfo{}, fault.New(fault.FailedPrecondition, "AMBIGUOUS_WORKER",
-			"%d workers are named %q; give the id of one", len(found), worker)
+			"%d workers are named %q; give the id of one", named, worker)
 	}
-	s := found[0]
 	if !s.draining {
 		f.log.Info("draining worker", "worker", s.name, "id", s.id, "tiles", s.tiles)
 	}
@@ -77,14 +74,21 @@ func (f *Fleet) anyTakesTilesLocked() bool {
 
 // abandonCallsLocked makes the calls to workers that yield their tiles return errLost, if some worker can take tiles.
 // The operations that waited for these calls place the tiles again. Tiles that no worker has room for stay, and their
-// calls are repeated.
+// calls are repeated. Commands that nobody waits for, which free memory, are still sent.
 func (f *Fleet) abandonCallsLocked() {
 	if !f.anyTakesTilesLocked() {
 		return
 	}
 	for _, s := range f.sessions {
-		if s.yieldsLocked() {
-			s.abandonCallsLocked(f.continuedOnLocked(s))
+		if !s.yieldsLocked() {
+			continue
+		}
+		continued := f.continuedOnLocked(s)
+		for id, c := range s.pending {
+			if c.waited && !continued[c.message.GetCommand().GetJobId()] {
+				delete(s.pending, id)
+				c.answer <- nil
+			}
 		}
 	}
 }
@@ -101,17 +105,6 @@ func (f *Fleet) continuedOnLocked(s *session) map[string]bool {
 		}
 	}
 	return continued
-}
-
-// abandonCallsLocked ends the calls that wait for the worker with errLost, except for those of some jobs. Commands that
-// nobody waits for, which free memory, are still sent.
-func (s *session) abandonCallsLocked(except map[string]bool) {
-	for id, c := range s.pending {
-		if c.waited && !except[c.message.GetCommand().GetJobId()] {
-			delete(s.pending, id)
-			c.answer <- nil
-		}
-	}
 }
 
 // awaitReturnLocked gives a worker whose connection was closed a moment to come back. The operating system closes the
@@ -135,8 +128,8 @@ func (f *Fleet) awaitReturnLocked(s *session) {
 	})
 }
 
-// leaves reports whether a worker was asked to leave, or asked to.
-func (f *Fleet) leaves(s *session) bool {
+// isDraining reports whether a worker was asked to leave, or asked to.
+func (f *Fleet) isDraining(s *session) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return s.draining

@@ -25,7 +25,7 @@ type ledger struct {
 	sizes   []partition.Size  // of the tiles
 	tiles   []tile
 	members map[*session]*membership
-	copies  map[place]*copied
+	copies  map[copyKey]*copied
 	epochs  uint64                          // number of tiles and copies placed so far
 	ever    struct{ stored, computed bool } // forms in which tiles have been placed so far
 
@@ -53,8 +53,8 @@ type copied struct {
 	bytes  int64 // reserved on the worker
 }
 
-// place is where a copy is.
-type place struct {
+// copyKey names a copy of a tile.
+type copyKey struct {
 	worker *session
 	tile   int
 }
@@ -100,7 +100,7 @@ func (m *membership) forget() { *m = membership{tiles: m.tiles} }
 func newLedger(f *Fleet, need planning.Workload) ledger {
 	return ledger{
 		fleet: f, need: need, sizes: need.TileSizes(), tiles: make([]tile, partition.TileCount(need.Rows())),
-		members: map[*session]*membership{}, copies: map[place]*copied{},
+		members: map[*session]*membership{}, copies: map[copyKey]*copied{},
 	}
 }
 
@@ -150,10 +150,10 @@ func (l *ledger) join(s *session) {
 
 // leave ends a worker's part in the job. The worker must have no tiles; it drops its copies.
 func (l *ledger) leave(s *session) {
-	l.forgetCopies(s)
 	l.tellToRelease(s)
 	s.used -= l.fixedBytes(s)
 	delete(l.members, s)
+	l.dropCopiesOn(s)
 	l.fleet.dismissIfIdleLocked(s)
 }
 
@@ -183,16 +183,9 @@ func (l *ledger) setStored(t int, stored bool) {
 	l.record(stored)
 }
 
-// remove takes a tile off its worker, if it has one, without telling the worker.
+// remove takes a tile off its worker, if it has one, without telling the worker. What the worker had of the tile stays
+// recorded until put or promote replaces it, because an operation that is just ending may still read it.
 func (l *ledger) remove(t int) {
-	if l.tiles[t].worker != nil {
-		l.unplace(t)
-		l.tiles[t].forget()
-	}
-}
-
-// unplace is remove without a change of the tile's state, which an operation that is just ending may still read.
-func (l *ledger) unplace(t int) {
 	if s := l.tiles[t].worker; s != nil {
 		l.recheck()
 		s.tiles--
@@ -229,8 +222,8 @@ func (l *ledger) removeEnded() {
 	}
 	for s := range l.members {
 		if s.ended {
-			l.forgetCopies(s)
 			delete(l.members, s)
+			l.dropCopiesOn(s)
 		}
 	}
 }
@@ -247,33 +240,27 @@ func (l *ledger) removeAll() bool {
 	return true
 }
 
-// release takes all tiles off their workers, which leave, when the job ends.
-func (l *ledger) release() {
-	for t := range l.tiles {
-		l.unplace(t)
-	}
-	l.dismissEmpty()
-}
-
-// copyTo places a copy of a tile on a member. The copy is stored only if stored is set and there is room. copyTo
-// returns nil if there is no room at all, or if the member has a copy of the tile already: a worker holds each tile
-// once.
-func (l *ledger) copyTo(s *session, t int, stored bool) *copied {
-	if l.copies[place{s, t}] != nil {
-		return nil
-	}
-	free, rule := s.freeLocked(), l.need.StorageRule()
+// copyTo places a copy of a tile on the first of some members that has room, or returns nil if none has. The copy is
+// stored only if stored is set and there is room. A member that has a copy of the tile already is passed over: a worker
+// holds each tile once.
+func (l *ledger) copyTo(members []*session, t int, stored bool) *copied {
+	rule := l.need.StorageRule()
 	stored = rule == partition.StoreAll || stored && rule != partition.StoreNone
-	bytes := l.sizes[t].Bytes(stored)
-	if bytes > free && stored && rule == partition.StoreWhatFits {
-		stored, bytes = false, l.sizes[t].Bytes(false)
+	for _, s := range members {
+		if l.copies[copyKey{s, t}] != nil {
+			continue
+		}
+		free, fits := s.freeLocked(), stored
+		if rule == partition.StoreWhatFits && l.sizes[t].Bytes(true) > free {
+			fits = false
+		}
+		if l.sizes[t].Bytes(fits) <= free {
+			c := l.reserveCopy(s, t, fits)
+			l.copies[copyKey{s, t}] = c
+			return c
+		}
 	}
-	if bytes > free {
-		return nil
-	}
-	c := l.reserveCopy(s, t, stored)
-	l.copies[place{s, t}] = c
-	return c
+	return nil
 }
 
 // reserveCopy reserves memory for a copy of a tile on a worker. The copy belongs to the caller.
@@ -283,7 +270,8 @@ func (l *ledger) reserveCopy(s *session, t int, stored bool) *copied {
 	return c
 }
 
-// dropCopies frees the copies that match accepts, and reports whether there were any.
+// dropCopies frees the copies that match accepts, and tells those workers that are still members. It reports whether
+// there were any.
 func (l *ledger) dropCopies(match func(*copied) bool) bool {
 	dropped := map[*session][]*workerv1.Tile{}
 	for at, c := range l.copies {
@@ -294,7 +282,7 @@ func (l *ledger) dropCopies(match func(*copied) bool) bool {
 		}
 	}
 	for s, tiles := range dropped {
-		if !s.ended && l.members[s] != nil {
+		if l.members[s] != nil {
 			l.tellToDrop(s, tiles)
 		}
 	}
@@ -306,19 +294,9 @@ func (l *ledger) dropCopiesOn(s *session) {
 	l.dropCopies(func(c *copied) bool { return c.worker == s })
 }
 
-// forgetCopies removes the copies on a worker that no longer has them.
-func (l *ledger) forgetCopies(s *session) {
-	for at, c := range l.copies {
-		if c.worker == s {
-			delete(l.copies, at)
-			s.used -= c.bytes
-		}
-	}
-}
-
 // promote makes a copy on a member the tile itself, which must not be placed.
 func (l *ledger) promote(c *copied) {
-	delete(l.copies, place{c.worker, c.number})
+	delete(l.copies, copyKey{c.worker, c.number})
 	l.tiles[c.number] = c.tile
 	l.members[c.worker].tiles++
 	c.worker.tiles++

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/cleave-project/cleave/internal/fleet/pace"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/planning"
 )
@@ -22,7 +23,7 @@ func (l *ledger) check(t *rapid.T, sessions []*session) {
 		}
 		copies := 0
 		for at, c := range l.copies {
-			if at != (place{c.worker, c.number}) {
+			if at != (copyKey{c.worker, c.number}) {
 				t.Fatalf("a copy of tile %d is recorded as one of tile %d", c.number, at.tile)
 			}
 			if c.worker == s {
@@ -70,8 +71,8 @@ func TestAPlacementKeepsAccount(t *testing.T) {
 			case event == 4 && at.worker != nil:
 				p.setStored(tile, stored)
 			case event == 5 && p.members[s] != nil:
-				had := p.copies[place{s, tile}]
-				if c := p.copyTo(s, tile, stored); had != nil && c != nil {
+				had := p.copies[copyKey{s, tile}]
+				if c := p.copyTo([]*session{s}, tile, stored); had != nil && c != nil {
 					t.Fatal("a worker has two copies of a tile")
 				}
 			case event == 6:
@@ -93,7 +94,37 @@ func TestAPlacementKeepsAccount(t *testing.T) {
 			}
 			p.check(t, sessions)
 		}
-		p.release()
+		p.removeAll()
 		p.check(t, sessions)
 	})
+}
+
+// The tiles of a worker that drains, or is away, move to a slow worker rather than stay, if no other has room.
+func TestTilesMoveToASlowWorkerRatherThanStay(t *testing.T) {
+	for state, yield := range map[string]func(s *session){
+		"draining": func(s *session) { s.draining = true },
+		"away":     func(s *session) { s.stream, s.away = nil, true },
+	} {
+		need := planning.Workload{Matrix: kernel.MatrixSpec{Function: kernel.Linear, Rows: 4 * 16, Columns: 2}, K: 2, Lanes: 1}
+		f := New(Config{})
+		e := &execution{fleet: f, need: need, pace: pace.New(time.Second), blame: newBlame(nil), placed: newLedger(f, need)}
+		e.handovers = newHandovers(&e.placed)
+		sessions := manySessions(3)
+		for _, s := range sessions {
+			s.stream = &attachment{}
+		}
+		yielding, full, slow := sessions[0], sessions[1], 2
+		full.memory, sessions[slow].slow = 1, true
+		e.placed.join(yielding)
+		for tile := range e.placed.tiles {
+			e.placed.put(tile, yielding, false)
+		}
+		yield(yielding)
+		layout, _ := e.findLayoutLocked(sessions)
+		for tile, owner := range layout.Owner {
+			if owner != slow {
+				t.Errorf("%s: tile %d is placed on worker %d", state, tile, owner)
+			}
+		}
+	}
 }

@@ -54,7 +54,7 @@ func (n *neighborSearch) changeBytes() int { return 0 }
 func (e *execution) neighbors(ctx context.Context, count int) ([]int32, error) {
 	all, tileOf := make([]int32, e.rows*count), slices.Repeat([]int32{noTile}, e.rows)
 	answered := make([]*session, len(e.placed.tiles))
-	var disputed *dispute // the first
+	var disputed *rowDispute // the first
 	unpack := func(answer *reply, tiles []int) ([]int32, error) {
 		found, err := wire.UnpackInt32s(answer.values)
 		if err == nil && len(found) != e.rowsOf(tiles)*(1+count) {
@@ -82,7 +82,8 @@ func (e *execution) neighbors(ctx context.Context, count int) ([]int32, error) {
 						tileOf[row[0]] = int32(t)
 						copy(all[int(row[0])*count:], row[1:])
 					} else if disputed == nil {
-						disputed = &dispute{row: row[0], tile: t, first: answered[before], second: answer.from}
+						about := fmt.Sprintf("row %d, which both say is in a tile of theirs", row[0])
+						disputed = &rowDispute{row[0], dispute{about: about, tile: t, first: answered[before], second: answer.from}}
 					}
 				}
 				found = found[size:]
@@ -100,27 +101,26 @@ func (e *execution) neighbors(ctx context.Context, count int) ([]int32, error) {
 // noTile stands for the tile of a row that is in none yet.
 const noTile = -1
 
-// dispute is a row that two workers say is in a tile of theirs.
-type dispute struct {
-	row           int32
-	tile          int // of the second
-	first, second *session
+// rowDispute is about a row that two workers say is in a tile of theirs.
+type rowDispute struct {
+	row int32
+	dispute
 }
 
 // settle excludes one of two workers from the run, which must start over: a third one, or the coordinator, says whether
 // the row is in the tile of the second.
-func (e *execution) settle(ctx context.Context, op *operation, d *dispute, unpack func(*reply, []int) ([]int32, error)) error {
+func (e *execution) settle(ctx context.Context, op *operation, d *rowDispute, unpack func(*reply, []int) ([]int32, error)) error {
 	e.operating <- struct{}{}
 	defer func() { <-e.operating }()
 	wrong := d.second
 	if d.first != d.second {
-		answer, err := e.decide(ctx, d.tile, op, d.first, d.second)
+		answer, err := e.decide(ctx, op, &d.dispute)
 		if err != nil {
 			return err
 		}
 		found, err := unpack(answer, []int{d.tile})
 		if err != nil {
-			return e.undecided(op, d.tile, d.first, d.second)
+			return d.undecided(op, thirdDisagrees)
 		}
 		for row := range slices.Chunk(found, len(found)/partition.Tile(e.rows, d.tile).Len()) {
 			if row[0] == d.row {

@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +14,6 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/objects/ranged"
-	"github.com/cleave-project/cleave/internal/signal"
 	"github.com/cleave-project/cleave/internal/text"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -32,23 +30,19 @@ type ObjectUnit struct {
 // maxObjectRows limits the rows of one answer, in bytes. Workers send less, unless single cells are large.
 const maxObjectRows = 256 << 20
 
-// objectsRead is the state of one call of ReadObjects. mu guards the fields below it.
+// objectsRead is one call of ReadObjects, whose goroutine owns it. Each worker reads one unit at a time, in a goroutine
+// of its own.
 type objectsRead struct {
-	fleet  *Fleet
-	key    string // the id of the job in commands
-	report func(workers int)
-
-	mu      sync.Mutex
+	fleet   *Fleet
+	key     string      // the id of the job in commands
 	waiting []*unitRead // units that no worker is reading, in order
 	left    int         // units that are not done
 	reading map[*session]bool
 	used    map[*session]bool // workers that got a command
-	changed chan struct{}     // has a value after a change
-	err     error             // ends the call
 }
 
-// unitRead is a unit and its progress. The goroutine that reads it owns it; while it is in waiting, objectsRead.mu guards
-// it.
+// unitRead is a unit and its progress. The goroutine that reads it owns it; while it is in waiting, that of ReadObjects
+// does.
 type unitRead struct {
 	*ObjectUnit
 	at     int
@@ -66,40 +60,56 @@ func (f *Fleet) ReadObjects(ctx context.Context, units []*ObjectUnit, report fun
 	f.mu.Lock()
 	f.nextKey++
 	r := &objectsRead{
-		fleet: f, key: fmt.Sprintf("import-%d", f.nextKey), report: report, left: len(units),
-		reading: map[*session]bool{}, used: map[*session]bool{}, changed: make(chan struct{}, 1),
+		fleet: f, key: fmt.Sprintf("import-%d", f.nextKey), left: len(units),
+		reading: map[*session]bool{}, used: map[*session]bool{},
 	}
 	f.mu.Unlock()
 	for at, unit := range units {
 		r.waiting = append(r.waiting, &unitRead{ObjectUnit: unit, at: at, failed: map[*session]*fault.Error{}})
 	}
+	type ended struct {
+		by   *session
+		unit *unitRead
+		err  error
+	}
+	ends := make(chan ended, len(units))
 	var working sync.WaitGroup
 	defer r.release()
 	defer working.Wait()
 	defer cancel()
 	var alone <-chan time.Time // fires after WorkerWait in which no worker reads or can read; nil while one does or can
-	for {
+	for reported := 0; ; {
 		changed := f.Changed()
 		able, sound, attached, closed := f.readers()
 		if closed {
 			return unavailable(ErrClosed.Error())
 		}
-		if len(able) > 0 || r.isReading() {
+		if len(able) > 0 || len(r.reading) > 0 {
 			alone = nil
 		} else if alone == nil {
 			alone = time.After(f.cfg.WorkerWait)
 		}
 		for at, s := range able {
-			if r.begin(s, at >= sound) {
-				working.Go(func() { r.serve(ctx, s) })
+			if u := r.assign(s, at >= sound); u != nil {
+				working.Go(func() {
+					err := fault.Guard(f.log.Error, func() error { return r.read(ctx, s, u) })
+					ends <- ended{s, u, err}
+				})
 			}
+		}
+		if now := len(r.reading); report != nil && now != reported {
+			report(now)
+			reported = now
 		}
 		if done, err := r.state(able, attached); done || err != nil {
 			return err
 		}
 		select {
 		case <-changed:
-		case <-r.changed:
+		case end := <-ends:
+			if err := r.finish(end.by, end.unit, end.err); err != nil {
+				return err
+			}
 		case <-alone:
 			why := "no worker was connected"
 			if len(attached) > 0 {
@@ -117,12 +127,9 @@ func (f *Fleet) ReadObjects(ctx context.Context, units []*ObjectUnit, report fun
 func (f *Fleet) readers() (able []*session, sound int, attached []*session, closed bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	attached = f.workersLocked()
 	var hanging []*session
-	for _, s := range f.sessions {
-		if s.referee {
-			continue
-		}
-		attached = append(attached, s)
+	for _, s := range attached {
 		switch {
 		case !s.readsObjects || !s.takesTilesLocked() || s.away:
 		case s.stalled != 0:
@@ -131,50 +138,33 @@ func (f *Fleet) readers() (able []*session, sound int, attached []*session, clos
 			able = append(able, s)
 		}
 	}
-	slices.SortFunc(able, byName)
-	slices.SortFunc(hanging, byName)
-	slices.SortFunc(attached, byName)
 	return append(able, hanging...), len(able), attached, f.closed
 }
 
-// begin marks an idle worker as reading if there is a unit for it, and reports whether it did. A worker that hangs gets
-// one only while nobody else reads.
-func (r *objectsRead) begin(s *session, hangs bool) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.err != nil || r.reading[s] || hangs && len(r.reading) > 0 || !slices.ContainsFunc(r.waiting, func(u *unitRead) bool { return u.failed[s] == nil }) {
-		return false
+// assign makes an idle worker the reader of the first waiting unit that it has not failed to read, and returns the
+// unit, or nil if there is none. A worker that hangs gets one only while nobody else reads.
+func (r *objectsRead) assign(s *session, hangs bool) *unitRead {
+	if r.reading[s] || hangs && len(r.reading) > 0 {
+		return nil
 	}
+	at := slices.IndexFunc(r.waiting, func(u *unitRead) bool { return u.failed[s] == nil })
+	if at < 0 {
+		return nil
+	}
+	u := r.waiting[at]
+	r.waiting = slices.Delete(r.waiting, at, at+1)
 	r.reading[s], r.used[s] = true, true
-	r.reportWorkersLocked()
-	return true
-}
-
-// reportWorkersLocked reports how many workers read.
-func (r *objectsRead) reportWorkersLocked() {
-	if r.report != nil {
-		r.report(len(r.reading))
-	}
-}
-
-// isReading reports whether a worker reads.
-func (r *objectsRead) isReading() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.reading) > 0
+	return u
 }
 
 // state reports whether the call is over, with the error if it cannot be completed.
 func (r *objectsRead) state(able, attached []*session) (done bool, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.err != nil || r.left == 0 {
-		return true, r.err
-	}
-	if len(r.reading) > 0 || len(attached) == 0 {
+	switch {
+	case r.left == 0:
+		return true, nil
+	case len(r.reading) > 0 || len(attached) == 0:
 		return false, nil
-	}
-	if !slices.ContainsFunc(attached, func(s *session) bool { return s.readsObjects }) {
+	case !slices.ContainsFunc(attached, func(s *session) bool { return s.readsObjects }):
 		return true, fault.New(fault.FailedPrecondition, "NO_READERS",
 			"none of the workers can read objects (%s has version %q); run workers of the coordinator's version",
 			attached[0].name, attached[0].version)
@@ -183,9 +173,7 @@ func (r *objectsRead) state(able, attached []*session) (done bool, err error) {
 	if !slices.ContainsFunc(able, func(s *session) bool { return first.failed[s] == nil }) && len(able) > 0 {
 		return true, first.unreadable(able)
 	}
-	// Keep waiting. Workers that are away may return; if one was lost after able was computed, the end of its reading
-	// wakes the caller.
-	return false, nil
+	return false, nil // workers that are away may return
 }
 
 // unreadable returns the error about a unit that all of the workers have failed to read.
@@ -207,76 +195,38 @@ func (u *unitRead) losesWorkers(last *session) *fault.Error {
 		last.name, u.URI, u.lost-1).With("uri", u.URI).With("worker", last.name)
 }
 
-// serve makes a worker read units until there are none left for it.
-func (r *objectsRead) serve(ctx context.Context, s *session) {
-	defer func() {
-		r.mu.Lock()
-		delete(r.reading, s)
-		r.reportWorkersLocked()
-		r.mu.Unlock()
-		r.notify()
-	}()
-	for {
-		u := r.nextUnit(s)
-		if u == nil {
-			return
-		}
-		err := fault.Guard(r.fleet.log.Error, func() error { return r.read(ctx, s, u) })
-		if !r.finishUnit(s, u, err) {
-			return
-		}
-	}
-}
-
-// nextUnit removes and returns the first waiting unit that the worker has not failed to read, or returns nil.
-func (r *objectsRead) nextUnit(s *session) *unitRead {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	at := slices.IndexFunc(r.waiting, func(u *unitRead) bool { return u.failed[s] == nil })
-	if at < 0 || r.err != nil {
-		return nil
-	}
-	u := r.waiting[at]
-	r.waiting = slices.Delete(r.waiting, at, at+1)
-	return u
-}
-
-// finishUnit records how reading a unit ended, and reports whether the worker can continue with another one.
-func (r *objectsRead) finishUnit(s *session, u *unitRead, err error) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	defer r.notify()
+// finish records how reading a unit ended, and returns the error that ends the call. A unit that is not done waits for
+// another worker.
+func (r *objectsRead) finish(s *session, u *unitRead, err error) error {
+	delete(r.reading, s)
 	if err == nil {
 		r.left--
-		return r.left > 0
+		return nil
 	}
-	var bad *failure
-	switch isFailure := errors.As(err, &bad); {
+	bad, isFailure := errors.AsType[*failure](err)
+	switch {
 	case errors.Is(err, errLost):
-		if !r.fleet.leaves(s) {
+		if !r.fleet.isDraining(s) {
 			u.lost++
 		}
 		if u.lost >= maxCrashes {
-			r.err = cmp.Or(r.err, error(u.losesWorkers(s)))
-			return false
+			return u.losesWorkers(s)
 		}
 		r.fleet.log.Info("worker was lost while reading an object; another one continues", "worker", s.name, "object", u.URI, "rows", u.rows)
 	case errors.Is(err, errStalled):
 		u.failed[s] = fault.New(fault.Unavailable, ranged.Unreadable, "it made no progress for %v", r.fleet.cfg.StalledAfter)
 	case isFailure && bad.GetKind() == workerv1.FailureKind_FAILURE_KIND_INVALID:
-		r.err = cmp.Or(r.err, objectFault(bad.Failure))
-		return false
+		return objectFault(bad.Failure)
 	case isFailure:
 		r.fleet.log.Warn("worker cannot read an object", "worker", s.name, "object", u.URI, "reason", bad.GetReason(),
 			"error", bad.GetMessage())
 		u.failed[s] = fault.New(fault.Unavailable, ranged.Unreadable, "%s", bad.GetMessage())
 	default:
-		r.err = cmp.Or(r.err, err)
-		return false
+		return err
 	}
 	at, _ := slices.BinarySearchFunc(r.waiting, u, func(a, b *unitRead) int { return a.at - b.at })
 	r.waiting = slices.Insert(r.waiting, at, u)
-	return !errors.Is(err, errLost) && !errors.Is(err, errStalled)
+	return nil
 }
 
 // objectFault returns the fault that a worker found in an object.
@@ -287,9 +237,6 @@ func objectFault(bad *workerv1.Failure) error {
 	}
 	return fault.New(kind, bad.GetReason(), "%s", bad.GetMessage())
 }
-
-// notify makes ReadObjects check the state again.
-func (r *objectsRead) notify() { signal.Wake(r.changed) }
 
 // read makes a worker read a unit, starting after the rows that have already arrived.
 func (r *objectsRead) read(ctx context.Context, s *session, u *unitRead) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -66,8 +67,7 @@ func (f *Fleet) AwaitReturn(ctx context.Context) error {
 	if left <= 0 || !elected {
 		return nil
 	}
-	timer := time.NewTimer(left)
-	defer timer.Stop()
+	over := time.After(left)
 	for {
 		f.mu.Lock()
 		changed, complete := f.changed.Wait(), f.offersAreCompleteLocked()
@@ -77,7 +77,7 @@ func (f *Fleet) AwaitReturn(ctx context.Context) error {
 		}
 		select {
 		case <-changed:
-		case <-timer.C:
+		case <-over:
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
@@ -120,9 +120,8 @@ func (e *execution) adoptOffers(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, a := range e.takeOffers() {
 		all.Go(func() {
-			g := &group{session: a.session, member: a.member, tiles: a.tiles}
-			e.finishAdoption(a, fault.Guard(e.fleet.log.Error, func() error {
-				_, err := e.runCommand(ctx, g, a.tiles, 0, func(c *workerv1.Command) {
+			e.finishAdoption(a.group, fault.Guard(e.fleet.log.Error, func() error {
+				_, err := e.runCommand(ctx, a.group, a.tiles, 0, func(c *workerv1.Command) {
 					c.Operation = &workerv1.Command_Adopt{Adopt: &workerv1.Adopt{Offer: a.offer}}
 				})
 				return err
@@ -132,12 +131,10 @@ func (e *execution) adoptOffers(ctx context.Context) {
 	all.Wait()
 }
 
-// adoption is a set of offered tiles that are placed on the worker that offered them.
+// adoption is the offered tiles that are placed on the worker that offered them.
 type adoption struct {
-	session *session
-	member  *membership
-	offer   string
-	tiles   []int
+	*group
+	offer string
 }
 
 // takeOffers places offered tiles on the workers that offer them. Each tile stays stored or computed as it was; tiles
@@ -146,18 +143,14 @@ func (e *execution) takeOffers() []adoption {
 	f := e.fleet
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	sessions := make([]*session, 0, len(f.sessions))
-	for _, s := range f.sessions {
-		if s.offers[string(e.identity)] != nil && s.takesTilesLocked() {
-			sessions = append(sessions, s)
-		}
-	}
-	slices.SortFunc(sessions, byName)
 	var taken []adoption
-	for _, s := range sessions {
+	for _, s := range f.workersLocked() {
 		o := s.offers[string(e.identity)]
+		if o == nil || !s.takesTilesLocked() {
+			continue
+		}
 		delete(s.offers, string(e.identity))
-		a := adoption{session: s, offer: o.id}
+		a := adoption{&group{session: s}, o.id}
 		bytes := e.placed.fixedBytes(s)
 		for t, stored := range o.tiles {
 			if t >= 0 && t < len(e.placed.tiles) && e.placed.tiles[t].worker == nil && e.mayBe(stored) {
@@ -181,21 +174,15 @@ func (e *execution) takeOffers() []adoption {
 
 // mayBe reports whether the job allows a tile to be stored, or to be not stored.
 func (e *execution) mayBe(stored bool) bool {
-	switch e.need.StorageRule() {
-	case partition.StoreAll:
-		return stored
-	case partition.StoreNone:
-		return !stored
-	}
-	return true
+	rule := e.need.StorageRule()
+	return rule == partition.StoreWhatFits || stored == (rule == partition.StoreAll)
 }
 
 // finishAdoption marks adopted tiles as built, or takes them off the worker again if err is not nil.
-func (e *execution) finishAdoption(a adoption, err error) {
+func (e *execution) finishAdoption(a *group, err error) {
 	e.fleet.mu.Lock()
 	defer e.fleet.mu.Unlock()
-	member := e.placed.members[a.session]
-	if member == nil { // the job was released
+	if e.placed.members[a.session] == nil { // the job was released
 		return
 	}
 	if err != nil {
@@ -206,7 +193,7 @@ func (e *execution) finishAdoption(a adoption, err error) {
 		e.placed.leave(a.session)
 		return
 	}
-	member.prepared = true
+	a.member.prepared = true
 	for _, t := range a.tiles {
 		e.placed.tiles[t].state = builtAs(e.placed.tiles[t].wantStored)
 	}
@@ -216,7 +203,10 @@ func (e *execution) finishAdoption(a adoption, err error) {
 // computeIdentity returns the hash of what determines the tiles of the job.
 func (e *execution) computeIdentity() ([]byte, error) {
 	p := proto.CloneOf(e.prepareMessage())
-	inlineHashes(p.ProtoReflect(), e.fleet.payloads.find)
+	e.fleet.mu.Lock()
+	payloads := maps.Clone(e.fleet.payloads) // hashing them takes long; those of this job stay until it is released
+	e.fleet.mu.Unlock()
+	inlineHashes(p.ProtoReflect(), payloads)
 	described, err := proto.MarshalOptions{Deterministic: true}.Marshal(p)
 	if err != nil {
 		return nil, err
@@ -229,18 +219,17 @@ func (e *execution) computeIdentity() ([]byte, error) {
 
 // inlineHashes replaces the references in a message, which differ between coordinators, by hashes of what they refer
 // to.
-func inlineHashes(m protoreflect.Message, find func(reference string) (largePayload, bool)) {
+func inlineHashes(m protoreflect.Message, payloads map[string]*payload) {
 	if p, is := m.Interface().(*workerv1.Payload); is {
 		if p.GetReference() != "" {
-			large, _ := find(p.GetReference())
-			hash := sha256.Sum256(large.data)
+			hash := sha256.Sum256(payloads[p.GetReference()].data)
 			p.Where = &workerv1.Payload_Inline{Inline: hash[:]}
 		}
 		return
 	}
 	m.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
 		if field.Message() != nil && !field.IsList() && !field.IsMap() {
-			inlineHashes(value.Message(), find)
+			inlineHashes(value.Message(), payloads)
 		}
 		return true
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
@@ -168,6 +169,7 @@ func (e *execution) perform(ctx context.Context, op *operation) (err error) {
 // worker whose answer is impossible is excluded by handleFailure.
 func (e *execution) merge(groups []*group, op *operation) (done []bool) {
 	done = make([]bool, len(e.placed.tiles))
+	used := map[*session]bool{}
 	for _, g := range groups {
 		if g.role == verifies {
 			continue // it only verifies the answers of others
@@ -178,13 +180,16 @@ func (e *execution) merge(groups []*group, op *operation) (done []bool) {
 					g.err = &wrongAnswer{err}
 					break
 				}
-				e.blame.trust.use(g.session)
+				used[g.session] = true
 			}
 			for _, t := range p.tiles {
 				done[t] = true
 			}
 		}
 	}
+	e.fleet.mu.Lock()
+	defer e.fleet.mu.Unlock()
+	maps.Copy(e.blame.trust.used, used)
 	return done
 }
 

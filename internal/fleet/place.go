@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -27,70 +26,63 @@ const (
 // joined if that pays off. Before an operation over the whole matrix it stores tiles that had no room before.
 func (e *execution) ensurePlaced(ctx context.Context, betweenOps, wholeMatrix bool) error {
 	short := e.fleet.newShortage(e.ran.Load())
-	defer short.end()
 	for {
 		e.fleet.mu.Lock()
 		changed := e.fleet.changed.Wait()
-		placed, err := e.placeLocked(betweenOps, wholeMatrix)
+		stopping, waiting, err := e.placeLocked(betweenOps, wholeMatrix)
 		e.fleet.mu.Unlock()
-		if placed.stopping != nil {
-			<-placed.stopping
+		if stopping {
+			<-changed
 			continue
 		}
-		waiting, err := short.check(placed.waiting, err)
-		if err != nil {
+		if waiting, err = short.check(waiting, err); err != nil {
 			return err
 		}
 		if waiting == "" {
 			e.reportPlaced()
 			return nil
 		}
-		e.progress.setWaiting(waiting)
+		e.progress.update(func(s *Status) { s.Waiting = waiting })
 		if err := short.wait(ctx, changed); err != nil {
 			return err
 		}
 	}
 }
 
-// placing is how far placeLocked came. The zero value means that every tile has a worker.
-type placing struct {
-	stopping <-chan struct{} // a handover is being stopped: placeLocked must be called again once this is closed
-	waiting  string          // what the job must wait for
-}
-
-// placeLocked finds a worker for every tile. It returns an error if waiting does not help.
+// placeLocked finds a worker for every tile. Otherwise it returns that a handover is being stopped, or what the job
+// must wait for, and must be called again after the next change of the fleet; or an error if waiting does not help.
 //
 // Whether a tile is stored is decided when it is placed, and changes in two cases only. It gives up its storage if an
 // unplaced tile finds no room otherwise. And it is stored later, if there is room by then, before an operation over
 // the whole matrix, which computes all entries anyway. At other times, storing a tile would cost an extra pass over
 // it, about as much as it could still save.
-func (e *execution) placeLocked(betweenOps, wholeMatrix bool) (placing, error) {
+func (e *execution) placeLocked(betweenOps, wholeMatrix bool) (stopping bool, waiting string, err error) {
 	f, p := e.fleet, &e.placed
 	for {
 		switch {
 		case f.closed:
-			return placing{}, ErrClosed
+			return false, "", ErrClosed
 		case e.ctx.Err() != nil:
-			return placing{}, ErrReleased
+			return false, "", ErrReleased
 		}
-		if stopping := e.finishHandoversLocked(betweenOps); stopping != nil {
-			return placing{stopping: stopping}, nil
+		if e.finishHandoversLocked(betweenOps) {
+			return true, "", nil
 		}
 		storeMore := wholeMatrix && e.need.StorageRule() == partition.StoreWhatFits && f.changed.Wait() != p.storedAt
 		due := betweenOps && e.pace.Due(p.ops)
 		if f.changed.Wait() == p.balancedAt && !storeMore && !due {
-			return placing{}, nil // nothing changed since the last time
+			return false, "", nil // nothing changed since the last time
 		}
 		e.removeLostLocked()
 		e.handovers.preferYieldedLocked()
-		sessions := e.liveSessionsLocked()
+		sessions := f.workersLocked()
 		layout, unplaced := e.findLayoutLocked(sessions)
 		if layout == nil {
 			if e.handovers.cancelAllLocked() || p.dropCopies(func(*copied) bool { return true }) || e.freeSiblingsLocked() {
 				continue
 			}
 			waiting, err := e.cannotPlaceLocked(sessions)
-			return placing{waiting: waiting}, err
+			return false, waiting, err
 		}
 		if betweenOps && !unplaced && p.ops >= opsBeforeBalance {
 			e.balanceLocked(layout, f.changed.Wait() != p.balancedAt, due)
@@ -100,26 +92,25 @@ func (e *execution) placeLocked(betweenOps, wholeMatrix bool) (placing, error) {
 			layout.StoreMore()
 			p.storedAt = f.changed.Wait()
 		}
-		atOnce := e.takeAtOnceLocked(layout, sessions)
+		atOnce := e.mustBuildAtOnceLocked(layout, sessions)
 		h := e.handovers.toAnyOfLocked(atOnce)
 		if h == nil {
 			e.applyLocked(layout, sessions, atOnce)
-			return placing{}, nil
+			return false, "", nil
 		}
 		if e.handovers.stopLocked(h); h.running {
-			return placing{stopping: h.ended}, nil
+			return true, "", nil
 		}
 	}
 }
 
 // findLayoutLocked returns a placement of all tiles after all handovers, or nil if there is no room. unplaced reports
-// whether a tile had no worker. It tries several ways, the best first: tiles stay on a worker that yields them
-// rather than move to a doubted one, which gets tiles only if no other way has room.
+// whether a tile had no worker. It tries several ways, the best first: tiles move from a worker that yields them even
+// to a doubted one, and stay only if no worker has room.
 func (e *execution) findLayoutLocked(sessions []*session) (found *partition.Layout, unplaced bool) {
-	for _, doubted := range []bool{false, true} {
-		hosts := e.hostsLocked(sessions, doubted)
-		for _, stay := range []bool{false, true} {
-			layout, unplaced := e.layoutLocked(sessions, hosts, stay)
+	for _, stay := range []bool{false, true} {
+		for _, doubted := range []bool{false, true} {
+			layout, unplaced := e.layoutLocked(sessions, e.hostsLocked(sessions, doubted), stay)
 			if layout.Place(e.need.StorageRule()) {
 				return layout, unplaced
 			}
@@ -128,8 +119,8 @@ func (e *execution) findLayoutLocked(sessions []*session) (found *partition.Layo
 	return nil, false
 }
 
-// takeAtOnceLocked returns the workers to which a layout gives tiles that cannot be built in the background first.
-func (e *execution) takeAtOnceLocked(layout *partition.Layout, sessions []*session) map[*session]bool {
+// mustBuildAtOnceLocked returns the workers to which a layout gives tiles that cannot be built in the background first.
+func (e *execution) mustBuildAtOnceLocked(layout *partition.Layout, sessions []*session) map[*session]bool {
 	atOnce := map[*session]bool{}
 	for t, h := range layout.Owner {
 		from, to := e.placed.tiles[t].worker, sessions[h]
@@ -203,18 +194,6 @@ func (e *execution) removeLostLocked() {
 	maps.DeleteFunc(e.handovers.direct, func(s *session, _ bool) bool { return s.ended })
 }
 
-// liveSessionsLocked returns the workers sorted by id.
-func (e *execution) liveSessionsLocked() []*session {
-	sessions := make([]*session, 0, len(e.fleet.sessions))
-	for _, s := range e.fleet.sessions {
-		if !s.referee {
-			sessions = append(sessions, s)
-		}
-	}
-	slices.SortFunc(sessions, func(a, b *session) int { return cmp.Compare(a.id, b.id) })
-	return sessions
-}
-
 // hostsLocked describes workers as places for tiles of this job. Doubted ones accept tiles if doubted is set, or if
 // there is no other worker that does.
 func (e *execution) hostsLocked(sessions []*session, doubted bool) []partition.Host {
@@ -236,15 +215,15 @@ func (e *execution) usableLocked(s *session) bool {
 
 // hostLocked describes a worker as a place for tiles of this job.
 func (e *execution) hostLocked(s *session) partition.Host {
-	host := e.placed.needOn(s).Host(s.id, s.threads, s.freeLocked(), e.servesLocked(s))
+	host := e.placed.needOn(s).Host(s.id, s.threads, s.freeLocked(), e.usesLocked(s))
 	if e.blame.full[s] {
 		host.FreeBytes = -1
 	}
 	return host
 }
 
-// servesLocked reports whether a worker has tiles of the job or builds some.
-func (e *execution) servesLocked(s *session) bool {
+// usesLocked reports whether a worker has tiles of the job or builds some.
+func (e *execution) usesLocked(s *session) bool {
 	return e.placed.members[s] != nil || e.handovers.to[s] != nil
 }
 
@@ -262,24 +241,28 @@ func (e *execution) cannotPlaceLocked(sessions []*session) (waiting string, err 
 		}
 		free += max(0, s.freeLocked())
 		w := s.planned(s.capacity())
-		if e.blame.full[s] && !e.hasOtherJobs(s) {
+		if e.blame.full[s] && !e.hasOtherJobsLocked(s) {
 			w.Free = 0 // it is full although it has no other job
 		}
 		alone = append(alone, w)
 	}
+	excluded, all := e.blame.nobodyLeft(sessions)
 	switch {
 	case len(sessions) == 0:
 		return e.blame.noneAttached()
-	case e.blame.excludesAll(sessions):
-		return "", e.blame.nobodyLeft(sessions)
+	case all:
+		return "", excluded
 	case len(alone) == 0 && silent > 0:
 		return fmt.Sprintf("waiting for a worker: %d of %d do not answer", silent, len(sessions)), nil
 	case len(alone) == 0:
 		return fmt.Sprintf("waiting for a worker: all %d connected are draining, quarantined, or failed at this job", len(sessions)), nil
 	}
 	plan, err := planning.Make(e.need, alone)
-	if err != nil {
-		return "", cmp.Or(e.blame.nobodyLeft(sessions), err)
+	switch {
+	case err != nil && excluded != nil:
+		return "", excluded
+	case err != nil:
+		return "", err
 	}
 	if e.freeTilesLocked() {
 		e.fleet.log.Info("job is waiting for memory; freeing its tiles", "job", e.jobID)
@@ -305,8 +288,13 @@ func (e *execution) freeTilesLocked() bool {
 func (e *execution) freeSiblingsLocked() bool {
 	freed := false
 	for other := range e.fleet.executions {
-		if other == e || other.jobID != e.jobID || !other.tryOperate() {
+		if other == e || other.jobID != e.jobID {
 			continue
+		}
+		select {
+		case other.operating <- struct{}{}:
+		default:
+			continue // it runs an operation
 		}
 		if other.freeTilesLocked() {
 			freed = true
@@ -317,7 +305,8 @@ func (e *execution) freeSiblingsLocked() bool {
 	return freed
 }
 
-func (e *execution) hasOtherJobs(s *session) bool {
+// hasOtherJobsLocked reports whether a worker has tiles of other jobs.
+func (e *execution) hasOtherJobsLocked(s *session) bool {
 	for other := range e.fleet.executions {
 		if other != e && other.placed.members[s] != nil {
 			return true

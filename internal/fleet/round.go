@@ -100,9 +100,10 @@ func (r *round) needsHelp(c *chain, now time.Time) bool {
 	return true
 }
 
-// chainsOf sorts groups into chains, and returns the ids of the workers that have tiles of their own among them.
+// chainsOf sorts groups into chains, and returns the ids of the workers that have tiles of their own among them, some
+// repeatedly.
 func chainsOf(groups []*group) (chains []*chain, asked []string) {
-	of, has := map[*session]*chain{}, map[*session]bool{}
+	of := map[*session]*chain{}
 	for _, g := range groups {
 		c := of[g.session]
 		if c == nil {
@@ -110,8 +111,7 @@ func chainsOf(groups []*group) (chains []*chain, asked []string) {
 			of[g.session] = c
 			chains = append(chains, c)
 		}
-		if g.role == owns && !has[g.session] {
-			has[g.session] = true
+		if g.role == owns {
 			asked = append(asked, g.session.id)
 		}
 		c.groups = append(c.groups, g)
@@ -221,14 +221,8 @@ func (e *execution) copyToAnyLocked(helpers []*session, of map[*session]*group, 
 		}
 		return float64(len(of[s].tiles)) / float64(s.threads)
 	}
-	by := slices.Clone(helpers)
-	slices.SortStableFunc(by, func(a, b *session) int { return cmp.Compare(load(a), load(b)) })
-	for _, s := range by {
-		if c := e.placed.copyTo(s, t, e.placed.tiles[t].wantStored); c != nil {
-			return c
-		}
-	}
-	return nil
+	byLoad := slices.SortedStableFunc(slices.Values(helpers), func(a, b *session) int { return cmp.Compare(load(a), load(b)) })
+	return e.placed.copyTo(byLoad, t, e.placed.tiles[t].wantStored)
 }
 
 // finishRescue takes the tiles away from a late worker if others were faster, and drops the copies otherwise. It
@@ -246,7 +240,7 @@ func (r *round) finishRescue(rescue *rescue, groups []*group) []*group {
 		g.parts, g.err = nil, errOvertaken
 	}
 	for _, c := range rescue.copies {
-		if r.placed.copies[place{c.worker, c.number}] == c { // otherwise its worker was excluded meanwhile, and the tile is placed again
+		if r.placed.copies[copyKey{c.worker, c.number}] == c { // otherwise its worker was excluded meanwhile, and the tile is placed again
 			r.placed.promote(c)
 		}
 	}

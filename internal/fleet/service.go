@@ -104,8 +104,8 @@ func (f *Fleet) payloadFor(ctx context.Context, sessionID, reference string) ([]
 	if err != nil {
 		return nil, err
 	}
-	large, found := f.payloads.find(reference)
-	if !found || !large.of.servesLocked(s) && !s.referee {
+	large := f.payloads[reference]
+	if large == nil || !large.of.usesLocked(s) && !s.referee {
 		return nil, status.Errorf(codes.NotFound, "payload %q is no longer needed", reference)
 	}
 	return large.data, nil

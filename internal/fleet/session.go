@@ -94,8 +94,11 @@ type session struct {
 // byName orders sessions by the names of their workers.
 func byName(a, b *session) int { return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.id, b.id)) }
 
-// conduct is what a worker did wrong. It stays with the process of the worker, whose sessions share it. Fleet.mu guards
-// it.
+// conductKept is how long the conduct of a worker is kept after its session has ended, for its next one.
+const conductKept = time.Hour
+
+// conduct is what a worker did wrong. It stays with the process of the worker, whose sessions share it, so that a
+// verdict about one that has ended counts for the next one too. Fleet.mu guards it.
 type conduct struct {
 	wrong     *fault.Error // why its answers are not trusted; nil if they are
 	sentWrong string       // that it passed on wrong bytes; empty if it did not
@@ -280,8 +283,14 @@ func (f *Fleet) endSessionLocked(s *session, reason error) {
 	for e := range f.executions {
 		e.pace.Forget(s.id)
 	}
-	if *s.conduct != (conduct{}) {
-		f.conducts[s.id] = s.conduct
+	if !f.closed {
+		id := s.id
+		f.conducts[id] = s.conduct
+		time.AfterFunc(conductKept, func() {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			delete(f.conducts, id)
+		})
 	}
 	f.changed.Notify()
 }

@@ -64,16 +64,13 @@ const noWorkers = "NO_WORKERS"
 func (f *Fleet) Plan(parts ...planning.Workload) (*planning.Plan, error) {
 	f.mu.Lock()
 	var free, alone []planning.Worker
-	for _, s := range f.sessions {
+	for _, s := range f.workersLocked() {
 		if s.takesTilesLocked() {
 			free = append(free, s.planned(s.freeLocked()))
 			alone = append(alone, s.planned(s.capacity()))
 		}
 	}
 	f.mu.Unlock()
-	for _, workers := range [][]planning.Worker{free, alone} {
-		slices.SortStableFunc(workers, func(a, b planning.Worker) int { return cmp.Compare(a.Name, b.Name) })
-	}
 	if len(free) == 0 {
 		return nil, fault.New(fault.FailedPrecondition, noWorkers,
 			"no worker is connected, so there is nothing to plan with; start one and ask again")
@@ -101,7 +98,7 @@ const stalledWait = 10
 type shortage struct {
 	ran           bool // the job ran before
 	memory, hangs time.Duration
-	timer         *time.Timer // nil unless there is a shortage
+	until         time.Time // when the job fails; zero unless there is a shortage
 	err           *fault.Error
 }
 
@@ -113,34 +110,31 @@ func (f *Fleet) newShortage(ran bool) shortage {
 // the error, check turns it into something to wait for.
 func (s *shortage) check(waiting string, err error) (string, error) {
 	f, _ := errors.AsType[*fault.Error](err)
+	limit := s.hangs
 	switch {
 	case f != nil && (f.Reason == planning.DoesNotFit && s.ran || f.Reason == workerGone):
-		s.begin(s.memory)
-		waiting = fmt.Sprintf("waiting for a worker, up to %v: %s", s.memory, f.Message)
+		limit = s.memory
+		waiting = fmt.Sprintf("waiting for a worker, up to %v: %s", limit, f.Message)
 		over := map[string]string{planning.DoesNotFit: notEnoughMemory, workerGone: workerCrashed}
-		f.Reason, f.Message = over[f.Reason], fmt.Sprintf("%s; no worker joined within %v", f.Message, s.memory)
+		f.Reason, f.Message = over[f.Reason], fmt.Sprintf("%s; no worker joined within %v", f.Message, limit)
 	case f != nil && (f.Reason == workerStalled || f.Reason == workerWrong):
-		s.begin(s.hangs)
 		waiting = "waiting for a worker: " + f.Message
 	default:
-		s.end()
+		s.until = time.Time{}
 		return waiting, err
+	}
+	if s.until.IsZero() {
+		s.until = time.Now().Add(limit)
 	}
 	s.err = f
 	return waiting, nil
 }
 
-func (s *shortage) begin(limit time.Duration) {
-	if s.timer == nil {
-		s.timer = time.NewTimer(limit)
-	}
-}
-
 // wait blocks until changed is closed. It fails once a shortage has lasted too long, or if ctx ends.
 func (s *shortage) wait(ctx context.Context, changed <-chan struct{}) error {
 	var over <-chan time.Time
-	if s.timer != nil {
-		over = s.timer.C
+	if !s.until.IsZero() {
+		over = time.After(time.Until(s.until))
 	}
 	select {
 	case <-changed:
@@ -152,18 +146,10 @@ func (s *shortage) wait(ctx context.Context, changed <-chan struct{}) error {
 	}
 }
 
-func (s *shortage) end() {
-	if s.timer != nil {
-		s.timer.Stop()
-		s.timer = nil
-	}
-}
-
 // AwaitRoom waits until a job that ran before fits into the memory of the attached workers, not counting other jobs.
 // After a restart of the coordinator, workers come back one after the other.
 func (f *Fleet) AwaitRoom(ctx context.Context, report func(Status), parts ...planning.Workload) error {
 	short := f.newShortage(true)
-	defer short.end()
 	for {
 		changed, waiting := f.Changed(), ""
 		_, err := f.Plan(parts...)

@@ -67,28 +67,20 @@ func (e *execution) chosen(window uint64, t int) bool {
 func (e *execution) draw(what string) uint64 {
 	h := fnv.New64a()
 	fmt.Fprint(h, e.jobID, " ", what)
-	x := h.Sum64() // mixed by the finalizer of SplitMix64, because similar names have similar sums
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
+	return partition.Mix(h.Sum64())
 }
 
 // copyForVerificationLocked copies a tile to one of the helpers other than its worker, or returns nil if none has room.
 func (e *execution) copyForVerificationLocked(t int, helpers []*session, worker *session) *copied {
-	drawn := make(map[*session]uint64, len(helpers))
+	drawn, others := make(map[*session]uint64, len(helpers)), make([]*session, 0, len(helpers))
 	for _, s := range helpers {
-		drawn[s] = e.draw(fmt.Sprint(t, " ", s.id))
-	}
-	byDraw := func(a, b *session) int { return cmp.Compare(drawn[a], drawn[b]) }
-	for _, s := range slices.SortedFunc(slices.Values(helpers), byDraw) {
-		if s == worker {
-			continue
-		}
-		if c := e.placed.copyTo(s, t, true); c != nil {
-			return c
+		if s != worker {
+			drawn[s] = e.draw(fmt.Sprint(t, " ", s.id))
+			others = append(others, s)
 		}
 	}
-	return nil
+	slices.SortFunc(others, func(a, b *session) int { return cmp.Compare(drawn[a], drawn[b]) })
+	return e.placed.copyTo(others, t, true)
 }
 
 // compareCopies compares the answers for verified tiles before any of them is used. A worker that is wrong is
@@ -107,7 +99,7 @@ func (e *execution) compareCopies(ctx context.Context, groups []*group, op *oper
 		}
 		t := second.tiles[0]
 		if g := first[t]; g != nil && !g.reply().same(second.reply()) && !e.anyWrong(g.session, second.session) {
-			liar, err := e.findWrong(ctx, g, second, t, op)
+			liar, err := e.findWrong(ctx, g, second, op)
 			if err != nil {
 				return err
 			}
@@ -126,8 +118,9 @@ func (e *execution) compareCopies(ctx context.Context, groups []*group, op *oper
 }
 
 // findWrong returns which of two workers is wrong about a tile, namely the one that a third worker disagrees with.
-func (e *execution) findWrong(ctx context.Context, a, b *group, t int, op *operation) (*session, error) {
-	third, err := e.decide(ctx, t, op, a.session, b.session)
+func (e *execution) findWrong(ctx context.Context, a, b *group, op *operation) (*session, error) {
+	d := &dispute{about: fmt.Sprint("tile ", a.tiles[0]), tile: a.tiles[0], first: a.session, second: b.session}
+	third, err := e.decide(ctx, op, d)
 	switch {
 	case err != nil:
 		return nil, err
@@ -136,34 +129,44 @@ func (e *execution) findWrong(ctx context.Context, a, b *group, t int, op *opera
 	case third.same(b.reply()):
 		return a.session, nil
 	}
-	return nil, e.undecided(op, t, a.session, b.session)
+	return nil, d.undecided(op, thirdDisagrees)
 }
 
-// decide returns the answer of a third worker for a tile about which two disagree, or that of the coordinator itself.
-// If there is neither, it returns the error of the job.
-func (e *execution) decide(ctx context.Context, t int, op *operation, a, b *session) (*reply, error) {
-	e.fleet.log.Error("two workers give different answers; a third one decides", "job", e.jobID, "operation", op.name, "tile", t,
-		"worker", a.name, "other", b.name)
-	third := e.thirdAnswer(ctx, t, op, a, b)
+// dispute is what two workers say that cannot both be true.
+type dispute struct {
+	about         string
+	tile          int // a third worker is asked about this one
+	first, second *session
+}
+
+// Why a dispute is undecided.
+const (
+	noThird        = "there is no third worker to break the tie"
+	thirdDisagrees = "a third worker disagrees with both"
+)
+
+// undecided returns the error of a job if it is unknown which of two workers is right.
+func (d *dispute) undecided(op *operation, why string) error {
+	return fault.New(fault.Internal, workersDisagree, "workers %q and %q contradict each other in %q for %s, and %s; add one and rerun the job",
+		d.first.name, d.second.name, op.name, d.about, why)
+}
+
+// decide returns the answer of a third worker for the tile of a dispute, or that of the coordinator itself. If there is
+// neither, it returns the error of the job.
+func (e *execution) decide(ctx context.Context, op *operation, d *dispute) (*reply, error) {
+	e.fleet.log.Error("two workers give different answers; a third one decides", "job", e.jobID, "operation", op.name, "about", d.about,
+		"worker", d.first.name, "other", d.second.name)
+	third := e.thirdAnswer(ctx, d.tile, op, d.first, d.second)
 	if third == nil {
-		third = e.askReferee(ctx, t, op)
+		third = e.askReferee(ctx, d.tile, op)
 	}
 	switch {
 	case context.Cause(ctx) != nil:
 		return nil, context.Cause(ctx)
 	case third == nil:
-		return nil, fault.New(fault.Internal, workersDisagree,
-			"workers %q and %q contradict each other in %q for tile %d, and there is no third worker to break the tie; add one and rerun the job",
-			a.name, b.name, op.name, t)
+		return nil, d.undecided(op, noThird)
 	}
 	return third, nil
-}
-
-// undecided returns the error of a job if a third worker agrees with neither of two.
-func (e *execution) undecided(op *operation, t int, a, b *session) error {
-	return fault.New(fault.Internal, workersDisagree,
-		"workers %q and %q contradict each other in %q for tile %d, and a third worker disagrees with both; add one and rerun the job",
-		a.name, b.name, op.name, t)
 }
 
 // thirdAnswer returns the answer for a tile of a worker outside the given set, or nil if there is none.

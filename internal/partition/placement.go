@@ -1,8 +1,8 @@
 package partition
 
 import (
-	"cmp"
 	"math"
+	"math/rand/v2"
 	"slices"
 )
 
@@ -49,6 +49,7 @@ type Layout struct {
 	sizes []Size
 	hosts []Host
 	hash  []uint64 // of the hosts' IDs
+	share []int    // how many tiles each host takes at most while there is memory elsewhere
 	room  []int64
 	load  []int // tiles of each host
 	runs  bool  // see KeepRuns
@@ -57,7 +58,7 @@ type Layout struct {
 // NewLayout makes a layout without placed tiles. Jobs with different keys prefer different hosts.
 func NewLayout(key string, sizes []Size, hosts []Host) *Layout {
 	l := &Layout{
-		key: key, sizes: sizes, hosts: hosts,
+		key: key, sizes: sizes, hosts: hosts, share: shares(len(sizes), hosts),
 		Owner: make([]int, len(sizes)), Stored: make([]bool, len(sizes)),
 		hash: make([]uint64, len(hosts)), room: make([]int64, len(hosts)), load: make([]int, len(hosts)),
 	}
@@ -106,13 +107,12 @@ func (l *Layout) put(tile, host int, stored bool) {
 // Under StoreWhatFits, a tile is stored if any host has room for that. Otherwise it goes where it fits without
 // being stored, and if it fits nowhere, other tiles give up their storage for it.
 func (l *Layout) Place(rule StorageRule) bool {
-	share := shares(len(l.Owner), l.hosts)
 	for tile, at := range l.Owner {
 		if at != Nowhere {
 			continue
 		}
 		if rule != StoreNone {
-			if h := l.choose(tile, l.sizes[tile].Stored, share); h != Nowhere {
+			if h := l.choose(tile, l.sizes[tile].Stored); h != Nowhere {
 				l.put(tile, h, true)
 				continue
 			}
@@ -120,7 +120,7 @@ func (l *Layout) Place(rule StorageRule) bool {
 		if rule == StoreAll {
 			return false
 		}
-		h := l.choose(tile, l.sizes[tile].Computed, share)
+		h := l.choose(tile, l.sizes[tile].Computed)
 		if h == Nowhere {
 			h = l.makeRoom(l.sizes[tile].Computed)
 		}
@@ -135,38 +135,31 @@ func (l *Layout) Place(rule StorageRule) bool {
 // choose returns the host that a tile of this size prefers among those with enough memory and fewer tiles than their
 // share; if some of these are marked First, only they count. If there is none, it returns the least loaded host with
 // enough memory, and of equally loaded ones the preferred one.
-func (l *Layout) choose(tile int, bytes int64, share []int) int {
+func (l *Layout) choose(tile int, bytes int64) int {
+	fits := func(h int) bool { return l.hosts[h].Accepting && l.room[h] >= bytes }
+	if before := l.ownerOf(tile - 1); l.runs && before != Nowhere && fits(before) && l.load[before] < l.share[before] {
+		return before
+	}
 	hash := l.hashOf(tile)
-	if before := l.ownerOf(tile - 1); l.runs && before != Nowhere {
-		if l.hosts[before].Accepting && l.room[before] >= bytes && l.load[before] < share[before] {
-			return before
-		}
-	}
-	best, high := Nowhere, 0.0
+	best, lowest, high := Nowhere, 0.0, 0.0
 	for h, host := range l.hosts {
-		if host.Accepting && l.room[h] >= bytes && l.load[h] < share[h] {
-			if best != Nowhere && host.First != l.hosts[best].First {
-				if host.First {
-					best, high = h, l.score(hash, h)
-				}
-				continue
-			}
-			if s := l.score(hash, h); best == Nowhere || s > high || s == high && host.ID < l.hosts[best].ID {
-				best, high = h, s
-			}
-		}
-	}
-	if best != Nowhere {
-		return best
-	}
-	least := math.Inf(1)
-	for h, host := range l.hosts {
-		load := relativeLoad(l.load[h]+1, host)
-		if !host.Accepting || l.room[h] < bytes || load > least {
+		if !fits(h) {
 			continue
 		}
-		if s := l.score(hash, h); load < least || s > high || s == high && host.ID < l.hosts[best].ID {
-			best, high, least = h, s, load
+		rank := relativeLoad(l.load[h]+1, host) // the lower the better; hosts of equal rank compare by their scores
+		switch {
+		case l.load[h] >= l.share[h]:
+		case host.First:
+			rank = -2
+		default:
+			rank = -1
+		}
+		if best != Nowhere && rank > lowest {
+			continue
+		}
+		s := l.score(hash, h)
+		if best == Nowhere || rank < lowest || s > high || s == high && host.ID < l.hosts[best].ID {
+			best, lowest, high = h, rank, s
 		}
 	}
 	return best
@@ -183,8 +176,7 @@ func (l *Layout) makeRoom(bytes int64) int {
 	}
 	best := Nowhere
 	for h, host := range l.hosts {
-		if host.Accepting && spare[h] >= bytes &&
-			(best == Nowhere || lessLoaded(relativeLoad(l.load[h]+1, host), relativeLoad(l.load[best]+1, l.hosts[best]), host, l.hosts[best])) {
+		if host.Accepting && spare[h] >= bytes && (best == Nowhere || l.lessLoaded(h, best, 1)) {
 			best = h
 		}
 	}
@@ -223,9 +215,6 @@ const worthMoving = 0.9
 // if there is room, because it must be built again anyway. Balance moves nothing and returns false if the largest
 // load would not fall by a tenth. All tiles must have a host.
 func (l *Layout) Balance(rule StorageRule) bool {
-	if len(l.hosts) == 0 {
-		return false
-	}
 	before := l.clone()
 	l.levelOut(rule, 0)
 	if maxLoad(l.load, l.hosts) <= worthMoving*maxLoad(before.load, l.hosts) {
@@ -245,7 +234,7 @@ func (l *Layout) clone() *Layout {
 // one, as long as that lowers the larger of the two loads. A host that gives tiles takes none and the reverse, because
 // after a move no host would have less than the taker, or less than the giver had, if it took one more.
 func (l *Layout) levelOut(rule StorageRule, keep int) {
-	queues := map[[2]int]*queue{} // by giver and taker
+	queues, order := map[[2]int]*queue{}, l.givingOrder() // queues by giver and taker
 	for {
 		from, to := l.mostAndLeast(keep)
 		if from == Nowhere {
@@ -253,16 +242,16 @@ func (l *Layout) levelOut(rule StorageRule, keep int) {
 		}
 		pair := [2]int{from, to}
 		if queues[pair] == nil {
-			queues[pair] = &queue{}
+			queues[pair] = &queue{left: order}
 		}
-		tile := l.mostPreferred(from, to, queues[pair])
+		tile := l.nextToMove(from, to, queues[pair])
 		if tile == Nowhere {
 			return
 		}
 		l.move(tile, to, rule)
 		for _, next := range []int{tile - 1, tile + 1} {
 			if q := queues[[2]int{l.ownerOf(next), to}]; q != nil {
-				q.start = min(q.start, next)
+				q.next = min(q.next, next)
 			}
 		}
 	}
@@ -273,10 +262,10 @@ func (l *Layout) levelOut(rule StorageRule, keep int) {
 func (l *Layout) mostAndLeast(keep int) (from, to int) {
 	from, to = Nowhere, Nowhere
 	for h, host := range l.hosts {
-		if l.load[h] > keep && (from == Nowhere || lessLoaded(relativeLoad(l.load[from], l.hosts[from]), relativeLoad(l.load[h], host), host, l.hosts[from])) {
+		if l.load[h] > keep && (from == Nowhere || l.lessLoaded(from, h, 0)) {
 			from = h
 		}
-		if host.Accepting && (to == Nowhere || lessLoaded(relativeLoad(l.load[h]+1, host), relativeLoad(l.load[to]+1, l.hosts[to]), host, l.hosts[to])) {
+		if host.Accepting && (to == Nowhere || l.lessLoaded(h, to, 1)) {
 			to = h
 		}
 	}
@@ -299,21 +288,30 @@ func (l *Layout) move(tile, to int, rule StorageRule) {
 // queue is what levelOut knows about the tiles that one host may give to another, so that it need not look at all
 // tiles for each move. A tile that has left the giver, or does not fit, never has to be looked at again.
 type queue struct {
-	tiles []int // of the giver, the one with the highest score for the taker first; nil if runs are kept
-	start int   // if runs are kept: no tile before this one makes a run of the taker longer
+	next int   // if runs are kept: no tile before this one makes a run of the taker longer
+	left []int // tiles that can move, the first to move last
 }
 
-// mostPreferred returns the tile of host `from` with the highest score for host `to` among those that fit there. To
-// keep runs, it is a tile next to one of host `to` or, if there is none, the last one.
-func (l *Layout) mostPreferred(from, to int, q *queue) int {
+// givingOrder returns all tiles in the order in which hosts give them, the first one last. Unless runs are kept it is
+// random, because neighboring tiles of a graph may all be large.
+func (l *Layout) givingOrder() []int {
+	order := rand.New(rand.NewPCG(hashTile(l.key, 0), 0)).Perm(len(l.Owner))
 	if l.runs {
-		return l.nextInRun(from, to, q)
+		slices.Sort(order)
 	}
-	if q.tiles == nil {
-		q.tiles = l.byPreference(from, to)
+	return order
+}
+
+// nextToMove returns the next tile that host `from` gives to host `to`, or Nowhere if no tile fits. To keep runs, it is
+// a tile next to one of host `to`, if there is any.
+func (l *Layout) nextToMove(from, to int, q *queue) int {
+	for ; l.runs && q.next < len(l.Owner); q.next++ {
+		if l.canMove(q.next, from, to) && (l.ownerOf(q.next-1) == to || l.ownerOf(q.next+1) == to) {
+			return q.next
+		}
 	}
-	for ; len(q.tiles) > 0; q.tiles = q.tiles[1:] {
-		if tile := q.tiles[0]; l.canMove(tile, from, to) {
+	for ; len(q.left) > 0; q.left = q.left[:len(q.left)-1] {
+		if tile := q.left[len(q.left)-1]; l.canMove(tile, from, to) {
 			return tile
 		}
 	}
@@ -325,17 +323,12 @@ func (l *Layout) canMove(tile, from, to int) bool {
 	return l.Owner[tile] == from && l.sizes[tile].Bytes(l.Stored[tile]) <= l.room[to]
 }
 
-// byPreference returns the tiles of host `from`, the one with the highest score for host `to` first.
-func (l *Layout) byPreference(from, to int) []int {
-	tiles, score := make([]int, 0, l.load[from]), make([]float64, len(l.Owner))
-	for tile, at := range l.Owner {
-		if at == from {
-			tiles = append(tiles, tile)
-			score[tile] = l.score(l.hashOf(tile), to)
-		}
+// ownerOf returns the host of a tile, or Nowhere if there is no such tile.
+func (l *Layout) ownerOf(tile int) int {
+	if tile < 0 || tile >= len(l.Owner) {
+		return Nowhere
 	}
-	slices.SortStableFunc(tiles, func(a, b int) int { return cmp.Compare(score[b], score[a]) })
-	return tiles
+	return l.Owner[tile]
 }
 
 // shares returns how many tiles each host should take at most: ceil(tiles * weight / sum of weights), or 0 for
@@ -365,8 +358,12 @@ func weight(h Host) float64 {
 
 func relativeLoad(load int, h Host) float64 { return float64(load) / weight(h) }
 
-// lessLoaded compares loads, then ids, so that the order of the hosts does not matter.
-func lessLoaded(a, b float64, ofA, ofB Host) bool { return a < b || a == b && ofA.ID < ofB.ID }
+// lessLoaded compares the loads of two hosts if each had some more tiles, then their ids, so that the order of the
+// hosts does not matter.
+func (l *Layout) lessLoaded(a, b, more int) bool {
+	loadA, loadB := relativeLoad(l.load[a]+more, l.hosts[a]), relativeLoad(l.load[b]+more, l.hosts[b])
+	return loadA < loadB || loadA == loadB && l.hosts[a].ID < l.hosts[b].ID
+}
 
 func maxLoad(load []int, hosts []Host) float64 {
 	high := 0.0

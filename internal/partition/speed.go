@@ -20,24 +20,28 @@ type Work struct{ Amount, Seconds float64 }
 // Speed is how many seconds a host takes for one unit of work: in an average operation, and to build it.
 type Speed struct{ Operation, Build float64 }
 
-// SpeedTracker learns how fast hosts are from the operations and builds of one job. Its zero value knows nothing.
-type SpeedTracker struct {
+// Shares decides how large the shares of the hosts of a job are, from how fast they were in its operations and builds.
+// At first shares follow the weights of hosts. Once measured speeds promise enough, they follow these, until later
+// measurements promise enough again. Its zero value knows nothing.
+type Shares struct {
 	operations []map[string]Work // the last ones, by host
 	builds     map[string]Work   // all of them, by host
 	loads      map[string]Work
+	speeds     map[string]Speed // that the shares are based on; nil if they follow the weights of hosts
+	changes    int              // how often the speeds were replaced
 }
 
 // AddOperation records what each host did in an operation.
-func (t *SpeedTracker) AddOperation(done map[string]Work) {
-	t.operations = append(t.operations, done)
-	t.operations = t.operations[max(0, len(t.operations)-speedWindow):]
+func (s *Shares) AddOperation(done map[string]Work) {
+	s.operations = append(s.operations, done)
+	s.operations = s.operations[max(0, len(s.operations)-speedWindow):]
 }
 
 // AddBuild records that a host built tiles.
-func (t *SpeedTracker) AddBuild(host string, w Work) { add(&t.builds, host, w) }
+func (s *Shares) AddBuild(host string, w Work) { add(&s.builds, host, w) }
 
 // AddLoad records that a host computed what built tiles need before they take part in operations.
-func (t *SpeedTracker) AddLoad(host string, w Work) { add(&t.loads, host, w) }
+func (s *Shares) AddLoad(host string, w Work) { add(&s.loads, host, w) }
 
 func add(to *map[string]Work, host string, w Work) {
 	if *to == nil {
@@ -48,18 +52,18 @@ func add(to *map[string]Work, host string, w Work) {
 }
 
 // Forget forgets what a host did.
-func (t *SpeedTracker) Forget(host string) {
-	delete(t.builds, host)
-	delete(t.loads, host)
+func (s *Shares) Forget(host string) {
+	delete(s.builds, host)
+	delete(s.loads, host)
 }
 
 // Speeds returns the speeds of hosts, or nil while there are too few operations in which all of them took part, or
 // while nobody has built anything. It compares hosts within each operation, because operations differ, and takes the
 // median over the operations, weighted by how long they took the host that was done first. So a few operations in
 // which a host was slow do not matter.
-func (t *SpeedTracker) Speeds(hosts []string) map[string]Speed {
+func (s *Shares) Speeds(hosts []string) map[string]Speed {
 	relative, mean, samples := map[string][]ratio{}, 0.0, 0
-	for _, op := range t.operations {
+	for _, op := range s.operations {
 		average, shortest, all := 0.0, math.Inf(1), true
 		for _, h := range hosts {
 			all = all && op[h].Amount > 0
@@ -75,31 +79,31 @@ func (t *SpeedTracker) Speeds(hosts []string) map[string]Speed {
 		mean += average
 		samples++
 	}
-	if samples < speedSamples || len(t.builds) == 0 {
+	if samples < speedSamples || len(s.builds) == 0 {
 		return nil
 	}
 	mean /= float64(samples)
-	speeds := map[string]Speed{}
+	speeds, builds, loads := map[string]Speed{}, secondsPerUnit(hosts, s.builds), secondsPerUnit(hosts, s.loads)
 	for _, h := range hosts {
-		speeds[h] = Speed{Operation: mean * median(relative[h]), Build: t.buildSeconds(h, hosts)}
+		speeds[h] = Speed{Operation: mean * median(relative[h]), Build: builds[h] + loads[h]}
 	}
 	return speeds
 }
 
-// buildSeconds returns how long a host takes to build one unit and to load it. A host that has not done so is taken to
-// be as fast as the slowest other one.
-func (t *SpeedTracker) buildSeconds(host string, hosts []string) float64 {
-	total := 0.0
-	for _, done := range []map[string]Work{t.builds, t.loads} {
-		seconds := perUnit(done[host])
-		if done[host].Amount == 0 {
-			for _, h := range hosts {
-				seconds = max(seconds, perUnit(done[h]))
-			}
-		}
-		total += seconds
+// secondsPerUnit returns how long each host takes for one unit. A host that has done none is taken to be as fast as the
+// slowest other one.
+func secondsPerUnit(hosts []string, done map[string]Work) map[string]float64 {
+	seconds, slowest := map[string]float64{}, 0.0
+	for _, h := range hosts {
+		seconds[h] = perUnit(done[h])
+		slowest = max(slowest, seconds[h])
 	}
-	return total
+	for _, h := range hosts {
+		if done[h].Amount == 0 {
+			seconds[h] = slowest
+		}
+	}
+	return seconds
 }
 
 func perUnit(w Work) float64 {
@@ -127,15 +131,6 @@ func median(of []ratio) float64 {
 	return of[len(of)-1].value
 }
 
-// Shares decides how large the shares of the hosts of a job are. At first they follow the weights of hosts. Once
-// measured speeds promise enough, they follow these, until later measurements promise enough again. Its zero value
-// knows nothing.
-type Shares struct {
-	SpeedTracker
-	speeds  map[string]Speed // that the shares are based on; nil if they follow the weights of hosts
-	changes int              // how often the speeds were replaced
-}
-
 // Weigh returns hosts with the weights that the shares are based on.
 func (s *Shares) Weigh(hosts []Host) []Host { return weigh(hosts, s.speeds) }
 
@@ -149,18 +144,15 @@ const savingsGrowth = 4
 // moved tiles.
 type Gain struct{ Saved, Cost float64 }
 
-// Rebalance moves tiles of a layout so that all hosts finish operations at about the same time, if that pays. It
-// returns false and moves nothing unless
+// Rebalance moves tiles of a layout so that all hosts finish operations at about the same time, if that pays: if the
+// longest part of an operation becomes shorter by a tenth, and if as many operations as there were on this placement
+// become shorter, together, by as much as it takes to build the moved tiles, and by at least the given number of
+// seconds. After each change the next one must save savingsGrowth times as much. So a job never spends more time on
+// moving tiles than it has lost before because of their placement, and moves them ever more rarely if speeds keep
+// changing.
 //
-//   - the speeds of all hosts with tiles have been measured,
-//   - the longest part of an operation becomes shorter by a tenth, and
-//   - as many operations as there were on this placement become shorter, together, by as much as it takes to build
-//     the moved tiles, and by at least the given number of seconds. After each change the next one must save
-//     savingsGrowth times as much.
-//
-// So a job never spends more time on moving tiles than it has lost before because of their placement, and moves them
-// ever more rarely if speeds keep changing. Each host keeps at least one of its tiles, so that its speed remains
-// known. All tiles must have a host.
+// Otherwise, or while the speeds of hosts with tiles are unknown, Rebalance returns false and moves nothing. Each host
+// keeps at least one of its tiles, so that its speed remains known. All tiles must have a host.
 func (s *Shares) Rebalance(l *Layout, rule StorageRule, operations int, atLeast float64) (Gain, bool) {
 	var members []string
 	for h, host := range l.hosts {

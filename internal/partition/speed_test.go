@@ -199,7 +199,7 @@ func TestSharesShrinkAndGrow(t *testing.T) {
 func TestSlowMomentsDoNotCount(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seconds := drawSeconds(t)
-		var tempo SpeedTracker
+		var tempo Shares
 		var hosts []string
 		for h := range seconds {
 			hosts = append(hosts, fmt.Sprint("worker-", h))
@@ -234,7 +234,7 @@ func TestSlowMomentsDoNotCount(t *testing.T) {
 
 // Nothing is decided about hosts that are not known well enough.
 func TestSpeedsNeedMeasurements(t *testing.T) {
-	var tempo SpeedTracker
+	var tempo Shares
 	hosts := []string{"a", "b"}
 	both := map[string]Work{"a": {Amount: 1, Seconds: 1}, "b": {Amount: 2, Seconds: 3}}
 	for range speedSamples - 1 {
@@ -272,7 +272,7 @@ func TestRebalanceIsSound(t *testing.T) {
 		if !first.Place(StoreWhatFits) {
 			return
 		}
-		var tempo SpeedTracker
+		var tempo Shares
 		done := map[string]Work{}
 		for h, host := range hosts {
 			hosts[h].Accepting = rapid.IntRange(0, 4).Draw(t, "open") > 0
@@ -287,7 +287,7 @@ func TestRebalanceIsSound(t *testing.T) {
 		}
 		operations, atLeast := rapid.IntRange(1, 50).Draw(t, "operations"), rapid.Float64Range(0, 50).Draw(t, "at least")
 		rebalance := func(hosts []Host) (*Layout, *Shares, Gain, bool) {
-			l, shares := layoutIn(runs, "job", sizes, hosts), &Shares{SpeedTracker: tempo}
+			l, shares := layoutIn(runs, "job", sizes, hosts), &Shares{operations: tempo.operations, builds: tempo.builds}
 			for tile, h := range first.Owner {
 				at := slices.IndexFunc(hosts, func(host Host) bool { return host.ID == first.hosts[h].ID })
 				l.MarkPlaced(tile, at, first.Stored[tile])

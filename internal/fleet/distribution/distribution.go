@@ -35,8 +35,6 @@ type Worker struct {
 type Reports interface {
 	// Heard is called when a worker sent a message or passed a piece on.
 	Heard(worker string)
-	// StoreOffered is called before a worker is told to read an object store.
-	StoreOffered(worker string)
 	// SourceFailed is called when a worker could not get a piece that it was told to fetch.
 	SourceFailed(dataset, worker string, from swarm.Source, failed *workerv1.PieceFailed)
 	// DatasetRead is called when the whole data set was read, or could not be.
@@ -74,7 +72,7 @@ type party struct {
 
 // New returns a Distributor without workers.
 func New(datasets Source, reports Reports, log hclog.Logger) *Distributor {
-	return &Distributor{datasets: datasets, reports: reports, log: log, sets: map[string]*set{}}
+	return &Distributor{datasets: datasets, reports: reports, log: log, sets: map[string]*set{}, hashes: pieceHashes{hashes: map[string][][sha256.Size]byte{}}}
 }
 
 // Serve serves the stream of a worker that wants a data set of some bytes. It returns UNIMPLEMENTED if the worker
@@ -85,9 +83,6 @@ func (d *Distributor) Serve(stream workerv1.WorkerService_DistributeServer, join
 	location := d.locate(stream.Context(), join.GetDatasetId())
 	if join.GetPieceBytes() != wire.PieceBytes || !join.GetPartial() && !join.GetKeeps() && location == nil && !peers {
 		return status.Error(codes.Unimplemented, "this data set comes from the coordinator only")
-	}
-	if location != nil {
-		d.reports.StoreOffered(w.ID)
 	}
 	s, p := d.join(join, w, bytes, location)
 	defer d.leave(s, p)
@@ -134,15 +129,11 @@ func (d *Distributor) join(join *workerv1.Join, w Worker, bytes int64, location 
 	p := &party{w, outbox.New[workerv1.DistributeResponse]()}
 	s.parties[w.ID] = p
 	pieces, serves := wire.PieceCount(bytes), join.GetKeeps() && w.Serves
-	held := piecesOf(join.GetHeld(), pieces)
+	var wanted []int // all
 	if join.GetPartial() {
-		s.swarm.JoinPartly(w.ID, held, join.GetKeeps(), serves)
-		for _, piece := range piecesOf(join.GetWanted(), pieces) {
-			s.swarm.Want(w.ID, piece)
-		}
-	} else {
-		s.swarm.Join(w.ID, held, join.GetKeeps(), serves)
+		wanted = piecesOf(join.GetWanted(), pieces)
 	}
+	s.swarm.Join(w.ID, piecesOf(join.GetHeld(), pieces), wanted, join.GetKeeps(), serves)
 	d.log.Debug("worker joined the distribution of a data set", "worker", w.Name, "dataset", id, "serves", serves)
 	s.scheduleLocked()
 	return s, p
@@ -243,7 +234,8 @@ func (d *Distributor) update(s *set, p *party, m *workerv1.DistributeRequest) (f
 	case *workerv1.DistributeRequest_Arrived:
 		from, assigned = s.swarm.Arrived(id, int(m.Arrived.GetPiece()))
 	case *workerv1.DistributeRequest_Failed:
-		from, assigned = s.swarm.Failed(id, int(m.Failed.GetPiece()), failureOf(m.Failed.GetFailure()))
+		missing := m.Failed.GetFailure() == workerv1.PieceFailure_PIECE_FAILURE_MISSING
+		from, assigned = s.swarm.Failed(id, int(m.Failed.GetPiece()), missing)
 	case *workerv1.DistributeRequest_Lost:
 		s.swarm.Lost(id, int(m.Lost.GetPiece()), m.Lost.GetNeeded())
 	case *workerv1.DistributeRequest_Wanted:
@@ -274,20 +266,13 @@ func (s *set) scheduleLocked() {
 	}
 }
 
-// piecesOf returns the pieces whose bits are set.
+// piecesOf returns the pieces whose bits are set. It never returns nil.
 func piecesOf(bits []byte, pieces int) []int {
-	var set []int
+	set := []int{}
 	for p := range min(pieces, 8*len(bits)) {
 		if bits[p/8]>>(p%8)&1 == 1 {
 			set = append(set, p)
 		}
 	}
 	return set
-}
-
-func failureOf(f workerv1.PieceFailure) swarm.Failure {
-	if f == workerv1.PieceFailure_PIECE_FAILURE_MISSING {
-		return swarm.Missing
-	}
-	return swarm.Unreachable
 }

@@ -111,9 +111,6 @@ type pieceHashes struct {
 }
 
 func (h *pieceHashes) put(id string, hashes [][sha256.Size]byte) {
-	if h.hashes == nil {
-		h.hashes = map[string][][sha256.Size]byte{}
-	}
 	h.hashes[id] = hashes
 	h.recent = append(slices.DeleteFunc(h.recent, func(other string) bool { return other == id }), id)
 	if len(h.recent) > keptHashes {

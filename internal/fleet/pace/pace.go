@@ -75,32 +75,24 @@ type Running struct {
 type Meter struct {
 	limit time.Duration // how long a worker may keep others waiting beyond what is tolerated, in total
 
-	mu      sync.Mutex                     // guards the fields below
-	op      uint64                         // number of operations so far
-	asked   map[string]bool                // workers that take part in the round
-	running map[string]*Running            // by worker
-	last    map[string]map[string]measured // by kind and worker
-	ranks   map[string]*ranks              // by kind, of what counts in last: steady ones, and this operation's of the workers asked
-	lag     map[string]time.Duration       // by worker: how long it recently kept others waiting
+	mu      sync.Mutex               // guards the fields below
+	op      uint64                   // number of operations so far
+	asked   map[string]bool          // workers that take part in the round
+	running map[string]*Running      // by worker
+	ranks   map[string]*ranks        // by kind: the last time of each worker, of this operation unless the kind is steady
+	lag     map[string]time.Duration // by worker: how long it recently kept others waiting
 
 	shares   partition.Shares
 	work     map[string]partition.Work // by worker: of the operation so far
 	complete bool                      // the operation is about all tiles
 }
 
-// measured is how long a worker took for a command.
-type measured struct {
-	op      uint64
-	perUnit float64 // seconds
-	took    time.Duration
-}
-
 // New returns a Meter that has measured nothing yet. limit is how long, in total, a worker may keep others waiting
 // beyond what is tolerated.
 func New(limit time.Duration) *Meter {
 	return &Meter{
-		limit: limit, asked: map[string]bool{}, running: map[string]*Running{}, last: map[string]map[string]measured{},
-		ranks: map[string]*ranks{}, lag: map[string]time.Duration{}, work: map[string]partition.Work{},
+		limit: limit, running: map[string]*Running{}, ranks: map[string]*ranks{},
+		lag: map[string]time.Duration{}, work: map[string]partition.Work{},
 	}
 }
 
@@ -131,14 +123,6 @@ func (m *Meter) Ask(workers []string) {
 	for _, worker := range workers {
 		m.asked[worker] = true
 	}
-	for kind, r := range m.ranks { // of an earlier round of the same operation
-		if !r.steady {
-			m.ranks[kind] = newRanks(false)
-			for worker, took := range m.last[kind] {
-				m.rankLocked(kind, false, worker, took)
-			}
-		}
-	}
 }
 
 // Weigh returns hosts with the weights that their shares are based on.
@@ -162,7 +146,7 @@ func (m *Meter) Rebalance(l *partition.Layout, rule partition.StorageRule, opera
 	return m.shares.Rebalance(l, rule, operations, m.limit.Seconds())
 }
 
-// Start records that a worker begins a command. A worker runs one command of a job at a time, so an earlier one is over.
+// Start records that a worker begins a command. It runs one command of a job at a time, so an earlier one is over.
 func (m *Meter) Start(c Command, now time.Time) *Running {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -171,23 +155,24 @@ func (m *Meter) Start(c Command, now time.Time) *Running {
 	return r
 }
 
-// Finish records that a command has ended. Its time counts only if it was done.
+// Finish records that a command has ended. Its time counts only if it was done. Finish does nothing if the worker was
+// forgotten, or if the command was given up and the next one began before its end was known.
 func (m *Meter) Finish(r *Running, done bool, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.running[r.Worker] == r { // otherwise r was given up, and the next command began before its end was known
-		delete(m.running, r.Worker)
+	if m.running[r.Worker] != r {
+		return
 	}
+	delete(m.running, r.Worker)
 	if !done {
 		return
 	}
 	kind, took := r.kind(), now.Sub(r.began)
-	if m.last[kind] == nil {
-		m.last[kind] = map[string]measured{}
+	if m.ranks[kind] == nil {
+		m.ranks[kind] = &ranks{steady: r.steady()}
 	}
-	last := measured{op: m.op, perUnit: took.Seconds() / r.units(), took: took}
-	m.last[kind][r.Worker] = last
-	m.rankLocked(kind, r.steady(), r.Worker, last)
+	m.ranks[kind].perUnit.set(r.Worker, took.Seconds()/r.units())
+	m.ranks[kind].took.set(r.Worker, took.Seconds())
 	m.addWorkLocked(r, took)
 	if allowed, known := m.allowedLocked(r); known {
 		m.lag[r.Worker] = max(0, m.lag[r.Worker]+took-allowed)
@@ -237,9 +222,7 @@ func (m *Meter) Forget(worker string) {
 	delete(m.lag, worker)
 	delete(m.work, worker)
 	delete(m.asked, worker)
-	for _, last := range m.last {
-		delete(last, worker)
-	}
+	delete(m.running, worker)
 	for _, r := range m.ranks {
 		r.perUnit.remove(worker)
 		r.took.remove(worker)
@@ -255,15 +238,17 @@ func (m *Meter) allowedLocked(c *Running) (time.Duration, bool) {
 	if r == nil {
 		return 0, false
 	}
-	others := r.perUnit.others(c.Worker)
-	if !c.steady() {
-		others = len(m.asked)
+	done := r.perUnit.others(c.Worker)
+	others := done
+	if !c.steady() { // those asked in this round, or more if more have answered in an earlier one
+		asked := len(m.asked)
 		if m.asked[c.Worker] {
-			others--
+			asked--
 		}
+		others = max(asked, done)
 	}
 	middle := (others - 1) / 2
-	if others == 0 || middle >= r.perUnit.others(c.Worker) {
+	if middle >= done {
 		return 0, false
 	}
 	seconds := r.perUnit.at(c.Worker, middle) * c.units()
@@ -271,15 +256,4 @@ func (m *Meter) allowedLocked(c *Running) (time.Duration, bool) {
 		seconds = max(seconds, r.took.at(c.Worker, middle))
 	}
 	return time.Duration(tolerated * seconds * float64(time.Second)), true
-}
-
-// rankLocked takes what a worker took into account, if it counts.
-func (m *Meter) rankLocked(kind string, steady bool, worker string, last measured) {
-	if m.ranks[kind] == nil {
-		m.ranks[kind] = newRanks(steady)
-	}
-	if steady || m.asked[worker] && last.op == m.op {
-		m.ranks[kind].perUnit.set(worker, last.perUnit)
-		m.ranks[kind].took.set(worker, last.took.Seconds())
-	}
 }

@@ -33,25 +33,33 @@ func BenchmarkPace(b *testing.B) {
 	}
 }
 
-// allowedFrom is the naive definition of allowed: by the medians of the others, where those that are not done yet take
-// infinitely long.
-func (m *Meter) allowedFrom(c *Running) (time.Duration, bool) {
+// definition is what a meter knows, kept naively.
+type definition struct {
+	asked []string
+	last  map[string]map[string][2]float64 // by kind and worker: seconds per unit, and in total
+}
+
+// allowed is the naive definition of allowedLocked: by the medians of the others, where those that are asked and not
+// done yet take infinitely long.
+func (d *definition) allowed(c *Running) (time.Duration, bool) {
 	var perUnit, took []float64
+	last := d.last[c.kind()]
+	for worker, times := range last {
+		if worker != c.Worker {
+			perUnit, took = append(perUnit, times[0]), append(took, times[1])
+		}
+	}
 	if c.steady() {
-		for worker, last := range m.last[c.kind()] {
+		took = make([]float64, len(perUnit)) // it does not count
+	} else {
+		others := 0
+		for _, worker := range d.asked {
 			if worker != c.Worker {
-				perUnit, took = append(perUnit, last.perUnit), append(took, 0)
+				others++
 			}
 		}
-	} else {
-		for worker := range m.asked {
-			switch last, there := m.last[c.kind()][worker]; {
-			case worker == c.Worker:
-			case there && last.op == m.op:
-				perUnit, took = append(perUnit, last.perUnit), append(took, last.took.Seconds())
-			default:
-				perUnit, took = append(perUnit, math.Inf(1)), append(took, math.Inf(1))
-			}
+		for len(perUnit) < others {
+			perUnit, took = append(perUnit, math.Inf(1)), append(took, math.Inf(1))
 		}
 	}
 	if len(perUnit) == 0 {
@@ -72,27 +80,45 @@ func TestWorkersAreRankedLikeTheDefinition(t *testing.T) {
 	now := time.Unix(0, 0)
 	rapid.Check(t, func(t *rapid.T) {
 		workers, m := names(rapid.IntRange(1, 6).Draw(t, "workers")), New(time.Hour)
+		d := definition{last: map[string]map[string][2]float64{}}
 		for range rapid.IntRange(1, 60).Draw(t, "events") {
 			switch rapid.IntRange(0, 6).Draw(t, "event") {
 			case 0:
 				m.Begin(true)
+				for _, kind := range []string{"update", "assign", "copy update", "copy assign"} {
+					delete(d.last, kind)
+				}
 			case 6:
-				m.Forget(rapid.SampledFrom(workers).Draw(t, "gone"))
+				gone := rapid.SampledFrom(workers).Draw(t, "gone")
+				m.Forget(gone)
+				d.asked = slices.DeleteFunc(d.asked, func(worker string) bool { return worker == gone })
+				for _, last := range d.last {
+					delete(last, gone)
+				}
 			case 1:
-				m.Ask(rapid.SliceOfDistinct(rapid.SampledFrom(workers), rapid.ID[string]).Draw(t, "asked"))
+				d.asked = rapid.SliceOfDistinct(rapid.SampledFrom(workers), rapid.ID[string]).Draw(t, "asked")
+				m.Ask(d.asked)
 			default:
 				c := rapid.SampledFrom(kinds).Draw(t, "command")
 				c.Worker, c.Threads, c.Tiles = rapid.SampledFrom(workers).Draw(t, "worker"), 1, 1
 				c.Rows, c.Copy = rapid.IntRange(0, 3).Draw(t, "rows"), rapid.Bool().Draw(t, "copy")
 				took := time.Duration(rapid.IntRange(0, 5).Draw(t, "seconds")) * time.Second
-				m.Finish(m.Start(c, now), rapid.Bool().Draw(t, "done"), now.Add(took))
+				done := rapid.Bool().Draw(t, "done")
+				m.Finish(m.Start(c, now), done, now.Add(took))
+				if !done {
+					break
+				}
+				if d.last[c.kind()] == nil {
+					d.last[c.kind()] = map[string][2]float64{}
+				}
+				d.last[c.kind()][c.Worker] = [2]float64{took.Seconds() / c.units(), took.Seconds()}
 			}
 			for _, worker := range workers {
 				for _, c := range kinds {
 					c.Worker, c.Threads, c.Tiles, c.Rows = worker, 1, 1, 1
 					asking := m.Start(c, now)
 					got, known := m.allowedLocked(asking)
-					want, wanted := m.allowedFrom(asking)
+					want, wanted := d.allowed(asking)
 					if got != want || known != wanted {
 						t.Fatalf("allowed are %v, %v; by the definition %v, %v", got, known, want, wanted)
 					}
@@ -148,15 +174,17 @@ func TestWorkersThatAreGoneDoNotCount(t *testing.T) {
 	for _, worker := range names(5) {
 		build(worker, time.Second)
 	}
+	late := m.Start(Command{Worker: "0", Threads: 1, Kind: "build", Class: Build, Tiles: 1, Rows: 1}, now)
 	for _, worker := range names(5) {
 		m.Forget(worker)
 	}
+	m.Finish(late, true, now.Add(time.Second)) // its answer was on its way
 	build("a", time.Minute)
 	m.Start(Command{Worker: "b", Threads: 1, Kind: "build", Class: Build, Tiles: 1, Rows: 1}, now)
 	if m.Late("b", now.Add(2*time.Minute)) {
 		t.Error("a worker is late that is as fast as the others")
 	}
-	if len(m.last["build"]) != 1 {
-		t.Errorf("%d workers are remembered", len(m.last["build"]))
+	if count := len(m.ranks["build"].perUnit.of); count != 1 {
+		t.Errorf("%d workers are remembered", count)
 	}
 }

@@ -4,22 +4,16 @@ import "slices"
 
 // ranks holds the times of workers for one kind of command.
 type ranks struct {
-	perUnit, took *ranking // seconds
-	steady        bool     // times stay from one operation to the next
-}
-
-func newRanks(steady bool) *ranks {
-	return &ranks{perUnit: newRanking(), took: newRanking(), steady: steady}
+	perUnit, took ranking // seconds
+	steady        bool    // times stay from one operation to the next
 }
 
 // ranking holds one value of each of some workers, in ascending order, so that the median of the others is found
-// without looking at all of them: thousands of workers ask for it in every operation.
+// without looking at all of them: thousands of workers ask for it in every operation. Its zero value is empty.
 type ranking struct {
 	of     map[string]float64
 	sorted []float64
 }
-
-func newRanking() *ranking { return &ranking{of: map[string]float64{}} }
 
 // remove removes the value of a worker, if it has one.
 func (r *ranking) remove(worker string) {
@@ -35,6 +29,9 @@ func (r *ranking) set(worker string, value float64) {
 	r.remove(worker)
 	at, _ := slices.BinarySearch(r.sorted, value)
 	r.sorted = slices.Insert(r.sorted, at, value)
+	if r.of == nil {
+		r.of = map[string]float64{}
+	}
 	r.of[worker] = value
 }
 

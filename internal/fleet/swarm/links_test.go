@@ -57,7 +57,7 @@ func spread(t testing.TB, pieces, members int, limits Limits) float64 {
 	s := New(pieces, limits)
 	s.SetKnown(pieces)
 	for m := range members {
-		s.Join(fmt.Sprint(m), nil, true, true)
+		s.Join(fmt.Sprint(m), nil, nil, true, true)
 	}
 	var flows []*flow
 	now := 0.0

@@ -31,15 +31,6 @@ type Assignment struct {
 	From   Source
 }
 
-// Failure is why a source did not deliver a piece.
-type Failure int
-
-// The failures.
-const (
-	Unreachable Failure = iota // or too slow, or it refuses, or it sent other bytes
-	Missing                    // it does not have the piece
-)
-
 // Limits limit concurrent transfers.
 type Limits struct {
 	Downloads   int // to one member
@@ -124,26 +115,26 @@ func (s *Swarm) SetKnown(pieces int) { s.known = min(pieces, s.pieces) }
 // SetStore says whether members can read the object store.
 func (s *Swarm) SetStore(available bool) { s.store = available }
 
-// Join adds a member with the pieces that it has. keeps says that it can get pieces in any order, and serves that it
-// also passes them on. It needs all pieces. A member of the same name leaves first.
-func (s *Swarm) Join(name string, has []int, keeps, serves bool) {
-	s.join(&member{name: name, keeps: keeps, serves: serves, end: s.pieces}, has)
-}
-
-// JoinPartly is Join for a member that needs no pieces until Want says which.
-func (s *Swarm) JoinPartly(name string, has []int, keeps, serves bool) {
-	s.join(&member{name: name, keeps: keeps, serves: serves, wants: make([]bool, s.pieces)}, has)
-}
-
-func (s *Swarm) join(m *member, has []int) {
-	s.Leave(m.name)
-	m.has, m.offers, m.fetching, m.avoids = make([]bool, s.pieces), make([]bool, s.pieces), map[int]transfer{}, map[string]avoided{}
+// Join adds a member with the pieces that it has and those that it wants, among others; nil means all. keeps says that
+// it can get pieces in any order, and serves that it also passes them on. A member of the same name leaves first.
+func (s *Swarm) Join(name string, has, wants []int, keeps, serves bool) {
+	s.Leave(name)
+	m := &member{
+		name: name, keeps: keeps, serves: serves, end: s.pieces, has: make([]bool, s.pieces), offers: make([]bool, s.pieces),
+		fetching: map[int]transfer{}, avoids: map[string]avoided{},
+	}
+	if wants != nil {
+		m.wants, m.end = make([]bool, s.pieces), 0
+	}
 	s.members = append(s.members, m)
-	s.byName[m.name] = m
+	s.byName[name] = m
 	for _, p := range has {
 		if p >= 0 && p < s.pieces {
 			s.take(m, p)
 		}
+	}
+	for _, p := range wants {
+		s.Want(name, p)
 	}
 }
 
@@ -205,8 +196,9 @@ func (s *Swarm) Arrived(name string, piece int) (from Source, assigned bool) {
 	return from, true
 }
 
-// Failed reports that a member could not get a piece that was assigned to it, and returns the source.
-func (s *Swarm) Failed(name string, piece int, why Failure) (from Source, assigned bool) {
+// Failed reports that a member could not get a piece that was assigned to it, and returns the source. missing says that
+// the source does not have the piece; otherwise it was not reached, was too slow, refused, or sent other bytes.
+func (s *Swarm) Failed(name string, piece int, missing bool) (from Source, assigned bool) {
 	m, from, assigned := s.assigned(name, piece)
 	if !assigned {
 		return from, false
@@ -215,7 +207,7 @@ func (s *Swarm) Failed(name string, piece int, why Failure) (from Source, assign
 	peer := s.byName[from.Peer]
 	switch {
 	case from.Kind == Coordinator:
-	case why == Missing && peer != nil:
+	case missing && peer != nil:
 		s.withdraw(peer, piece)
 	default:
 		m.avoid(from.Peer)

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/cleave-project/cleave/test/testscale"
 )
 
 var testLimits = Limits{Downloads: 3, Uploads: 2, Direct: 2, Coordinator: 4, Window: 16, InOrder: 2}
@@ -48,13 +50,13 @@ func (w *world) join(name string, keeps, serves bool, has ...int) {
 	for _, p := range has {
 		w.has[name][p] = true
 	}
-	w.swarm.Join(name, has, keeps, keeps && serves)
+	w.swarm.Join(name, has, nil, keeps, keeps && serves)
 }
 
 // joinPartly adds a worker that needs no pieces until want is called.
 func (w *world) joinPartly(name string, keeps, serves bool, has ...int) {
 	w.join(name, keeps, serves, has...)
-	w.swarm.JoinPartly(name, has, keeps, keeps && serves)
+	w.swarm.Join(name, has, []int{}, keeps, keeps && serves)
 	w.wants[name] = map[int]bool{}
 }
 
@@ -132,13 +134,13 @@ func (w *world) step() {
 	w.underWay = slices.Delete(w.underWay, at, at+1)
 	switch {
 	case a.From.Kind == Store && w.noStore[a.Member]:
-		w.swarm.Failed(a.Member, a.Piece, Unreachable)
+		w.swarm.Failed(a.Member, a.Piece, false)
 	case a.From.Kind == Peer && (w.has[a.From.Peer] == nil || w.blocked[[2]string{a.Member, a.From.Peer}]):
-		w.swarm.Failed(a.Member, a.Piece, Unreachable)
+		w.swarm.Failed(a.Member, a.Piece, false)
 	case a.From.Kind == Peer && !w.has[a.From.Peer][a.Piece]:
-		w.swarm.Failed(a.Member, a.Piece, Missing)
+		w.swarm.Failed(a.Member, a.Piece, true)
 	case a.From.Kind == Peer && w.liars[a.From.Peer]:
-		w.swarm.Failed(a.Member, a.Piece, Unreachable)
+		w.swarm.Failed(a.Member, a.Piece, false)
 	default:
 		w.has[a.Member][a.Piece] = true
 		delete(w.gone, place{a.Member, a.Piece})
@@ -175,7 +177,7 @@ func (w *world) mostCopies() int {
 
 // Where all workers reach each other, the coordinator sends every piece once, whatever the number and order.
 func TestOneCopyForAll(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range uint64(testscale.Count(60, 300)) {
 		w := newWorld(t, seed, 1+int(seed%40))
 		w.join("first", true, true)
 		for i := range w.random.IntN(12) {
@@ -197,7 +199,7 @@ func TestOneCopyForAll(t *testing.T) {
 
 // Two workers that lie, break or cannot be reached by some cost one more copy at most.
 func TestSecondCopy(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range uint64(testscale.Count(60, 300)) {
 		w := newWorld(t, seed, 1+int(seed%30))
 		for i := range 8 {
 			w.join(fmt.Sprint("worker ", i), true, true)
@@ -213,7 +215,7 @@ func TestSecondCopy(t *testing.T) {
 // Where workers that reach each other need different pieces, the coordinator sends each piece that somebody needs
 // once, and no others. Needs grow as if tiles moved.
 func TestOneCopyOfWhatIsNeeded(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range uint64(testscale.Count(60, 300)) {
 		w := newWorld(t, seed, 1+int(seed%40))
 		needed := map[int]bool{}
 		for range 10 + w.random.IntN(20) {
@@ -246,7 +248,7 @@ func TestOneCopyOfWhatIsNeeded(t *testing.T) {
 
 // Whatever happens, every worker that stays gets everything that it needs.
 func TestEveryRunEnds(t *testing.T) {
-	for seed := range uint64(1000) {
+	for seed := range uint64(testscale.Count(200, 1000)) {
 		w := newWorld(t, seed, 1+int(seed%25))
 		w.swarm.SetKnown(0)
 		w.swarm.SetStore(seed%3 == 0)
@@ -312,7 +314,7 @@ func TestEveryRunEnds(t *testing.T) {
 func TestReportsOfNobody(t *testing.T) {
 	s := New(2, testLimits)
 	s.SetKnown(2)
-	s.Join("a", []int{-1, 0, 7}, true, true)
+	s.Join("a", []int{-1, 0, 7}, nil, true, true)
 	for _, piece := range []int{-1, 0, 1, 2} {
 		s.Want("b", piece)
 		if _, assigned := s.Arrived("a", piece); assigned {
@@ -320,7 +322,7 @@ func TestReportsOfNobody(t *testing.T) {
 		}
 		s.Lost("b", piece, true)
 		s.Lost("a", piece, false)
-		if _, assigned := s.Failed("b", piece, Missing); assigned {
+		if _, assigned := s.Failed("b", piece, true); assigned {
 			t.Errorf("b is no member and failed at piece %d", piece)
 		}
 	}
@@ -416,7 +418,7 @@ func BenchmarkNext(b *testing.B) {
 		s, transfers := New(1024, DefaultLimits()), 0
 		s.SetKnown(1024)
 		for i := range 40 {
-			s.Join(fmt.Sprint(i), nil, true, true)
+			s.Join(fmt.Sprint(i), nil, nil, true, true)
 		}
 		for under := s.Next(); len(under) > 0; transfers++ {
 			s.Arrived(under[0].Member, under[0].Piece)
