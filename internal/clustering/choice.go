@@ -115,8 +115,6 @@ type KScore struct {
 	Silhouette *float64
 	// Modularity is the modularity of the labels in the graph, at most 1.
 	Modularity *float64
-	// Eigengap is the k-th minus the next eigenvalue of the graph.
-	Eigengap *float64
 }
 
 // Confidence is how certain a proposal is.

@@ -77,18 +77,14 @@ func countParts(data dataset.Dataset) int {
 	return maxParts
 }
 
-// PartBytes returns the memory of the parts of a data set of the given size, with some columns of eigenvectors each,
-// and of the eigensolver for the eigengaps of a graph up to k.
-func PartBytes(data dataset.Dataset, bytes int64, columns, k int) int64 {
-	n, gaps := data.Rows(), int64(0)
-	rows, share := n, keptEdges
-	if graph, ok := data.(*dataset.Graph); ok {
-		gaps = 8 * int64(gapNumbers(graph, k))
-	} else {
-		rows = partRows(n)
-		share = float64(rows) / float64(max(1, n))
+// PartBytes returns the memory of the parts of a data set of the given size, with some columns of eigenvectors each.
+func PartBytes(data dataset.Dataset, bytes int64, columns int) int64 {
+	rows, share := data.Rows(), keptEdges
+	if _, ok := data.(*dataset.Graph); !ok {
+		rows = partRows(data.Rows())
+		share = float64(rows) / float64(max(1, data.Rows()))
 	}
-	return gaps + int64(countParts(data))*(int64(share*float64(bytes))+8*int64(rows)*int64(columns))
+	return int64(countParts(data)) * (int64(share*float64(bytes)) + 8*int64(rows)*int64(columns))
 }
 
 // partRows returns the number of rows of a part.
