@@ -67,12 +67,7 @@ type Trial struct {
 
 // Agreement returns the adjusted Rand index over the held-out pairs: 1 if all are satisfied, 0 if as many as by chance.
 func (t Trial) Agreement() float64 {
-	return PairAgreement(t.MustLinksRight, t.MustLinks-t.MustLinksRight, t.CannotLinks-t.CannotLinksRight, t.CannotLinksRight)
-}
-
-// PairAgreement is evaluate.AdjustedRand.
-func PairAgreement(together, parted, joined, apart int) float64 {
-	return evaluate.AdjustedRand(float64(together), float64(parted), float64(joined), float64(apart))
+	return evaluate.AdjustedRand(t.MustLinksRight, t.MustLinks-t.MustLinksRight, t.CannotLinks-t.CannotLinksRight, t.CannotLinksRight)
 }
 
 // Choice records how auto chose among several methods.

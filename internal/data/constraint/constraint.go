@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // Kind says whether a pair belongs together or apart.
@@ -24,15 +25,7 @@ const (
 	CannotLink Kind = 2
 )
 
-func (k Kind) String() string {
-	switch k {
-	case MustLink:
-		return "must"
-	case CannotLink:
-		return "cannot"
-	}
-	return "unknown"
-}
+func (k Kind) String() string { return text.Name(k, "", "must", "cannot") }
 
 // Constraint is one constraint as the user gave it.
 type Constraint struct {

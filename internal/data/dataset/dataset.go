@@ -10,6 +10,7 @@ import (
 	"math"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // Kind is a form of data.
@@ -24,17 +25,7 @@ const (
 )
 
 func (k Kind) String() string {
-	switch k {
-	case KindPoints:
-		return "points"
-	case KindGraph:
-		return "graph"
-	case KindKernel:
-		return "kernel matrix"
-	case KindSparsePoints:
-		return "sparse points"
-	}
-	return "unknown"
+	return text.Name(k, "", "points", "graph", "kernel matrix", "sparse points")
 }
 
 // MaxRows bounds n: labels, edges and moves store row numbers as int32.

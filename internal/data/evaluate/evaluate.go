@@ -130,8 +130,8 @@ func (t *contingency) pairs() (inBoth, inPredicted, inTruth int64) {
 // adjustedRand returns the share of pairs on which the labelings agree, corrected for chance.
 func (t *contingency) adjustedRand() float64 {
 	inBoth, inPredicted, inTruth := t.pairs()
-	together, parted, joined := float64(inBoth), float64(inTruth-inBoth), float64(inPredicted-inBoth)
-	return AdjustedRand(together, parted, joined, float64(pairsAmong(int64(t.total)))-together-joined-parted)
+	parted, joined := inTruth-inBoth, inPredicted-inBoth
+	return AdjustedRand(inBoth, parted, joined, pairsAmong(int64(t.total))-inBoth-joined-parted)
 }
 
 // AdjustedRand returns the adjusted Rand index (Hubert and Arabie 1985) from four counts of pairs. Of the pairs that
@@ -141,12 +141,13 @@ func (t *contingency) adjustedRand() float64 {
 //	2 (a d - b c) / ((a + b) (b + d) + (a + c) (c + d))
 //
 // It returns 1 if the index is undefined.
-func AdjustedRand(together, parted, joined, apart float64) float64 {
-	scale := float64((together+parted)*(parted+apart)) + float64((together+joined)*(joined+apart))
+func AdjustedRand[Count int | int64](together, parted, joined, apart Count) float64 {
+	a, b, c, d := float64(together), float64(parted), float64(joined), float64(apart)
+	scale := float64((a+b)*(b+d)) + float64((a+c)*(c+d))
 	if scale == 0 { // all pairs belong together and are, or all belong apart and are
 		return 1
 	}
-	return 2 * (float64(together*apart) - float64(parted*joined)) / scale
+	return 2 * (float64(a*d) - float64(b*c)) / scale
 }
 
 func pairsAmong(count int64) int64 { return count * (count - 1) / 2 }
