@@ -194,3 +194,14 @@ func (p *Problem) objectiveOf(answer *unconstrained) float64 {
 	must, cannot := measure.Penalties(p.options.Penalty, links, measure.Bound(p.options.Penalty, links, p.ranges))
 	return answer.distortion + must + cannot
 }
+
+func (u unconstrained) save(w *snapshot.Writer) {
+	w.Int32s(u.labels)
+	w.Float(u.distortion)
+}
+
+func (p *Problem) readUnconstrained(r *snapshot.Reader) unconstrained {
+	u := unconstrained{r.Labels(p.n, p.spec.K), r.Float()}
+	r.Check(clustering.Complete(u.labels))
+	return u
+}
