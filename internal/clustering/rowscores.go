@@ -131,7 +131,7 @@ func tally[L uint8 | int32](answer []int32, k int, run []L, none L, agree, voted
 		case common.dense != nil:
 			common.dense[int(c)*k+int(to)]++
 		default:
-			common.some[[2]int32{int32(c), to}]++
+			common.sparse[[2]int32{int32(c), to}]++
 		}
 	}
 	same := common.match()
@@ -197,17 +197,17 @@ func (e *Embedding) row(i int32) []float64 { return e.Values[int(i)*e.Columns:][
 // the matching is greedy.
 const maxExactMatch = 512
 
-// overlap counts the rows that each pair of clusters of two labelings has in common. Exactly one of dense and some is
+// overlap counts the rows that each pair of clusters of two labelings has in common. Exactly one of dense and sparse is
 // set.
 type overlap struct {
-	k     int
-	dense []int32 // k x k counts, row by row
-	some  map[[2]int32]int32
+	k      int
+	dense  []int32 // k x k counts, row by row
+	sparse map[[2]int32]int32
 }
 
 func newOverlap(k int) *overlap {
 	if k > maxExactMatch {
-		return &overlap{k: k, some: map[[2]int32]int32{}}
+		return &overlap{k: k, sparse: map[[2]int32]int32{}}
 	}
 	return &overlap{k: k, dense: make([]int32, k*k)}
 }
@@ -216,7 +216,7 @@ func newOverlap(k int) *overlap {
 // have as many rows in common as possible. A cluster without common rows may be left unmatched, as -1.
 func (o *overlap) match() []int32 {
 	if o.dense == nil {
-		return MatchGreedily(o.k, o.some)
+		return MatchGreedily(o.k, o.sparse)
 	}
 	// Usually no two clusters have their largest overlap with the same cluster. Then those overlaps are an optimal
 	// matching.

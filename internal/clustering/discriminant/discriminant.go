@@ -57,8 +57,8 @@ const (
 // it uses a sample of each class.
 func Choose(ctx context.Context, points *dataset.Points, classes []int32, trust []float64, k int) (Rule, error) {
 	if len(classes) > maxCompared {
-		some := Sample(classes, k, maxCompared)
-		points, classes, trust = points.Take(some), choose.At(classes, some), choose.At(trust, some)
+		sampled := Sample(classes, k, maxCompared)
+		points, classes, trust = points.Take(sampled), choose.At(classes, sampled), choose.At(trust, sampled)
 	}
 	squared := medianSquaredDistance(points)
 	best := Rule{Error: math.Inf(1)}

@@ -154,22 +154,22 @@ func (s *Supervision) Spec(spec clustering.Spec, without int) clustering.Spec {
 
 // FirstFolds returns the supervision restricted to the pairs of the first folds, and their indices among all pairs.
 func (s *Supervision) FirstFolds(folds int) (*Supervision, []int) {
-	some := *s
-	some.Pairs = nil
+	first := *s
+	first.Pairs = nil
 	var places []int
 	for i, pair := range s.Pairs {
 		if pair.Fold >= folds {
 			continue
 		}
-		some.Pairs, places = append(some.Pairs, pair), append(places, i)
+		first.Pairs, places = append(first.Pairs, pair), append(places, i)
 	}
-	some.Constraints, some.fold = nil, nil
+	first.Constraints, first.fold = nil, nil
 	for i, c := range s.Constraints {
 		if s.fold[i] < folds {
-			some.Constraints, some.fold = append(some.Constraints, c), append(some.fold, s.fold[i])
+			first.Constraints, first.fold = append(first.Constraints, c), append(first.fold, s.fold[i])
 		}
 	}
-	return &some, places
+	return &first, places
 }
 
 // CountPairs counts the held-out pairs of each kind.

@@ -64,20 +64,20 @@ func (p *Problem) race(ctx context.Context) ([]float64, error) {
 	rows, spec := *p.Vectors, p.spec
 	rows.Rows, spec.Race, spec.Restarts = data.Rows(), false, p.spec.Runs()
 	spec.Tolerance = max(spec.Tolerance, raceTolerance)
-	some, err := NewProblem(data, &rows, nil, spec)
+	sample, err := NewProblem(data, &rows, nil, spec)
 	if err != nil {
 		return nil, err
 	}
-	some.OnlyBest = true
-	x, err := NewLocal(ctx, some, data, parallel.Threads(ctx))
+	sample.OnlyBest = true
+	x, err := NewLocal(ctx, sample, data, parallel.Threads(ctx))
 	if err != nil {
 		return nil, err
 	}
-	values, err := some.denseRows()
+	values, err := sample.denseRows()
 	if err != nil {
 		return nil, err
 	}
-	return BestStart(ctx, some, x, values)
+	return BestStart(ctx, sample, x, values)
 }
 
 // denseRows returns all prepared rows for the exchanges of BestStart, or nil unless points are dense and distances

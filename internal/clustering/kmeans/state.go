@@ -80,8 +80,8 @@ func (s *state) load(labels []int32) error {
 
 // apply makes two lists of moves of different points, each ascending, takes over the new sums, and returns how many
 // points moved.
-func (s *state) apply(some, others []labeling.Move) (moved int, err error) {
-	moves := merge(some, others)
+func (s *state) apply(moves, others []labeling.Move) (moved int, err error) {
+	moves = merge(moves, others)
 	if len(moves) == 0 {
 		return 0, nil
 	}

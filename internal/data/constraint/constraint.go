@@ -268,11 +268,11 @@ func Among[L link[L]](n int, kept []int32, all []L) []L {
 	for at, i := range kept {
 		number[i] = int32(at)
 	}
-	var some []L
+	var links []L
 	for _, one := range all {
 		if among, ok := one.renumbered(number); ok {
-			some = append(some, among)
+			links = append(links, among)
 		}
 	}
-	return some
+	return links
 }
