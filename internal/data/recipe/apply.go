@@ -1,6 +1,7 @@
 package recipe
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,15 +15,15 @@ import (
 )
 
 // Apply makes points from a table that has the columns of the features, and maybe others. The columns of ids and
-// classes may be missing: new rows have no classes yet.
-func (r *Recipe) Apply(t *table.Table) (*Prepared, error) {
+// classes may be missing: new rows have no classes yet. Apply fails if the context ends first.
+func (r *Recipe) Apply(ctx context.Context, t *table.Table) (*Prepared, error) {
 	prepared := &Prepared{Names: r.Names(), rows: t.Rows()}
 	t = r.rename(t, prepared)
 	whole := t
 	if r.endsInTotals(t) {
 		t, prepared.Total = t.First(t.Rows()-1), true
 	}
-	sources, err := r.sources(t)
+	sources, err := r.sources(ctx, t)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +56,7 @@ func (r *Recipe) Apply(t *table.Table) (*Prepared, error) {
 	}
 	prepared.Points, err = dataset.MakePoints(rows, columns, func(from, to int, values []float64) error {
 		fillRows(values, columns, from, to, prepared.Kept, sources, similar)
-		return nil
+		return ctx.Err()
 	})
 	if err != nil {
 		return nil, err
@@ -95,11 +96,14 @@ type source struct {
 
 // sources finds the column of each feature in a table and reads it as the recipe says. It fails if a column is
 // missing, if one of numbers has too many other cells, or if one of dates has any.
-func (r *Recipe) sources(t *table.Table) ([]source, error) {
+func (r *Recipe) sources(ctx context.Context, t *table.Table) ([]source, error) {
 	columns := t.ByName()
 	sources := make([]source, len(r.Features))
 	first := 0
 	for at := range r.Features {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		feature := &r.Features[at]
 		source := &sources[at]
 		source.Feature, source.column, source.at = feature, columns[feature.Column], first
