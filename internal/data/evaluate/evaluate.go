@@ -47,8 +47,8 @@ func Compare[P, T Label](predicted []P, truth []T, on []int32) (Scores, error) {
 	t := tabulate(predicted, truth)
 	scores := Scores{MutualInformation: t.mutualInformation(), Purity: t.purity()}
 	scores.NMI = t.normalized(scores.MutualInformation)
-	scores.ARI = t.adjustedRand()
 	inBoth, inPredicted, inTruth := t.pairs()
+	scores.ARI = AdjustedRand(inBoth, inTruth-inBoth, inPredicted-inBoth, pairsAmong(int64(t.total))-inTruth-inPredicted+inBoth)
 	scores.PairwisePrecision = ratio(inBoth, inPredicted)
 	scores.PairwiseRecall = ratio(inBoth, inTruth)
 	// The harmonic mean of B/P and B/T is 2 B / (P + T).
@@ -127,13 +127,6 @@ func (t *contingency) pairs() (inBoth, inPredicted, inTruth int64) {
 	return inBoth, inPredicted, inTruth
 }
 
-// adjustedRand returns the share of pairs on which the labelings agree, corrected for chance.
-func (t *contingency) adjustedRand() float64 {
-	inBoth, inPredicted, inTruth := t.pairs()
-	parted, joined := inTruth-inBoth, inPredicted-inBoth
-	return AdjustedRand(inBoth, parted, joined, pairsAmong(int64(t.total))-inBoth-joined-parted)
-}
-
 // AdjustedRand returns the adjusted Rand index (Hubert and Arabie 1985) from four counts of pairs. Of the pairs that
 // belong together, together (a) share a cluster and parted (b) do not; of the pairs that belong apart, joined (c) share
 // a cluster and apart (d) do not:
@@ -183,7 +176,7 @@ func tabulate[P, T Label](predicted []P, truth []T) *contingency {
 		keys[i] = uint64(rows[i])<<32 | uint64(columns[i])
 	}
 	slices.Sort(keys)
-	t := &contingency{total: float64(len(keys))}
+	t := &contingency{total: float64(len(keys)), predicted: make([]int64, slices.Max(rows)+1), truth: make([]int64, slices.Max(columns)+1)}
 	for at, key := range keys {
 		row, column := int32(key>>32), int32(key&0xFFFFFFFF)
 		if at == 0 || keys[at-1] != key {
@@ -192,8 +185,8 @@ func tabulate[P, T Label](predicted []P, truth []T) *contingency {
 		t.cells[len(t.cells)-1].count++
 	}
 	for _, c := range t.cells {
-		t.predicted = addAt(t.predicted, c.predicted, c.count)
-		t.truth = addAt(t.truth, c.truth, c.count)
+		t.predicted[c.predicted] += c.count
+		t.truth[c.truth] += c.count
 	}
 	return t
 }
@@ -209,14 +202,6 @@ func Ranks[L Label](labels []L) []int32 {
 		ranks[i] = int32(at)
 	}
 	return ranks
-}
-
-func addAt(counts []int64, at int32, count int64) []int64 {
-	for len(counts) <= int(at) {
-		counts = append(counts, 0)
-	}
-	counts[at] += count
-	return counts
 }
 
 // identical reports whether the two labelings are the same up to the numbers of their labels.

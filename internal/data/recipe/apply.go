@@ -124,7 +124,7 @@ func (r *Recipe) sources(ctx context.Context, t *table.Table) ([]source, error) 
 		case feature.Categories != nil:
 			source.useCategories()
 		case feature.readsDates(raw) && source.column == raw:
-			row := momentOf(feature.Dates).stray(raw)
+			_, row := momentOf(feature.Dates).convert(raw)
 			return nil, t.Fault(raw, row, "NOT_A_NUMBER", "%.40q is not a date in the format of the other cells; correct it or leave it empty", raw.CellText(row))
 		case source.column.Type == table.Text && empty < t.Rows():
 			if err := source.useTexts(t, r); err != nil {
@@ -230,28 +230,14 @@ func noNumberAt(c *table.Column) int {
 
 // complete returns the rows without missing values, nil if those are all rows.
 func complete(rows int, sources []source) []int32 {
-	gap := make([]bool, rows)
-	gaps := 0
+	kept := choose.All[int32](rows)
 	for at := range sources {
-		c := sources[at].column
-		if c.Empty == nil && c.Type != table.Text {
-			continue
-		}
-		for row := range gap {
-			if !gap[row] && c.IsEmpty(row) {
-				gap[row] = true
-				gaps++
-			}
+		if c := sources[at].column; c.Empty != nil || c.Type == table.Text {
+			kept = slices.DeleteFunc(kept, func(row int32) bool { return c.IsEmpty(int(row)) })
 		}
 	}
-	if gaps == 0 {
+	if len(kept) == rows {
 		return nil
-	}
-	kept := make([]int32, 0, rows-gaps)
-	for row, empty := range gap {
-		if !empty {
-			kept = append(kept, int32(row))
-		}
 	}
 	return kept
 }
@@ -278,13 +264,10 @@ func blankRows(t *table.Table) []int32 {
 func (p *Prepared) leaveOut(blank []int32, rows int) {
 	p.Blank = len(blank)
 	p.Notices = append(p.Notices, fmt.Sprintf("%s no cluster (label -1)", text.Count(p.Blank, "row has no values, so it gets", "rows have no values, so they get")))
-	for row := range int32(rows) {
-		if len(blank) > 0 && blank[0] == row {
-			blank = blank[1:]
-		} else {
-			p.Kept = append(p.Kept, row)
-		}
-	}
+	p.Kept = slices.DeleteFunc(choose.All[int32](rows), func(row int32) bool {
+		_, isBlank := slices.BinarySearch(blank, row)
+		return isBlank
+	})
 }
 
 // fillRows writes the values of all features for the points [first, last), a few rows at a time so that they stay in
