@@ -167,10 +167,7 @@ func (e *Embedding) Distances(labels []int32, k int, kept []int32) (own, next []
 			means[c*e.Columns+f] /= max(1, size)
 		}
 	}
-	own, next = make([]float64, e.Rows), make([]float64, e.Rows)
-	for i := range own {
-		own[i], next[i] = math.Inf(1), math.Inf(1)
-	}
+	own, next = slices.Repeat([]float64{math.Inf(1)}, e.Rows), slices.Repeat([]float64{math.Inf(1)}, e.Rows)
 	for _, i := range kept {
 		row := e.row(i)
 		for c, size := range sizes {

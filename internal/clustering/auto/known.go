@@ -32,7 +32,6 @@ func (p *Problem) known(fold int) *discriminant.Known {
 		completeClasses(set, classes, p.spec.K)
 	}
 	k := &discriminant.Known{}
-	present := make(map[int32]bool)
 	for i := range int32(p.n) {
 		class, isKnown := classes[set.Components().Of(i)]
 		if !isKnown {
@@ -45,25 +44,21 @@ func (p *Problem) known(fold int) *discriminant.Known {
 			continue // contradictory constraints imply nothing
 		}
 		k.Rows, k.Classes, k.Weights = append(k.Rows, i), append(k.Classes, class), append(k.Weights, certainty)
-		present[class] = true
 	}
-	if len(present) < 2 {
+	if countDistinct(k.Classes) < 2 {
 		return nil
 	}
 	return k
 }
 
+func countDistinct(classes []int32) int {
+	return len(slices.Compact(slices.Sorted(slices.Values(classes))))
+}
+
 // allClassesKnown reports whether each of the k clusters has a known row, as uses that start from known classes need.
 func (p *Problem) allClassesKnown() bool {
 	known := p.known(heldout.None)
-	if known == nil {
-		return false
-	}
-	present := make([]bool, p.spec.K)
-	for _, g := range known.Classes {
-		present[g] = true
-	}
-	return !slices.Contains(present, false)
+	return known != nil && countDistinct(known.Classes) == p.spec.K
 }
 
 // classesOf finds and numbers k must-link components that are pairwise apart, trying large ones first. It returns an

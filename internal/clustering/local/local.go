@@ -76,8 +76,16 @@ func solveOne(ctx context.Context, data dataset.Dataset, spec clustering.Spec, t
 		}
 		return spectral.Run(ctx, p, x, o)
 	}
-	if landmark.Is(spec) {
-		return solveByLandmarks(ctx, data, spec, threads, o)
+	if landmark.Is(spec) { // k-means on the features of landmarks
+		p, err := landmark.Prepare(ctx, data, spec)
+		if err != nil {
+			return nil, err
+		}
+		x, err := kmeans.NewLocal(ctx, p.Problem, data, threads)
+		if err != nil {
+			return nil, err
+		}
+		return landmark.Run(ctx, p, x, o)
 	}
 	p, err := kernelkmeans.Prepare(data, spec)
 	if err != nil {
@@ -88,19 +96,6 @@ func solveOne(ctx context.Context, data dataset.Dataset, spec clustering.Spec, t
 		return nil, err
 	}
 	return kernelkmeans.RunAndScore(ctx, p, x, o)
-}
-
-// solveByLandmarks runs k-means on the features of landmarks; see package landmark.
-func solveByLandmarks(ctx context.Context, data dataset.Dataset, spec clustering.Spec, threads int, o clustering.Observer) (*clustering.Result, error) {
-	p, err := landmark.Prepare(ctx, data, spec)
-	if err != nil {
-		return nil, err
-	}
-	x, err := kmeans.NewLocal(ctx, p.Problem, data, threads)
-	if err != nil {
-		return nil, err
-	}
-	return landmark.Run(ctx, p, x, o)
 }
 
 // solveRange runs a job with a range of k; see krange.Run.

@@ -206,12 +206,6 @@ type rounding struct {
 	threads           int
 }
 
-// rounded is the result of k-means on rows of coordinates.
-type rounded struct {
-	labels    []int32
-	objective float64
-}
-
 // run labels the rows of coordinates. The points of pairs are row numbers. It also returns the final labels of all
 // starts.
 func (r rounding) run(ctx context.Context, rows *clustering.Embedding, pairs []constraint.Pair) (labels []int32, runs []clustering.Labeling, err error) {
@@ -219,7 +213,7 @@ func (r rounding) run(ctx context.Context, rows *clustering.Embedding, pairs []c
 	if err != nil {
 		return nil, nil, err
 	}
-	var found []rounded
+	var found []*clustering.Result
 	for start := range r.starts {
 		one, err := r.cluster(ctx, points, clustering.Spec{
 			Seed: r.seed + uint64(start), MaxIterations: cmp.Or(r.startIterations, embedding.DefaultIterations), Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans},
@@ -228,13 +222,13 @@ func (r rounding) run(ctx context.Context, rows *clustering.Embedding, pairs []c
 			return nil, nil, err
 		}
 		for _, p := range pairs {
-			if p.Violates(one.labels) {
-				one.objective += p.Weight
+			if p.Violates(one.Labels) {
+				one.Objective += p.Weight
 			}
 		}
 		found = append(found, one)
 	}
-	byObjective := func(a, b rounded) int { return cmp.Compare(a.objective, b.objective) }
+	byObjective := func(a, b *clustering.Result) int { return cmp.Compare(a.Objective, b.Objective) }
 	slices.SortStableFunc(found, byObjective)
 	best := found[:min(r.improved, len(found))]
 	links := make([]constraint.Constraint, len(pairs))
@@ -243,7 +237,7 @@ func (r rounding) run(ctx context.Context, rows *clustering.Embedding, pairs []c
 	}
 	for i, one := range best {
 		best[i], err = r.cluster(ctx, points, clustering.Spec{
-			Seed: r.seed, MaxIterations: r.improveIterations, Start: clustering.StartLabels, InitialLabels: one.labels, Constraints: links,
+			Seed: r.seed, MaxIterations: r.improveIterations, Start: clustering.StartLabels, InitialLabels: one.Labels, Constraints: links,
 			Algorithm: &kmeans.Options{Algorithm: kmeans.PCKmeans, Inference: inference.ICM},
 		})
 		if err != nil {
@@ -251,17 +245,13 @@ func (r rounding) run(ctx context.Context, rows *clustering.Embedding, pairs []c
 		}
 	}
 	for _, one := range found {
-		runs = append(runs, clustering.NewLabeling(one.labels, r.k))
+		runs = append(runs, clustering.NewLabeling(one.Labels, r.k))
 	}
-	return slices.MinFunc(best, byObjective).labels, runs, nil
+	return slices.MinFunc(best, byObjective).Labels, runs, nil
 }
 
 // cluster runs k-means on rows of coordinates.
-func (r rounding) cluster(ctx context.Context, points *dataset.Points, spec clustering.Spec) (rounded, error) {
+func (r rounding) cluster(ctx context.Context, points *dataset.Points, spec clustering.Spec) (*clustering.Result, error) {
 	spec.K = r.k
-	result, err := kmeans.Solve(ctx, points, spec, r.threads)
-	if err != nil {
-		return rounded{}, err
-	}
-	return rounded{result.Labels, result.Objective}, nil
+	return kmeans.Solve(ctx, points, spec, r.threads)
 }
