@@ -240,15 +240,8 @@ func (o *overlap) match() []int32 {
 
 // matchExactly returns the matching with the largest total overlap, in time O(k^3).
 func (o *overlap) matchExactly() []int32 {
-	counts := make([][]int64, o.k)
-	for a := range counts {
-		counts[a] = make([]int64, o.k)
-		for b, count := range o.dense[a*o.k : (a+1)*o.k] {
-			counts[a][b] = int64(count)
-		}
-	}
 	partner := make([]int32, o.k)
-	for a, b := range evaluate.Match(counts) {
+	for a, b := range evaluate.Match(slices.Collect(slices.Chunk(o.dense, o.k))) {
 		partner[a] = int32(b)
 	}
 	return partner

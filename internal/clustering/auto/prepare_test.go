@@ -34,8 +34,8 @@ func TestWeightsThatOverflowAreRefused(t *testing.T) {
 	}
 }
 
-// The plan has as many searches for eigenvectors at the same time as there are folds, but no more than threads, whatever
-// processors this machine has.
+// The plan has as many searches for eigenvectors at the same time as there are folds, but no more than threads,
+// whatever processors this machine has.
 func TestPlannedSearchesAreLimitedByThreads(t *testing.T) {
 	edges := make([]dataset.Edge, 199)
 	for i := range edges {

@@ -233,7 +233,7 @@ func Silhouette(own int, sums []float64, sizes []int) float64 {
 // clusters as classes. The result is the cluster of each class, and always the same one of equally good assignments.
 //
 // It is the Hungarian method with potentials: classes are added one by one, each along the cheapest path of changes.
-func Match(counts [][]int64) []int {
+func Match[Count int32 | int64](counts [][]Count) []int {
 	if len(counts) == 0 {
 		return nil
 	}
@@ -255,7 +255,7 @@ func Match(counts [][]int64) []int {
 				if done[cluster] {
 					continue
 				}
-				if c := -counts[class[at]-1][cluster-1] - ofClass[class[at]] - ofCluster[cluster]; c < cost[cluster] {
+				if c := -int64(counts[class[at]-1][cluster-1]) - ofClass[class[at]] - ofCluster[cluster]; c < cost[cluster] {
 					cost[cluster], from[cluster] = c, at
 				}
 				if cost[cluster] < least {
