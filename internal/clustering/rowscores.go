@@ -65,12 +65,6 @@ func (s *RowScores) setDistances(measure RowMeasure, own, next []float64) {
 	}
 }
 
-// SetPosterior makes the probabilities of the rows' clusters their confidences.
-func (r *Result) SetPosterior(posterior []float64) {
-	s := r.scores()
-	s.Posterior, s.Confidence = true, posterior
-}
-
 // Predicted returns a prediction with the distances of points to their assigned clusters and to the nearest other ones,
 // which are treated as by SetDistances.
 func Predicted(labels []int32, measure RowMeasure, own, next []float64) *Prediction {

@@ -113,7 +113,7 @@ func (r *run) rateMixture(ctx context.Context, result *clustering.Result) error 
 		return err
 	}
 	result.SetDistances(clustering.MeasureDistortion, scores.Own, scores.Next)
-	result.SetPosterior(scores.Posterior)
+	result.Rows.Posterior, result.Rows.Confidence = true, scores.Posterior
 	return nil
 }
 
