@@ -513,7 +513,7 @@ func (s *streamed) draw(ctx context.Context, into *report.Scene) error {
 		return nil
 	}
 	few := all.Take(taken)
-	made, err := s.recipe.Apply(few)
+	made, err := s.recipe.Apply(ctx, few)
 	if err != nil {
 		return err
 	}

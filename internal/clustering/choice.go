@@ -67,12 +67,7 @@ type Trial struct {
 
 // Agreement returns the adjusted Rand index over the held-out pairs: 1 if all are satisfied, 0 if as many as by chance.
 func (t Trial) Agreement() float64 {
-	return PairAgreement(t.MustLinksRight, t.MustLinks-t.MustLinksRight, t.CannotLinks-t.CannotLinksRight, t.CannotLinksRight)
-}
-
-// PairAgreement is evaluate.AdjustedRand.
-func PairAgreement(together, parted, joined, apart int) float64 {
-	return evaluate.AdjustedRand(float64(together), float64(parted), float64(joined), float64(apart))
+	return evaluate.AdjustedRand(t.MustLinksRight, t.MustLinks-t.MustLinksRight, t.CannotLinks-t.CannotLinksRight, t.CannotLinksRight)
 }
 
 // Choice records how auto chose among several methods.
@@ -115,8 +110,6 @@ type KScore struct {
 	Silhouette *float64
 	// Modularity is the modularity of the labels in the graph, at most 1.
 	Modularity *float64
-	// Eigengap is the k-th minus the next eigenvalue of the graph.
-	Eigengap *float64
 }
 
 // Confidence is how certain a proposal is.

@@ -1,8 +1,12 @@
 package clustering
 
 import (
+	"cmp"
+	"maps"
 	"math"
+	"slices"
 
+	"github.com/cleave-project/cleave/internal/data/evaluate"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 )
 
@@ -59,12 +63,6 @@ func (s *RowScores) setDistances(measure RowMeasure, own, next []float64) {
 			next[i] = math.NaN()
 		}
 	}
-}
-
-// SetPosterior makes the probabilities of the rows' clusters their confidences.
-func (r *Result) SetPosterior(posterior []float64) {
-	s := r.scores()
-	s.Posterior, s.Confidence = true, posterior
 }
 
 // Predicted returns a prediction with the distances of points to their assigned clusters and to the nearest other ones,
@@ -127,7 +125,7 @@ func tally[L uint8 | int32](answer []int32, k int, run []L, none L, agree, voted
 		case common.dense != nil:
 			common.dense[int(c)*k+int(to)]++
 		default:
-			common.some[[2]int32{int32(c), to}]++
+			common.sparse[[2]int32{int32(c), to}]++
 		}
 	}
 	same := common.match()
@@ -163,10 +161,7 @@ func (e *Embedding) Distances(labels []int32, k int, kept []int32) (own, next []
 			means[c*e.Columns+f] /= max(1, size)
 		}
 	}
-	own, next = make([]float64, e.Rows), make([]float64, e.Rows)
-	for i := range own {
-		own[i], next[i] = math.Inf(1), math.Inf(1)
-	}
+	own, next = slices.Repeat([]float64{math.Inf(1)}, e.Rows), slices.Repeat([]float64{math.Inf(1)}, e.Rows)
 	for _, i := range kept {
 		row := e.row(i)
 		for c, size := range sizes {
@@ -188,3 +183,75 @@ func (e *Embedding) Distances(labels []int32, k int, kept []int32) (own, next []
 }
 
 func (e *Embedding) row(i int32) []float64 { return e.Values[int(i)*e.Columns:][:e.Columns] }
+
+// maxExactMatch is the largest number of clusters for which an optimal matching is computed, in O(k^3) time. Beyond it,
+// the matching is greedy.
+const maxExactMatch = 512
+
+// overlap counts the rows that each pair of clusters of two labelings has in common. Exactly one of dense and sparse is
+// set.
+type overlap struct {
+	k      int
+	dense  []int32 // k x k counts, row by row
+	sparse map[[2]int32]int32
+}
+
+func newOverlap(k int) *overlap {
+	if k > maxExactMatch {
+		return &overlap{k: k, sparse: map[[2]int32]int32{}}
+	}
+	return &overlap{k: k, dense: make([]int32, k*k)}
+}
+
+// match returns, for each cluster of the first labeling, a different cluster of the second, so that matched clusters
+// have as many rows in common as possible. A cluster without common rows may be left unmatched, as -1.
+func (o *overlap) match() []int32 {
+	if o.dense == nil {
+		return MatchGreedily(o.k, o.sparse)
+	}
+	// Usually no two clusters have their largest overlap with the same cluster. Then those overlaps are an optimal
+	// matching.
+	partner, taken := make([]int32, o.k), make([]bool, o.k)
+	for a := range partner {
+		row := o.dense[a*o.k : (a+1)*o.k]
+		best := int32(0)
+		for b, count := range row {
+			if count > row[best] {
+				best = int32(b)
+			}
+		}
+		partner[a] = best
+		if row[best] == 0 {
+			partner[a] = -1
+		} else if taken[best] {
+			return o.matchExactly()
+		} else {
+			taken[best] = true
+		}
+	}
+	return partner
+}
+
+// matchExactly returns the matching with the largest total overlap, in time O(k^3).
+func (o *overlap) matchExactly() []int32 {
+	partner := make([]int32, o.k)
+	for a, b := range evaluate.Match(slices.Collect(slices.Chunk(o.dense, o.k))) {
+		partner[a] = int32(b)
+	}
+	return partner
+}
+
+// MatchGreedily matches the pair of numbers below k that counts most, then the one that counts most among the rest, and
+// so on. It returns the partner of each first number, -1 if it is left without one.
+func MatchGreedily(k int, counts map[[2]int32]int32) []int32 {
+	pairs := slices.SortedFunc(maps.Keys(counts), func(a, b [2]int32) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), slices.Compare(a[:], b[:]))
+	})
+	partner, taken := Unassigned(k), make([]bool, k)
+	for _, pair := range pairs {
+		if partner[pair[0]] < 0 && !taken[pair[1]] {
+			partner[pair[0]], taken[pair[1]] = pair[1], true
+		}
+	}
+	return partner
+}

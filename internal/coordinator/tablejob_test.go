@@ -74,11 +74,11 @@ func TestJobsOnTables(t *testing.T) {
 	for _, missing := range []cleavev1.MissingPolicy{0, cleavev1.MissingPolicy_MISSING_POLICY_DROP} {
 		all := plants(t, 120)
 		spec := &cleavev1.TablePoints{TableId: h.storeTable(all), Missing: missing}
-		fitted, said, err := recipe.Fit(all, wire.RecipeOptions(spec))
+		fitted, said, err := recipe.Fit(t.Context(), all, wire.RecipeOptions(spec))
 		if err != nil {
 			t.Fatal(err)
 		}
-		made, err := fitted.Apply(all)
+		made, err := fitted.Apply(t.Context(), all)
 		if err != nil {
 			t.Fatal(err)
 		}

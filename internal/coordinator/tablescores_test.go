@@ -16,11 +16,11 @@ func TestRangeAndScoresOfTables(t *testing.T) {
 	h := newHarness(t, testConfig(), realEngine())
 	defer h.startWorker("a")()
 	all := plants(t, 120)
-	fitted, _, err := recipe.Fit(all, recipe.Options{Missing: recipe.Drop, Ignore: []string{"color"}})
+	fitted, _, err := recipe.Fit(t.Context(), all, recipe.Options{Missing: recipe.Drop, Ignore: []string{"color"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := fitted.Apply(all)
+	made, err := fitted.Apply(t.Context(), all)
 	if err != nil {
 		t.Fatal(err)
 	}

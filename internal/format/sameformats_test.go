@@ -60,11 +60,11 @@ func TestFormatsFollowTheSameRules(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			fitted, says, err := recipe.Fit(read, recipe.Options{Dates: dates})
+			fitted, says, err := recipe.Fit(t.Context(), read, recipe.Options{Dates: dates})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if made[at], err = fitted.Apply(read); err != nil {
+			if made[at], err = fitted.Apply(t.Context(), read); err != nil {
 				t.Fatal(err)
 			}
 			notices[at] = says

@@ -246,7 +246,7 @@ func kSelectionProto(h *clustering.KSelection) *cleavev1.KSelection {
 		Scores: each(h.Scores, func(s clustering.KScore) *cleavev1.KScore {
 			return &cleavev1.KScore{
 				K: uint32(s.K), Objective: s.Objective, Space: enumValue[cleavev1.Space](s.Space.String()),
-				Agreement: s.Agreement, Stability: s.Stability, Silhouette: s.Silhouette, Modularity: s.Modularity, Eigengap: s.Eigengap,
+				Agreement: s.Agreement, Stability: s.Stability, Silhouette: s.Silhouette, Modularity: s.Modularity,
 			}
 		}),
 	}

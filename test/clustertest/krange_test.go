@@ -18,7 +18,7 @@ var longRange = sync.OnceValue(func() *workload {
 	})
 })
 
-// ranges are jobs that compare numbers of clusters by what points and graphs are scored by, silhouettes and eigengaps among them.
+// ranges are jobs that compare numbers of clusters by what points and graphs are scored by: silhouettes, or modularities.
 var ranges = sync.OnceValue(func() map[string]*workload {
 	numbers := func(algorithm *cleavev1.JobSpec) *cleavev1.JobSpec {
 		algorithm.Clusters, algorithm.Seed = &cleavev1.JobSpec_KRange{KRange: &cleavev1.KRange{Min: 2, Max: 4}}, 3
@@ -43,7 +43,7 @@ func TestRangesOfKHaveTheSameBitsOnAnyNumberOfWorkers(t *testing.T) {
 			t.Errorf("%s: %d numbers of clusters have scores", name, len(scores))
 		}
 		for _, score := range scores {
-			if isGraph := name != "points"; isGraph != (score.Eigengap != nil) {
+			if isGraph := name != "points"; isGraph != (score.Modularity != nil) {
 				t.Errorf("%s: the scores of %d clusters are %v", name, score.GetK(), score)
 			}
 		}

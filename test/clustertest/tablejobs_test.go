@@ -46,9 +46,9 @@ func withRecipe(of Outcome, fitted *recipe.Recipe, notices []string) Outcome {
 func TestJobsOnTables(t *testing.T) {
 	t.Parallel()
 	all := customers(t, 2000)
-	fitted, notices, err := recipe.Fit(all, recipe.Options{})
+	fitted, notices, err := recipe.Fit(t.Context(), all, recipe.Options{})
 	must(t, fitted, err)
-	made, err := fitted.Apply(all)
+	made, err := fitted.Apply(t.Context(), all)
 	must(t, made, err)
 	long := newWorkload(made.Points, &cleavev1.JobSpec{
 		Clusters: &cleavev1.JobSpec_K{K: 12}, Seed: 3, Restarts: restarts(10), Scale: cleavev1.Scale_SCALE_ZSCORE,

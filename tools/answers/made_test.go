@@ -77,14 +77,14 @@ func TestWriteTables(t *testing.T) {
 			t.Errorf("%s: %v", kind.name, err)
 			continue
 		}
-		made, _, err := recipe.Fit(all, recipe.Options{})
+		made, _, err := recipe.Fit(t.Context(), all, recipe.Options{})
 		if err != nil {
 			if !slices.Contains(refused, kind.name) {
 				t.Errorf("%s: %v", kind.name, err)
 			}
 			continue
 		}
-		prepared, err := made.Apply(all)
+		prepared, err := made.Apply(t.Context(), all)
 		if err != nil {
 			t.Errorf("%s: %v", kind.name, err)
 			continue

@@ -110,11 +110,11 @@ func startJobOnTable(path string) error {
 	if err != nil {
 		return err
 	}
-	made, _, err := recipe.Fit(t, recipe.Options{})
+	made, _, err := recipe.Fit(context.Background(), t, recipe.Options{})
 	if err != nil {
 		return err
 	}
-	prepared, err := made.Apply(t)
+	prepared, err := made.Apply(context.Background(), t)
 	if err != nil {
 		return err
 	}

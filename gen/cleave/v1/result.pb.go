@@ -707,7 +707,7 @@ type KScore struct {
 	Silhouette *float64 `protobuf:"fixed64,6,opt,name=silhouette,proto3,oneof" json:"silhouette,omitempty"`
 	// For graphs, the modularity: the share of edge weight within clusters, beyond what chance would give.
 	Modularity *float64 `protobuf:"fixed64,7,opt,name=modularity,proto3,oneof" json:"modularity,omitempty"`
-	// For graphs that are not too large, the k-th minus the next eigenvalue of D^-1/2 A D^-1/2.
+	// Always unset: eigengaps are no longer computed.
 	Eigengap      *float64 `protobuf:"fixed64,8,opt,name=eigengap,proto3,oneof" json:"eigengap,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -1,6 +1,7 @@
 package jobflags
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -127,7 +128,7 @@ func (f *DataFlags) loadTable(directions bool) (*Loaded, error) {
 	}
 	options := f.recipeOptions()
 	options.Decimals = from.Decimals()
-	made, fitted, err := recipe.Fit(t, options)
+	made, fitted, err := recipe.Fit(context.Background(), t, options)
 	if err != nil {
 		return nil, within(f.name(), err)
 	}
@@ -152,7 +153,7 @@ func (f *DataFlags) loadTable(directions bool) (*Loaded, error) {
 // applyRecipe turns the rows of a table into points. If directions are compared, it drops all-zero rows whenever the
 // recipe drops rows with missing values. The filter is nil if no row is dropped.
 func applyRecipe(r *recipe.Recipe, t *table.Table, directions bool) (*recipe.Prepared, *RowFilter, error) {
-	p, err := r.Apply(t)
+	p, err := r.Apply(context.Background(), t)
 	zeros := 0
 	if err == nil && directions && r.Missing == recipe.Drop {
 		zeros, err = p.DropZeros()

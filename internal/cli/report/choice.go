@@ -93,7 +93,6 @@ func KColumns(h *cleavev1.KSelection) []KColumn {
 		{"stability", func(s *cleavev1.KScore) *float64 { return s.Stability }},
 		{"silhouette", func(s *cleavev1.KScore) *float64 { return s.Silhouette }},
 		{"modularity", func(s *cleavev1.KScore) *float64 { return s.Modularity }},
-		{"eigengap", func(s *cleavev1.KScore) *float64 { return s.Eigengap }},
 	}, func(c KColumn) bool {
 		return !slices.ContainsFunc(h.GetScores(), func(s *cleavev1.KScore) bool { return c.Of(s) != nil })
 	})

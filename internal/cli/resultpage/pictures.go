@@ -145,5 +145,4 @@ var kNames = map[string]string{
 	"stability":  "stability: the worst cluster, from a part of the data",
 	"silhouette": "silhouette",
 	"modularity": "modularity",
-	"eigengap":   "eigengap: how far the next eigenvalue falls",
 }

@@ -157,8 +157,8 @@ func (p *Problem) fittedLimit() int { return max(minFitted, p.spec.K, min(maxFit
 func (r *run) newClassifier(ctx context.Context, s *space, known *discriminant.Known, fold int, units *dataset.Units) (*classifier, error) {
 	fitted := known
 	if most := r.fittedLimit(); len(known.Rows) > most {
-		some := discriminant.Sample(known.Classes, r.spec.K, most)
-		fitted = &discriminant.Known{Rows: choose.At(known.Rows, some), Classes: choose.At(known.Classes, some), Weights: choose.At(known.Weights, some)}
+		sampled := discriminant.Sample(known.Classes, r.spec.K, most)
+		fitted = &discriminant.Known{Rows: choose.At(known.Rows, sampled), Classes: choose.At(known.Classes, sampled), Weights: choose.At(known.Weights, sampled)}
 	}
 	c := &classifier{rows: fitted.Rows}
 	var err error

@@ -102,16 +102,16 @@ func (r *run) wrongShare(labels []int32, right []bool) float64 {
 	if best < informative {
 		return 0
 	}
-	some := make([]bool, pairs) // whether some good method has the pair right
+	anyRight := make([]bool, pairs) // whether some good method has the pair right
 	for _, one := range r.heldOut {
 		if r.supervision.Agreement(one) < float64(nearlyBest*best) {
 			continue
 		}
-		for i := range some {
-			some[i] = some[i] || one[i]
+		for i := range anyRight {
+			anyRight[i] = anyRight[i] || one[i]
 		}
 	}
-	if share := contradictedBy(pairs, some); share >= minContradicted {
+	if share := contradictedBy(pairs, anyRight); share >= minContradicted {
 		return share
 	}
 	return 0

@@ -12,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
+	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
@@ -26,12 +27,6 @@ type task struct {
 func (r *run) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error) {
 	whole := ctx
 	ctx = snapshot.Within(ctx, fmt.Sprint(s.name, " ", tasks))
-	switch s.name {
-	case clustering.SpaceLevels:
-		return r.fitLevels(ctx, s, tasks)
-	case clustering.SpaceMixture:
-		return r.fitMixtures(ctx, s, tasks)
-	}
 	answers := make([]*answer, len(tasks))
 	onRows := &rowFits{}     // tasks on the rows of s, which share their executor
 	var alone []func() error // the other tasks, which are independent of each other
@@ -61,8 +56,19 @@ func (r *run) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error
 	if len(onRows.places) > 0 { // workers may compute these while this process computes the others
 		alone = slices.Insert(alone, 0, func() error { return r.fitOnRows(ctx, s, onRows, answers) })
 	}
-	err := parallel.Run(ctx, min(r.threads, r.searches()), len(alone), func(at int) error { return alone[at]() })
+	err := parallel.Run(ctx, r.fitsAtOnce(s), len(alone), func(at int) error { return alone[at]() })
 	return answers, err
+}
+
+// fitsAtOnce returns the number of fits in a space that run at the same time. If it is 1, each uses all threads.
+func (r *run) fitsAtOnce(s *space) int {
+	switch {
+	case s.name == clustering.SpaceMixture, s.name == clustering.SpaceLevels && len(s.graph.Column) > planning.SideBySideEntries:
+		return 1
+	case s.name == clustering.SpaceLevels:
+		return r.threads
+	}
+	return min(r.threads, r.searches())
 }
 
 // rowFits is tasks that run together on the rows of a space.
@@ -72,8 +78,8 @@ type rowFits struct {
 	fits   [][]*kmeans.Problem
 }
 
-// prepareTask returns the fit of a task in coordinates of its own. It adds a task on the rows of the space to onRows
-// instead, and returns nil.
+// prepareTask returns the fit of a task that is independent of the others. It adds a task on the rows of the space to
+// onRows instead, and returns nil.
 func (r *run) prepareTask(ctx context.Context, s *space, t task, at int, onRows *rowFits) (func(context.Context) (*answer, error), error) {
 	shown := r.shown(t)
 	set, err := constraint.NewSet(r.n, shown, constraint.UnitWeight)
@@ -81,6 +87,10 @@ func (r *run) prepareTask(ctx context.Context, s *space, t task, at int, onRows 
 		return nil, err
 	}
 	switch {
+	case s.name == clustering.SpaceLevels:
+		return func(ctx context.Context) (*answer, error) { return r.fitLevels(ctx, s, set) }, nil
+	case s.name == clustering.SpaceMixture:
+		return func(ctx context.Context) (*answer, error) { return r.fitMixture(ctx, s, set, shown) }, nil
 	case t.use == clustering.UseWhitened:
 		return func(ctx context.Context) (*answer, error) { return r.fitWhitened(ctx, s, t, set) }, nil
 	case t.use == clustering.UseCuts:

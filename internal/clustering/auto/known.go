@@ -1,14 +1,13 @@
 package auto
 
 import (
-	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/discriminant"
 	"github.com/cleave-project/cleave/internal/clustering/heldout"
 	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 )
 
 // known returns the rows whose class is known when a fold is held out: seeds, and rows whose class follows from
@@ -33,7 +32,6 @@ func (p *Problem) known(fold int) *discriminant.Known {
 		completeClasses(set, classes, p.spec.K)
 	}
 	k := &discriminant.Known{}
-	present := make(map[int32]bool)
 	for i := range int32(p.n) {
 		class, isKnown := classes[set.Components().Of(i)]
 		if !isKnown {
@@ -46,35 +44,28 @@ func (p *Problem) known(fold int) *discriminant.Known {
 			continue // contradictory constraints imply nothing
 		}
 		k.Rows, k.Classes, k.Weights = append(k.Rows, i), append(k.Classes, class), append(k.Weights, certainty)
-		present[class] = true
 	}
-	if len(present) < 2 {
+	if countDistinct(k.Classes) < 2 {
 		return nil
 	}
 	return k
 }
 
+func countDistinct(classes []int32) int {
+	return len(slices.Compact(slices.Sorted(slices.Values(classes))))
+}
+
 // allClassesKnown reports whether each of the k clusters has a known row, as uses that start from known classes need.
 func (p *Problem) allClassesKnown() bool {
 	known := p.known(heldout.None)
-	if known == nil {
-		return false
-	}
-	present := make([]bool, p.spec.K)
-	for _, g := range known.Classes {
-		present[g] = true
-	}
-	return !slices.Contains(present, false)
+	return known != nil && countDistinct(known.Classes) == p.spec.K
 }
 
 // classesOf finds and numbers k must-link components that are pairwise apart, trying large ones first. It returns an
 // empty map if there are too few or if constraints contradict each other.
 func classesOf(set *constraint.Set, k int) map[int32]int32 {
 	components := set.Components()
-	var order []int32
-	for c := range int32(components.Count()) {
-		order = append(order, c)
-	}
+	order := choose.All[int32](components.Count())
 	slices.SortStableFunc(order, func(a, b int32) int { return len(components.Members(b)) - len(components.Members(a)) })
 	var chosen []int32
 	for _, c := range order {
@@ -132,23 +123,15 @@ func completeClasses(set *constraint.Set, classes map[int32]int32, k int) {
 // numbersBySeeds returns new numbers for clusters that match the labels of seeds, matching the cluster and label that
 // most seeds have in common first. Clusters without seeds get the remaining numbers.
 func numbersBySeeds(k int, labels []int32, seeds []heldout.Seed) []int32 {
-	count := make(map[[2]int32]int)
+	common := make(map[[2]int32]int32) // seeds by cluster and label
 	for _, s := range seeds {
-		count[[2]int32{labels[s.Point], s.Label}]++
+		common[[2]int32{labels[s.Point], s.Label}]++
 	}
-	common := slices.SortedFunc(maps.Keys(count), func(a, b [2]int32) int { // pairs of cluster and label
-		return cmp.Or(count[b]-count[a], slices.Compare(a[:], b[:]))
-	})
-	numbers, taken := clustering.Unassigned(k), make([]bool, k)
-	for _, pair := range common {
-		if cluster, label := pair[0], pair[1]; numbers[cluster] < 0 && !taken[label] {
-			numbers[cluster], taken[label] = label, true
-		}
-	}
+	numbers := clustering.MatchGreedily(k, common)
+	unused := slices.DeleteFunc(choose.All[int32](k), func(number int32) bool { return slices.Contains(numbers, number) })
 	for cluster, number := range numbers {
 		if number < 0 {
-			free := slices.Index(taken, false)
-			numbers[cluster], taken[free] = int32(free), true
+			numbers[cluster], unused = unused[0], unused[1:]
 		}
 	}
 	return numbers

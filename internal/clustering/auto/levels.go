@@ -11,8 +11,6 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/connected"
-	"github.com/cleave-project/cleave/internal/numeric/parallel"
-	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
@@ -46,33 +44,14 @@ func (r *run) levelAnswer(s *space, labels []int32, found multilevel.Found, runs
 	return r.newAnswer(labels, result, r.newRater(s))
 }
 
-// fitLevels runs tasks as cuts of the graph.
-func (r *run) fitLevels(ctx context.Context, s *space, tasks []task) ([]*answer, error) {
-	answers := make([]*answer, len(tasks))
-	atOnce, threads := r.threads, 1
-	if len(s.graph.Column) > planning.SideBySideEntries { // one after another, each on all threads
-		atOnce, threads = 1, r.threads
+// fitLevels cuts the graph with constraints.
+func (r *run) fitLevels(ctx context.Context, s *space, set *constraint.Set) (*answer, error) {
+	threads := 1
+	if r.fitsAtOnce(s) == 1 {
+		threads = r.threads
 	}
-	err := parallel.Run(ctx, atOnce, len(tasks), func(at int) error {
-		if answers[at] = s.unconstrained; tasks[at].use == clustering.UseNone {
-			return nil
-		}
-		if tasks[at].use == clustering.UseSpread {
-			var err error
-			answers[at], err = r.fitSpread(ctx, s, tasks[at])
-			return err
-		}
-		set, err := constraint.NewSet(r.n, r.shown(tasks[at]), constraint.UnitWeight)
-		if err != nil {
-			return err
-		}
-		answers[at], err = r.remembered(ctx, tasks[at], func(ctx context.Context) (*answer, error) {
-			found, _, err := r.cutLevels(ctx, s, set, threads, nil)
-			return found, err
-		})
-		return err
-	})
-	return answers, err
+	found, _, err := r.cutLevels(ctx, s, set, threads, nil)
+	return found, err
 }
 
 // cutLevels cuts the graph. It returns the number of vertices left out because their component is small. With

@@ -45,43 +45,26 @@ func (r *run) openMixture(ctx context.Context, s *space) (err error) {
 	if s.units, err = r.Units(r.openable[0]); err != nil {
 		return err
 	}
-	found, err := r.fitMixture(ctx, s, nil)
+	found, err := r.findMixture(ctx, s, r.none, nil)
 	if err == nil && found != nil && found.Evidence > 0 {
 		s.unconstrained = r.mixtureAnswer(found, s.units)
 	}
 	return err
 }
 
-// fitMixtures runs tasks as mixtures. One in which a cluster becomes empty counts as that without constraints.
-func (r *run) fitMixtures(ctx context.Context, s *space, tasks []task) ([]*answer, error) {
-	answers := make([]*answer, len(tasks))
-	for i, t := range tasks {
-		if answers[i] = s.unconstrained; t.use == clustering.UseNone {
-			continue
-		}
-		var err error
-		answers[i], err = r.remembered(ctx, t, func(ctx context.Context) (*answer, error) {
-			found, err := r.fitMixture(ctx, s, r.shown(t))
-			if found == nil {
-				return s.unconstrained, err
-			}
-			return r.mixtureAnswer(found, s.units), err
-		})
-		if err != nil {
-			return nil, err
-		}
+// fitMixture fits a mixture with constraints. One in which a cluster becomes empty counts as that without constraints.
+func (r *run) fitMixture(ctx context.Context, s *space, set *constraint.Set, shown []constraint.Constraint) (*answer, error) {
+	found, err := r.findMixture(ctx, s, set, shown)
+	if found == nil {
+		return s.unconstrained, err
 	}
-	return answers, nil
+	return r.mixtureAnswer(found, s.units), err
 }
 
-// fitMixture fits a mixture to the rows in the units of a space, starting from k-means without constraints. It returns
+// findMixture fits a mixture to the rows in the units of a space, starting from k-means without constraints. It returns
 // nil if a cluster becomes empty.
-func (r *run) fitMixture(ctx context.Context, s *space, shown []constraint.Constraint) (*mixture.Found, error) {
+func (r *run) findMixture(ctx context.Context, s *space, set *constraint.Set, shown []constraint.Constraint) (*mixture.Found, error) {
 	scaled, err := s.units.Apply(r.data)
-	if err != nil {
-		return nil, err
-	}
-	set, err := constraint.NewSet(r.n, shown, constraint.UnitWeight)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +113,7 @@ func (r *run) rateMixture(ctx context.Context, result *clustering.Result) error 
 		return err
 	}
 	result.SetDistances(clustering.MeasureDistortion, scores.Own, scores.Next)
-	result.SetPosterior(scores.Posterior)
+	result.Rows.Posterior, result.Rows.Confidence = true, scores.Posterior
 	return nil
 }
 

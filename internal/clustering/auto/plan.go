@@ -1,8 +1,6 @@
 package auto
 
 import (
-	"runtime"
-
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
@@ -53,14 +51,14 @@ func (p *Problem) Fits(rows *kmeans.Problem) int {
 	return 2*starts + p.folds*(soft+hard)
 }
 
-// Eigensolver returns the plan of the eigensolvers, which run in this process for given matrices and neighbor graphs.
-// Spreading beside discriminants takes about as much as a search for k eigenvectors.
-func (p *Problem) Eigensolver() *planning.Eigensolver {
+// Eigensolver returns the plan of the eigensolvers, which run in this process, on so many threads, for given matrices
+// and neighbor graphs. Spreading beside discriminants takes about as much as a search for k eigenvectors.
+func (p *Problem) Eigensolver(threads int) *planning.Eigensolver {
 	e := &planning.Eigensolver{Pairs: p.spec.K, Columns: p.spec.K, Restarts: embedding.DefaultRestarts}
 	if p.supervised() && !p.discriminants {
 		// Either one search for cuts or as many concurrent ones as there are folds, whichever takes more.
 		wide := span.Size(p.n, p.spec.K, len(p.supervision.Pairs))
-		if e.Searches = min(p.folds, p.searches()); eigen.SearchColumns(wide, false) > e.Searches*eigen.SearchColumns(e.Pairs, false) {
+		if e.Searches = min(p.folds, threads, p.searches()); eigen.SearchColumns(wide, false) > e.Searches*eigen.SearchColumns(e.Pairs, false) {
 			e.Pairs, e.Searches = wide, 1
 		}
 	}
@@ -85,13 +83,12 @@ func (p *Problem) Levels() *planning.Levels {
 	return &planning.Levels{Vertices: g.N, Entries: int64(len(g.Column)), K: p.spec.K, Fits: fits}
 }
 
-// searches returns the number of concurrent fits in this process: eigensolvers, or k-means on whitened rows. The
-// answer does not depend on it.
+// searches returns the number of fits that memory allows at the same time in this process: eigensolvers, or k-means on
+// whitened rows. The answer does not depend on it.
 func (p *Problem) searches() int {
 	columns := eigen.SearchColumns(p.spec.K, false)
 	if points, dense := p.data.(*dataset.Points); dense && points.D <= maxWhitenedColumns {
 		columns = max(columns, whitenedCopies*points.D)
 	}
-	bytes := 8 * int64(p.n) * int64(columns)
-	return int(max(1, min(int64(runtime.GOMAXPROCS(0)), searchBytes/max(1, bytes))))
+	return max(1, searchBytes/(8*p.n*columns))
 }

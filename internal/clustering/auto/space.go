@@ -251,6 +251,5 @@ func (r *run) principalComponents(ctx context.Context, matrix embedding.Multipli
 			vector[i] *= length
 		}
 	}
-	e := &coordinates{columns: count, values: embedding.New(pairs.Vectors, false).Values, kept: choose.All[int32](r.n)}
-	return e, nil
+	return &coordinates{columns: count, values: embedding.New(pairs.Vectors, false).Values, kept: choose.All[int32](r.n)}, nil
 }

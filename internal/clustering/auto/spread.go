@@ -42,11 +42,7 @@ func (r *run) fitSpread(ctx context.Context, s *space, t task) (*answer, error) 
 // reach returns how much of each class reaches every vertex if classes weigh the same. It is nil for classes without
 // known rows.
 func (r *run) reach(ctx context.Context, g *dataset.Graph, known *discriminant.Known, tolerance float64) ([][]float64, error) {
-	k := r.spec.K
-	total := make([]float64, k)
-	for i, c := range known.Classes {
-		total[c] += known.Weights[i]
-	}
+	k, total := r.spec.K, known.ClassWeights(r.spec.K)
 	given := eigen.Columns(r.n, k)
 	for at, row := range known.Rows {
 		given[known.Classes[at]][row] = known.Weights[at] / total[known.Classes[at]]
@@ -78,10 +74,7 @@ func (r *run) spread(ctx context.Context, s *space, known *discriminant.Known) (
 	for at, row := range known.Rows {
 		seeds[at] = heldout.Seed{Point: row, Label: known.Classes[at]}
 	}
-	weights := make([]float64, r.spec.K) // of the classes
-	for at, g := range known.Classes {
-		weights[g] += known.Weights[at]
-	}
+	weights := known.ClassWeights(r.spec.K)
 	for g, total := range weights {
 		weights[g] = math.Sqrt(total)
 	}

@@ -179,11 +179,11 @@ func (r *run) screen(ctx context.Context, s *space, outcomes []outcome, ahead []
 // behindInFirst returns by how many standard errors a method is behind another in the first fold. It returns 0 if the
 // fold has too few pairs to tell.
 func (r *run) behindInFirst(right, ahead []bool) float64 {
-	some, places := r.supervision.FirstFolds(1)
-	if len(some.Pairs) < enoughInFold {
+	first, places := r.supervision.FirstFolds(1)
+	if len(first.Pairs) < enoughInFold {
 		return 0
 	}
-	return some.Advantage(choose.At(ahead, places), choose.At(right, places))
+	return first.Advantage(choose.At(ahead, places), choose.At(right, places))
 }
 
 // tried returns the score of a method over all folds.
@@ -193,9 +193,9 @@ func (r *run) tried(method clustering.Method, right, base []bool) clustering.Met
 
 // triedFirst returns the score of a method over the folds that it was fitted to.
 func (r *run) triedFirst(one outcome, base []bool) clustering.MethodScore {
-	some, places := r.supervision.FirstFolds(one.folds)
+	first, places := r.supervision.FirstFolds(one.folds)
 	right := choose.At(one.right, places)
-	return clustering.MethodScore{Trial: some.Trial(one.method, right, one.folds, heldout.None), Advantage: some.Advantage(right, choose.At(base, places))}
+	return clustering.MethodScore{Trial: first.Trial(one.method, right, one.folds, heldout.None), Advantage: first.Advantage(right, choose.At(base, places))}
 }
 
 // right reports for every held-out pair whether the answers have it right. There is one answer per fold, or one for

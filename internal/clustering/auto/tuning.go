@@ -1,16 +1,14 @@
 package auto
 
-// The constants that decide which answer a user gets, in the order of the procedure. Most were chosen by measuring;
-// docs/design/tuning.md has the measurements, and a comment here says what was compared. Choose a new value on data
-// sets set aside for that, then let `make answers` judge it on others.
+// The constants that decide which answer a user gets, in the order of the procedure. docs/design/tuning.md has the
+// measurements that most were chosen by. Choose a new value on data sets set aside for that, then let `make answers`
+// judge it on others.
 
 // Spaces.
 const (
 	// DefaultNeighbors is the number of neighbors of a row in the nearest-neighbor graph.
 	DefaultNeighbors = 10
-	// defaultSparseNeighbors is the same for sparse rows, whose distances tell less: most of them share no column. On
-	// twelve collections of texts, 30 was as good as 20 and better than 10 without constraints, and as good as 10 with
-	// 400 pairs.
+	// defaultSparseNeighbors is the same for sparse rows, whose distances tell less: most of them share no column.
 	defaultSparseNeighbors = 30
 	// longSearch is the longest time that finding neighbors may take, in seconds on usualThreads threads. It is judged
 	// by the shape of the data, because what is tried must not depend on which workers are available.
@@ -31,8 +29,7 @@ const (
 // The answer without supervision (chooseSpace).
 const (
 	// cutRatio is how many times larger the normalized cut of k-means must be than that of the eigenvectors for the
-	// eigenvectors to be preferred. Of simulated mixtures of overlapping Gaussians, for which k-means is right, 5 %
-	// exceed it.
+	// eigenvectors to be preferred. Where k-means is right, 5 % exceed it.
 	cutRatio = 1.2
 	// minClusterSize is the mean cluster size below which nearest neighbors cannot separate clusters.
 	minClusterSize = 50
@@ -40,8 +37,7 @@ const (
 	// that has no density in a mixture.
 	fewValues = 10
 	// sharpEdges is the ratio of edges between rows with different values to those expected by chance below which a
-	// neighbor graph follows a column. Columns of two numbers or few words next to a few columns of numbers have up to
-	// 0.11 in synthetic tables; columns of few values in real data have 0.23 or more.
+	// neighbor graph follows a column.
 	sharpEdges = 0.15
 )
 
@@ -49,23 +45,20 @@ const (
 const (
 	// DefaultFolds is the number of folds of the constraints.
 	DefaultFolds = 3
-	// enoughChecks is how many constraints must follow from others, with no contradiction, for all to be trusted. A
-	// check involves three constraints or more, so if 10 % were wrong, ten checks would pass in fewer than 10 % of
-	// draws.
+	// enoughChecks is how many constraints must follow from others, with no contradiction, for all to be trusted. If
+	// 10 % were wrong, so many checks would pass in fewer than 10 % of draws.
 	enoughChecks = 10
 	// A method replaces the baseline if its advantage, in standard errors, exceeds minAdvantage, which 10 % of
 	// equally good methods exceed by chance. The threshold is higher if constraints contradict each other or are few.
-	// If they are trusted, it suffices that the method is not clearlyWorse. Thresholds of 1 to 2 were compared on 18
-	// sets: lower ones gain little, and lose more where one pair in ten is wrong; with 20 pairs, 2 is no worse than
-	// 1.5 on 19 sets, and safer on one of them.
+	// If they are trusted, it suffices that the method is not clearlyWorse.
 	minAdvantage       = 1.28
 	minAdvantageUnsure = 1.5
 	minAdvantageFew    = 2.0
 	clearlyWorse       = -1.0
 	// seedBonus / sqrt(m) is added to the agreement of a discriminant fitted to m seeds. In a fold it is fitted to
-	// fewer seeds and gets less right than it will with all of them. On 25 sets this is better than half of it.
+	// fewer seeds and gets less right than it will with all of them.
 	seedBonus = 1.5
-	// From manySeeds seeds on, only discriminants are tried on dense points. No other method was chosen on any set.
+	// From manySeeds seeds on, only discriminants are tried on dense points, because no other method would be chosen.
 	manySeeds = 200
 	// longFit is the number of rows x columns x clusters from which a fit takes long. A method that is then more than
 	// hopeless standard errors behind the best one after a fold of at least enoughInFold pairs is not fitted to the
@@ -130,12 +123,12 @@ const (
 	maxValue = 1e15
 	// The scores of a row are forestWeight times those of forestTrees trees, plus the rest times those of the
 	// discriminant, plus clusterShare times the shares of the classes in its cluster, plus spreadShare times the shares
-	// of those that reach it. Other weights, and fewer members, were compared on 19 sets, clusterShare on 11.
+	// of those that reach it.
 	forestTrees  = 100
 	forestWeight = 0.5
 	clusterShare = 0.15
 	spreadShare  = 0.25
-	// passedOn is the share of its value that a vertex passes to its neighbors. On 7 graphs, .9 and .95 are worse.
+	// passedOn is the share of its value that a vertex passes to its neighbors.
 	passedOn = 0.8
 	// spreadTolerance is the relative residual at which the solver stops, and spreadSteps the maximum number of steps.
 	// The condition number is (1 + passedOn) / (1 - passedOn), so about 30 steps suffice. roughSpreadTolerance is used
@@ -151,17 +144,14 @@ const (
 	certainWeight = 1
 	// Constraints are wrong if, of minStrayAmong or more between separated clusters, at least minStrayShare are
 	// must-links, after minAdvantage standard errors are subtracted. Fewer than minStrayClusters clusters may all
-	// overlap, so that must-links between them prove nothing. In 94 draws of correct constraints on sets of that many
-	// classes there was no case; in 67 of 90 draws with 10 % wrong ones there was.
+	// overlap, so that must-links between them prove nothing.
 	minStrayShare    = 0.04
 	minStrayAmong    = 30
 	minStrayClusters = 8
 	// Constraints also seem wrong if the data separates the clusters, but every good method contradicts the same
 	// held-out constraints and the answer violates some constraints: the best method agrees by at least informative;
 	// the answer contradicts at most maxContradicted; the methods that agree by at least nearlyBest of the best all
-	// contradict minContradicted or more, the same ones; and the answer violates at least minViolated. In 182 draws of
-	// 100 or 400 correct constraints, 11 seemed wrong, 10 of them on one graph; in 122 draws with 10 % wrong
-	// constraints that do not contradict each other, 80 did.
+	// contradict minContradicted or more, the same ones; and the answer violates at least minViolated.
 	informative     = 0.4
 	nearlyBest      = 0.75
 	minContradicted = 0.06

@@ -2,6 +2,7 @@ package auto
 
 import (
 	"context"
+	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/model"
@@ -76,15 +77,8 @@ func newWhitening(units *dataset.Units, rows *dataset.Points, components *constr
 
 // apply returns the rows multiplied by the inverse of the factor. It leaves rows unchanged.
 func (w *whitening) apply(rows *dataset.Points) (*dataset.Points, error) {
-	columns := make([][]float64, rows.N)
-	for i := range columns {
-		columns[i] = rows.Row(i)
-	}
-	values := make([]float64, 0, len(rows.Values))
-	for _, row := range eigen.ForwardAll(w.factor, columns) {
-		values = append(values, row...)
-	}
-	return dataset.NewPoints(rows.N, rows.D, values)
+	whitened := eigen.ForwardAll(w.factor, slices.Collect(slices.Chunk(rows.Values, rows.D)))
+	return dataset.NewPoints(rows.N, rows.D, slices.Concat(whitened...))
 }
 
 // model converts centroids of whitened rows to a model of the data, whose metric is V^-1 = G^-T G^-1.

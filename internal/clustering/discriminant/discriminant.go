@@ -30,6 +30,17 @@ type Known struct {
 	Weights []float64 // the certainty of each class, above 0 and at most 1
 }
 
+// ClassWeights returns the weight of each of k classes, that of its rows together.
+func (n *Known) ClassWeights(k int) []float64 { return classWeights(n.Classes, n.Weights, k) }
+
+func classWeights(classes []int32, weights []float64, k int) []float64 {
+	sums := make([]float64, k)
+	for i, class := range classes {
+		sums[class] += weights[i]
+	}
+	return sums
+}
+
 // Rule is a kernel and a penalty, with the error by which rules are compared.
 type Rule struct {
 	Function   kernel.Function // Polynomial of degree 1, which is linear with an intercept, Gaussian, or Laplacian
@@ -57,8 +68,8 @@ const (
 // it uses a sample of each class.
 func Choose(ctx context.Context, points *dataset.Points, classes []int32, trust []float64, k int) (Rule, error) {
 	if len(classes) > maxCompared {
-		some := Sample(classes, k, maxCompared)
-		points, classes, trust = points.Take(some), choose.At(classes, some), choose.At(trust, some)
+		sampled := Sample(classes, k, maxCompared)
+		points, classes, trust = points.Take(sampled), choose.At(classes, sampled), choose.At(trust, sampled)
 	}
 	squared := medianSquaredDistance(points)
 	best := Rule{Error: math.Inf(1)}
@@ -145,20 +156,12 @@ func (r Rule) matrix(points *dataset.Points) ([][]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := make([][]float64, points.N)
-	for i := range rows {
-		rows[i] = values[i*points.N : (i+1)*points.N]
-	}
-	return rows, nil
+	return slices.Collect(slices.Chunk(values, points.N)), nil
 }
 
 // solve returns the Cholesky factor of K + penalty W^-1, and A column by column.
 func solve(matrix [][]float64, classes []int32, trust []float64, k int, penalty float64) (factor, columns [][]float64) {
-	m := len(classes)
-	sums := make([]float64, k) // of the trust in each class
-	for i, g := range classes {
-		sums[g] += trust[i]
-	}
+	m, sums := len(classes), classWeights(classes, trust, k)
 	system := make([][]float64, m)
 	for i := range system {
 		system[i] = slices.Clone(matrix[i])

@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
@@ -140,17 +141,10 @@ type grower struct {
 
 // newGrower returns a grower whose first node has all rows of the points. A split is chosen from sqrt(d) columns.
 func newGrower(points *dataset.Points, classes []int32, weights []float64, k int, rng *rand.Rand) *grower {
-	g := &grower{
+	return &grower{
 		points: points, classes: classes, weights: weights, rng: rng, tried: max(1, int(math.Sqrt(float64(points.D)))),
-		rows: make([]int32, points.N), columns: make([]int32, points.D), total: make([]float64, k), left: make([]float64, k),
+		rows: choose.All[int32](points.N), columns: choose.All[int32](points.D), total: make([]float64, k), left: make([]float64, k),
 	}
-	for i := range g.rows {
-		g.rows[i] = int32(i)
-	}
-	for c := range g.columns {
-		g.columns[c] = int32(c)
-	}
-	return g
 }
 
 // grow appends the subtree of some rows, which it reorders.

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/data/evaluate"
 )
 
 // counts counts pairs that belong together (together, parted) or apart (apart, joined) by whether labels have them
@@ -25,10 +26,10 @@ func (c *counts) add(must, correct bool, n int) {
 }
 
 func (c counts) agreement() float64 {
-	return clustering.PairAgreement(c.together, c.parted, c.joined, c.apart)
+	return evaluate.AdjustedRand(c.together, c.parted, c.joined, c.apart)
 }
 
-// Agreement returns how well an answer agrees with the held-out pairs; see clustering.PairAgreement.
+// Agreement returns how well an answer agrees with the held-out pairs; see evaluate.AdjustedRand.
 func (s *Supervision) Agreement(correct []bool) float64 { return s.AgreementWithout(None, correct) }
 
 // AgreementWithout returns the agreement with the pairs outside a fold.

@@ -122,7 +122,7 @@ func TestObjectiveIsWhatItSaysAndNeverRises(t *testing.T) {
 				}
 				t.Fatalf("%s: %v", name, err)
 			}
-			if p, err = p.begun(ctx, nil); err != nil {
+			if p, err = p.begin(ctx, nil); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
 			x, err := NewLocal(ctx, p, c.data, 2)

@@ -223,17 +223,17 @@ func (t *tally) count(v, c int32) *int32 {
 	if to-from == t.k {
 		return &t.counts[from+int(c)]
 	}
-	free := from // there is one, because fewer neighbors than places have colors
+	unused := from // there is one, because fewer neighbors than places have colors
 	for at := from; at < to; at++ {
 		switch {
 		case t.counts[at] == 0:
-			free = at
+			unused = at
 		case t.colors[at] == c:
 			return &t.counts[at]
 		}
 	}
-	t.colors[free] = c
-	return &t.counts[free]
+	t.colors[unused] = c
+	return &t.counts[unused]
 }
 
 // first returns which of two vertices to color first: one without a color, then the one with fewer colors left, then
@@ -278,12 +278,12 @@ func (g *coloring) reduceCost(ctx context.Context, colors []int32, costs []float
 				totals[*from+c] += costs[int(v)*g.k+c]
 			}
 		}
-		free := 0
+		untaken := 0
 		for from, at := range begin {
-			for taken[free] {
-				free++
+			for taken[untaken] {
+				untaken++
 			}
-			best := free // a color that is not in the piece takes the first one left
+			best := untaken // a color that is not in the piece takes the first one left
 			if at >= 0 {
 				for c, total := range totals[at : at+g.k] {
 					if !taken[c] && total < totals[at+best] {

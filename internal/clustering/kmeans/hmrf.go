@@ -12,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/inference"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
+	"github.com/cleave-project/cleave/internal/snapshot"
 	"github.com/cleave-project/cleave/internal/text"
 )
 
@@ -330,5 +331,39 @@ func (m *hmrf) learn(ctx context.Context) (err error) {
 	m.metric = outcome.Metric
 	m.warnDegenerate(outcome)
 	m.parts = &clustering.ObjectiveParts{Parts: outcome.Parts, Violated: violated, Spread: spread}
+	return nil
+}
+
+// Save implements clustering.Resumable.
+func (m *hmrf) Save(w *snapshot.Writer) {
+	m.save(w)
+	m.parts.Save(w)
+	last := m.lastInference
+	w.Int(int(last.Engine))
+	w.Bool(last.Exact)
+	w.OptionalFloat(last.LPValue)
+	w.Int(last.Fallbacks)
+	w.Int(last.Rounds)
+	w.Bool(m.warnedFallback)
+	w.Bool(m.warnedDegenerate)
+}
+
+// Restore implements clustering.Resumable.
+func (m *hmrf) Restore(_ context.Context, r *snapshot.Reader) error {
+	labels := m.read(r)
+	m.parts = clustering.ReadParts(r)
+	m.lastInference = clustering.Inference{
+		Engine: inference.Engine(r.Int()), Exact: r.Bool(), LPValue: r.OptionalFloat(), Fallbacks: r.Int(), Rounds: r.Int(),
+	}
+	m.warnedFallback, m.warnedDegenerate = r.Bool(), r.Bool()
+	if err := r.End(); err != nil {
+		return err
+	}
+	if err := m.load(labels); err != nil {
+		return err
+	}
+	if m.iteration > 0 {
+		m.markViolations()
+	}
 	return nil
 }

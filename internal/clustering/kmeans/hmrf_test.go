@@ -97,7 +97,7 @@ func TestRangesOfFeatures(t *testing.T) {
 		t.Fatal(err)
 	}
 	var ranged *Problem
-	allocations := testing.AllocsPerRun(1, func() { ranged, err = p.begun(t.Context(), nil) })
+	allocations := testing.AllocsPerRun(1, func() { ranged, err = p.begin(t.Context(), nil) })
 	if err != nil || allocations > n/10 {
 		t.Errorf("%g allocations for %d rows, %v", allocations, n, err)
 	}

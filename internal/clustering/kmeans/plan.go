@@ -87,38 +87,38 @@ func (p *Problem) RaceRows() int { return p.plan.raceRows }
 // BeginAt returns the problem with a run that begins at the given centroids, in the coordinates of prepared rows. With
 // constraints that is the run for the unconstrained answer.
 func (p *Problem) BeginAt(centroids []float64) *Problem {
-	begun := *p
-	if begun.sampled = centroids; p.plan.unconstrained == 0 {
-		begun.plan = startPlan{starts: []clustering.Start{clustering.StartCentroids}}
-		begun.options.InitialCentroids = centroids
+	at := *p
+	if at.sampled = centroids; p.plan.unconstrained == 0 {
+		at.plan = startPlan{starts: []clustering.Start{clustering.StartCentroids}}
+		at.options.InitialCentroids = centroids
 	}
-	return &begun
+	return &at
 }
 
-// begun returns the problem with what its restarts need: the unconstrained answer or the winner of a race, and the
+// begin returns the problem with what its restarts need: the unconstrained answer or the winner of a race, and the
 // ranges of the features.
-func (p *Problem) begun(ctx context.Context, x Executor) (*Problem, error) {
-	begun := *p
+func (p *Problem) begin(ctx context.Context, x Executor) (*Problem, error) {
+	ready := *p
 	switch {
 	case p.plan.unconstrained > 0:
 		answer, err := p.findUnconstrained(ctx, x)
 		if err != nil {
 			return nil, err
 		}
-		begun.take(answer)
+		ready.take(answer)
 	case p.plan.raceRows > 0:
 		centroids, err := p.winner(ctx)
 		if err != nil {
 			return nil, err
 		}
-		begun = *p.BeginAt(centroids)
-		begun.spec.Tolerance = max(begun.spec.Tolerance, lastTolerance)
+		ready = *p.BeginAt(centroids)
+		ready.spec.Tolerance = max(ready.spec.Tolerance, lastTolerance)
 	}
 	var err error
 	if p.needsRanges() {
-		begun.ranges, err = p.source.Ranges(ctx)
+		ready.ranges, err = p.source.Ranges(ctx)
 	}
-	return &begun, err
+	return &ready, err
 }
 
 // unconstrained is the answer of k-means without constraints. It serves as a start and provides the unit of
@@ -137,15 +137,15 @@ func (p *Problem) findUnconstrained(ctx context.Context, x Executor) (unconstrai
 		spec.Restarts = p.spec.Runs()
 	}
 	spec.Algorithm = &Options{Algorithm: Kmeans, Distortion: p.options.Distortion}
-	free, err := p.WithSpec(spec)
+	plain, err := p.WithSpec(spec)
 	if err != nil {
 		return unconstrained{}, err
 	}
 	if p.sampled != nil {
-		free = free.BeginAt(p.sampled)
+		plain = plain.BeginAt(p.sampled)
 	}
 	return snapshot.Once(ctx, "unconstrained", func(w *snapshot.Writer, u unconstrained) { u.save(w) }, p.readUnconstrained,
-		func(ctx context.Context) (unconstrained, error) { return free.answer(ctx, x) })
+		func(ctx context.Context) (unconstrained, error) { return plain.answer(ctx, x) })
 }
 
 // answer runs k-means and returns its answer.
@@ -193,4 +193,15 @@ func (p *Problem) objectiveOf(answer *unconstrained) float64 {
 	measure := metric.Measure{Distortion: p.options.Distortion, Metric: metric.NewIdentity(p.d)}
 	must, cannot := measure.Penalties(p.options.Penalty, links, measure.Bound(p.options.Penalty, links, p.ranges))
 	return answer.distortion + must + cannot
+}
+
+func (u unconstrained) save(w *snapshot.Writer) {
+	w.Int32s(u.labels)
+	w.Float(u.distortion)
+}
+
+func (p *Problem) readUnconstrained(r *snapshot.Reader) unconstrained {
+	u := unconstrained{r.Labels(p.n, p.spec.K), r.Float()}
+	r.Check(clustering.Complete(u.labels))
+	return u
 }

@@ -72,7 +72,7 @@ func TestTheUnitIsTheMeanDistortion(t *testing.T) {
 	spec := chosen(PCKmeans, 3, constraints)
 	spec.EntailSmall = false
 	problem, x := prepared(t, points, spec)
-	weighed, err := problem.begun(context.Background(), x)
+	weighed, err := problem.begin(context.Background(), x)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestTheUnitIsTheMeanDistortion(t *testing.T) {
 	}
 	spec.Algorithm = &Options{Algorithm: HMRFKmeans} // whose penalties have a unit of their own
 	problem, x = prepared(t, points, spec)
-	if weighed, err = problem.begun(context.Background(), x); err != nil || weighed.Constraints != problem.Constraints || weighed.unconstrained == nil {
+	if weighed, err = problem.begin(context.Background(), x); err != nil || weighed.Constraints != problem.Constraints || weighed.unconstrained == nil {
 		t.Errorf("hmrf-kmeans weighs %v, %v", weighed.Constraints.Pairs()[0], err)
 	}
 }
@@ -126,7 +126,7 @@ func TestStartsOfRestarts(t *testing.T) {
 		spec := chosen(PCKmeans, 2, pair)
 		c.change(&spec)
 		problem, x := prepared(t, points, spec)
-		problem, err := problem.begun(context.Background(), x)
+		problem, err := problem.begin(context.Background(), x)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -38,11 +38,11 @@ type Problem struct {
 	links    []metric.Link            // one per constraint, with rows if the penalty needs distances
 	coloring *coloring                // only for COP-KMeans
 	blocks   *blocks                  // only for PC-KMeans with Contract
-	ranges   []float64                // of the features, if a penalty needs them; set by begun
+	ranges   []float64                // of the features, if a penalty needs them; set by begin
 	draws    *sync.Map                // shared by all problems on the same rows; see drawKey
 	sampled  []float64                // where the run without constraints begins; nil if that is not given
 
-	unconstrained *unconstrained // set by begun if the plan asks for it
+	unconstrained *unconstrained // set by begin if the plan asks for it
 }
 
 // Rows returns n.

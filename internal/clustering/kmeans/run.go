@@ -80,7 +80,7 @@ func (s setup) Notices() []clustering.Notice { return s.p.Warnings }
 // Begin implements clustering.Job.
 func (s setup) Begin(ctx context.Context, _ clustering.Observer) (_ clustering.Setup, err error) {
 	s.threads = parallel.Threads(ctx)
-	s.p, err = s.p.begun(ctx, s.x)
+	s.p, err = s.p.begin(ctx, s.x)
 	return s, err
 }
 

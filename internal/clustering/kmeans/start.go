@@ -15,10 +15,7 @@ import (
 // start computes the first centroids. Afterward the executor has the labels that the start provides, otherwise -1.
 func (s *state) start() error {
 	k, d := s.p.spec.K, s.p.d
-	s.centroids, s.absent = make([]float64, k*d), make([]bool, k)
-	for c := range s.absent {
-		s.absent[c] = true
-	}
+	s.centroids, s.absent = make([]float64, k*d), slices.Repeat([]bool{true}, k)
 	s.metric = metric.NewIdentity(d)
 	if s.p.options.Metric != metric.Identity {
 		unit, err := metric.NewUnit(s.p.options.Metric, d)
@@ -116,10 +113,7 @@ func (s *state) startMissing() error {
 // from the nearest centroid, or uniformly if there is none yet. It does not draw the points in exclude.
 func (s *state) kmeansPlusPlus(exclude []int32) (drawn []int32, err error) {
 	n := s.p.n
-	chance, least := make([]float64, n), make([]float64, n)
-	for i := range chance {
-		chance[i], least[i] = 1, math.Inf(1)
-	}
+	chance, least := clustering.Ones(n), slices.Repeat([]float64{math.Inf(1)}, n)
 	excluded := make([]bool, n)
 	for _, i := range exclude {
 		excluded[i] = true

@@ -9,6 +9,13 @@ import (
 	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
+	"github.com/cleave-project/cleave/internal/snapshot"
+)
+
+var (
+	_ clustering.Resumable = (*kmeans)(nil)
+	_ clustering.Resumable = (*cop)(nil)
+	_ clustering.Resumable = (*hmrf)(nil)
 )
 
 // state is what all methods of this package share: a labeling with its exact sums, the centroids, and the metric.
@@ -73,8 +80,8 @@ func (s *state) load(labels []int32) error {
 
 // apply makes two lists of moves of different points, each ascending, takes over the new sums, and returns how many
 // points moved.
-func (s *state) apply(some, others []labeling.Move) (moved int, err error) {
-	moves := merge(some, others)
+func (s *state) apply(moves, others []labeling.Move) (moved int, err error) {
+	moves = merge(moves, others)
 	if len(moves) == 0 {
 		return 0, nil
 	}
@@ -197,4 +204,38 @@ func (s *state) movesTo(points []int32, label func(at int) int32) (moves []label
 		}
 	}
 	return moves
+}
+
+// save writes what all methods share. It omits the sums of the clusters, which are exact and can be recomputed.
+func (s *state) save(w *snapshot.Writer) {
+	w.Int32s(s.labels)
+	w.Floats(s.centroids)
+	w.Bools(s.absent)
+	w.Floats(s.metric.Values())
+	w.Int(s.iteration)
+	source, _ := s.source.MarshalBinary() // never fails
+	w.Raw(source)
+}
+
+// read reads what save wrote and returns the labels, which the caller has to load.
+func (s *state) read(r *snapshot.Reader) (labels []int32) {
+	k, d := s.p.spec.K, s.p.d
+	labels = r.Labels(s.p.n, k)
+	s.centroids, s.absent = r.Floats(), r.Bools()
+	r.Check(len(s.centroids) == k*d && len(s.absent) == k)
+	values := r.Floats()
+	var err error
+	switch form := s.p.options.Metric; {
+	case form == metric.Diagonal && len(values) == d:
+		s.metric, err = metric.NewDiagonal(values)
+	case form == metric.Full && len(values) == d*d:
+		s.metric, err = metric.NewFull(d, values)
+	default:
+		s.metric = metric.NewIdentity(d)
+		r.Check(len(values) == 0)
+	}
+	r.Check(err == nil)
+	s.iteration = r.Int()
+	r.Check(s.source.UnmarshalBinary(r.Raw()) == nil && s.iteration >= 0)
+	return labels
 }

@@ -43,7 +43,6 @@ type run struct {
 	parts   []part               // samples of the data; nil if folds is set
 	// firstPart is the number of parts[0] for the solver.
 	firstPart int
-	gaps      []float64 // the eigengaps of a graph by k; nil if unknown
 }
 
 // Run runs every k in the range of the spec and returns the result of the proposed k, with the scores and labels of all
@@ -59,11 +58,6 @@ func Run(ctx context.Context, job, origin Job, s Solver, threads int, o clusteri
 	}
 	if r.folds == nil {
 		if r.parts, err = newParts(origin.Data, spec); err != nil {
-			return nil, err
-		}
-	}
-	if graph, ok := data.(*dataset.Graph); ok {
-		if r.gaps, err = eigengaps(snapshot.Within(ctx, "eigengaps"), graph, spec.MaxK, threads, spec); err != nil && ctx.Err() == nil {
 			return nil, err
 		}
 	}
@@ -157,9 +151,6 @@ func (r *run) one(ctx context.Context, k int) (*clustering.Result, clustering.KS
 	if graph, ok := r.data.(*dataset.Graph); ok {
 		modularity := Modularity(graph, result.Labels, k)
 		score.Modularity = &modularity
-		if r.gaps != nil {
-			score.Eigengap = &r.gaps[k]
-		}
 		return result, score, nil
 	}
 	score.Silhouette, err = r.silhouette(ctx, result, k)

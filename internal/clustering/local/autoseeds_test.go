@@ -22,7 +22,7 @@ func seedsOf(truth []int32, count int) []constraint.Seed {
 
 // From 200 seeds on, only classifiers are compared, and they are no worse than what was compared before.
 func TestAutoWithManySeedsComparesClassifiers(t *testing.T) {
-	set := found[*dataset.Points](t, 4)(synth.Gaussians(800, 3, 4, 1.2, clusteringtest.NewRand(2)))
+	set := found[*dataset.Points](t, 4)(synth.Gaussians(400, 3, 4, 1.2, clusteringtest.NewRand(2)))
 	few := solveAuto(t, set.data, clustering.Spec{K: 4, Seeds: seedsOf(set.truth, 199)})
 	many := solveAuto(t, set.data, clustering.Spec{K: 4, Seeds: seedsOf(set.truth, 200)})
 	others := 0

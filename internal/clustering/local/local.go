@@ -4,6 +4,7 @@ package local
 
 import (
 	"context"
+	"sync"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/auto"
@@ -75,8 +76,16 @@ func solveOne(ctx context.Context, data dataset.Dataset, spec clustering.Spec, t
 		}
 		return spectral.Run(ctx, p, x, o)
 	}
-	if landmark.Is(spec) {
-		return solveByLandmarks(ctx, data, spec, threads, o)
+	if landmark.Is(spec) { // k-means on the features of landmarks
+		p, err := landmark.Prepare(ctx, data, spec)
+		if err != nil {
+			return nil, err
+		}
+		x, err := kmeans.NewLocal(ctx, p.Problem, data, threads)
+		if err != nil {
+			return nil, err
+		}
+		return landmark.Run(ctx, p, x, o)
 	}
 	p, err := kernelkmeans.Prepare(data, spec)
 	if err != nil {
@@ -87,19 +96,6 @@ func solveOne(ctx context.Context, data dataset.Dataset, spec clustering.Spec, t
 		return nil, err
 	}
 	return kernelkmeans.RunAndScore(ctx, p, x, o)
-}
-
-// solveByLandmarks runs k-means on the features of landmarks; see package landmark.
-func solveByLandmarks(ctx context.Context, data dataset.Dataset, spec clustering.Spec, threads int, o clustering.Observer) (*clustering.Result, error) {
-	p, err := landmark.Prepare(ctx, data, spec)
-	if err != nil {
-		return nil, err
-	}
-	x, err := kmeans.NewLocal(ctx, p.Problem, data, threads)
-	if err != nil {
-		return nil, err
-	}
-	return landmark.Run(ctx, p, x, o)
 }
 
 // solveRange runs a job with a range of k; see krange.Run.
@@ -152,4 +148,53 @@ func solveNeighbors(
 	}
 	p.FillResult(result, graph)
 	return result, nil
+}
+
+// Shared holds what jobs on the same data have in common if they differ only in k, constraints and seeds. It is not
+// safe for concurrent use.
+type Shared struct {
+	Auto  *auto.Shared
+	Cut   *spectral.Shared
+	graph *dataset.Graph // nearest-neighbor graph; nil until it is computed
+}
+
+// NewShared returns an empty Shared for jobs of at most maxK clusters.
+func NewShared(maxK int) *Shared {
+	return &Shared{Auto: auto.NewShared(maxK), Cut: spectral.NewShared(maxK)}
+}
+
+// neighborGraph returns the nearest-neighbor graph and computes it only once. s may be nil.
+func (s *Shared) neighborGraph(find func() (*dataset.Graph, error)) (_ *dataset.Graph, err error) {
+	if s == nil {
+		return find()
+	}
+	if s.graph == nil {
+		s.graph, err = find()
+	}
+	return s.graph, err
+}
+
+// Parts runs jobs on parts of the data of a job with a range of k. Jobs on the same part share what they can.
+type Parts struct {
+	maxK int
+	mu   sync.Mutex
+	of   map[int]*Shared
+}
+
+// NewParts returns Parts for jobs of at most maxK clusters.
+func NewParts(maxK int) *Parts { return &Parts{maxK: maxK, of: map[int]*Shared{}} }
+
+// Small implements krange.Solver. Jobs on the same part must not run concurrently.
+func (p *Parts) Small(ctx context.Context, part int, data dataset.Dataset, spec clustering.Spec, threads int) (*clustering.Result, error) {
+	p.mu.Lock()
+	shared := p.of[part]
+	if shared == nil {
+		shared = NewShared(p.maxK)
+		p.of[part] = shared
+	}
+	p.mu.Unlock()
+	if spec.Neighbors > 0 {
+		return solveNeighbors(ctx, data, spec, threads, shared, clustering.NopObserver{})
+	}
+	return solveOne(ctx, data, spec, threads, shared, clustering.NopObserver{})
 }

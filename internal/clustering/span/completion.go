@@ -134,9 +134,9 @@ func (c *completion) kernelMatrix(subset []int, roots []float64) [][]float64 {
 	if c.quick {
 		innerProducts = byColumns
 	}
-	const some = 64 // links at a time, to limit memory
-	for from := 0; from < m; from += some {
-		to := min(from+some, m)
+	const linksAtOnce = 64 // limits memory
+	for from := 0; from < m; from += linksAtOnce {
+		to := min(from+linksAtOnce, m)
 		first, second := innerProducts(i, i, from, to), innerProducts(j, j, from, to)
 		across, back := innerProducts(i, j, from, to), innerProducts(j, i, from, to)
 		for e := from; e < to; e++ {

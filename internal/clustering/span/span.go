@@ -1,7 +1,7 @@
 // Package span clusters points in the span of a few eigenvectors, by coordinates that must-links and cannot-links
 // select. Several kinds of coordinates compete (pencil.go, completion.go) with those of spectral clustering without
 // pairs. Held-out pairs decide which is best (choose.go), and k-means with penalties for violated pairs turns the
-// winner into labels (rounding.go).
+// winner into labels (compare.go).
 //
 // V holds the eigenvectors of Lbar = I - D^-1/2 A D^-1/2 with the smallest eigenvalues w, one per column; V[i,:k] is
 // the first k entries of row i. All coordinates have the form

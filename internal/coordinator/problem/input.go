@@ -113,7 +113,7 @@ func (in *Input) makePoints(ctx context.Context, accepted bool) error {
 	if err != nil {
 		return err
 	}
-	fitted, notices, err := recipe.Fit(t, wire.RecipeOptions(p.GetTable()))
+	fitted, notices, err := recipe.Fit(ctx, t, wire.RecipeOptions(p.GetTable()))
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (in *Input) makePoints(ctx context.Context, accepted bool) error {
 	if accepted {
 		limit = math.MaxInt64
 	}
-	made, err := m.apply(fitted, t, limit)
+	made, err := m.apply(ctx, fitted, t, limit)
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (m *Maker) Apply(ctx context.Context, steps *recipe.Recipe, id string) (*re
 	if err != nil {
 		return nil, err
 	}
-	return m.apply(steps, t, m.MaxBytes)
+	return m.apply(ctx, steps, t, m.MaxBytes)
 }
 
 // checkTable rejects a table that does not fit into memory, before it is read.
@@ -188,7 +188,7 @@ func (m *Maker) checkTable(ctx context.Context, id string) error {
 
 // apply makes points from the rows of a table. It fails if they would take more than limit bytes, which may
 // happen because each category becomes a column.
-func (m *Maker) apply(r *recipe.Recipe, t *table.Table, limit int64) (*recipe.Prepared, error) {
+func (m *Maker) apply(ctx context.Context, r *recipe.Recipe, t *table.Table, limit int64) (*recipe.Prepared, error) {
 	columns := len(r.Names())
 	bytes := int64(math.MaxInt64 / 2) // leaves room to add the bytes of the table
 	if t.Rows() == 0 || int64(columns) < math.MaxInt64/16/int64(t.Rows()) {
@@ -203,7 +203,7 @@ func (m *Maker) apply(r *recipe.Recipe, t *table.Table, limit int64) (*recipe.Pr
 	if err := m.checkMemory(TableBytes(t)+bytes, 0); err != nil {
 		return nil, err
 	}
-	return r.Apply(t)
+	return r.Apply(ctx, t)
 }
 
 // TableBytes returns the memory that a table takes. Text columns take more than their encoded size.

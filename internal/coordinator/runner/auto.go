@@ -3,6 +3,7 @@ package runner
 import (
 	"cmp"
 	"context"
+	"runtime"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
@@ -55,7 +56,7 @@ func newAutoRunner(data dataset.Dataset, spec clustering.Spec, bytes int64) (*au
 	r.parts[0].Levels = levels
 	// All searches for eigenvectors are made in the coordinator, one space after the other.
 	if at := slices.IndexFunc(r.parts, func(p planning.Workload) bool { return p.Vectors == nil }); at >= 0 {
-		r.parts[at].Eigen = problem.Eigensolver()
+		r.parts[at].Eigen = problem.Eigensolver(runtime.GOMAXPROCS(0))
 	}
 	return r, nil
 }
@@ -125,7 +126,7 @@ func (r *autoRunner) scoresNeed(fitted int) planning.Workload {
 }
 
 func (r *autoRunner) matrixNeed(p *kernelkmeans.Problem) planning.Workload {
-	return planning.Workload{Matrix: p.Matrix, DatasetBytes: r.bytes, K: 1, Products: embedding.ProductsAtOnce, Eigen: r.problem.Eigensolver()}
+	return planning.Workload{Matrix: p.Matrix, DatasetBytes: r.bytes, K: 1, Products: embedding.ProductsAtOnce, Eigen: r.problem.Eigensolver(runtime.GOMAXPROCS(0))}
 }
 
 func (r *autoRunner) LimitLanes(lanes int) { r.maxLanes = lanes }

@@ -57,7 +57,7 @@ func (r *rangeRunner) Need() planning.Workload {
 			kept.Columns, kept.Labelings = max(kept.Columns, e.Columns), max(kept.Labelings, e.Restarts)
 		}
 	}
-	kept.PartBytes = krange.PartBytes(r.data, r.bytes, kept.Columns, r.spec.MaxK)
+	kept.PartBytes = krange.PartBytes(r.data, r.bytes, kept.Columns)
 	need.Range = kept
 	return need
 }

@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // Kind says whether a pair belongs together or apart.
@@ -24,15 +25,7 @@ const (
 	CannotLink Kind = 2
 )
 
-func (k Kind) String() string {
-	switch k {
-	case MustLink:
-		return "must"
-	case CannotLink:
-		return "cannot"
-	}
-	return "unknown"
-}
+func (k Kind) String() string { return text.Name(k, "", "must", "cannot") }
 
 // Constraint is one constraint as the user gave it.
 type Constraint struct {
@@ -275,11 +268,11 @@ func Among[L link[L]](n int, kept []int32, all []L) []L {
 	for at, i := range kept {
 		number[i] = int32(at)
 	}
-	var some []L
+	var links []L
 	for _, one := range all {
 		if among, ok := one.renumbered(number); ok {
-			some = append(some, among)
+			links = append(links, among)
 		}
 	}
-	return some
+	return links
 }

@@ -31,15 +31,6 @@ func (g *Graph) Row(i int) (neighbors []int32, weights []float64) {
 	return g.Column[from:to:to], g.Weight[from:to:to]
 }
 
-// Diagonal returns the weight of the loop at vertex i, or 0 if there is none.
-func (g *Graph) Diagonal(i int) float64 {
-	neighbors, weights := g.Row(i)
-	if at, found := slices.BinarySearch(neighbors, int32(i)); found {
-		return weights[at]
-	}
-	return 0
-}
-
 // NewGraph makes a graph of n vertices; if n is 0, the largest vertex number determines n. It adds up the weights of
 // repeated edges, in either direction, in the order of the edges. An edge whose weights sum to 0 stays.
 func NewGraph(n int, edges []Edge) (*Graph, error) { return GraphOf(n, []Edges{EdgesOf(edges)}) }

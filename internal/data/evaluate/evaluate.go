@@ -47,8 +47,8 @@ func Compare[P, T Label](predicted []P, truth []T, on []int32) (Scores, error) {
 	t := tabulate(predicted, truth)
 	scores := Scores{MutualInformation: t.mutualInformation(), Purity: t.purity()}
 	scores.NMI = t.normalized(scores.MutualInformation)
-	scores.ARI = t.adjustedRand()
 	inBoth, inPredicted, inTruth := t.pairs()
+	scores.ARI = AdjustedRand(inBoth, inTruth-inBoth, inPredicted-inBoth, pairsAmong(int64(t.total))-inTruth-inPredicted+inBoth)
 	scores.PairwisePrecision = ratio(inBoth, inPredicted)
 	scores.PairwiseRecall = ratio(inBoth, inTruth)
 	// The harmonic mean of B/P and B/T is 2 B / (P + T).
@@ -127,13 +127,6 @@ func (t *contingency) pairs() (inBoth, inPredicted, inTruth int64) {
 	return inBoth, inPredicted, inTruth
 }
 
-// adjustedRand returns the share of pairs on which the labelings agree, corrected for chance.
-func (t *contingency) adjustedRand() float64 {
-	inBoth, inPredicted, inTruth := t.pairs()
-	together, parted, joined := float64(inBoth), float64(inTruth-inBoth), float64(inPredicted-inBoth)
-	return AdjustedRand(together, parted, joined, float64(pairsAmong(int64(t.total)))-together-joined-parted)
-}
-
 // AdjustedRand returns the adjusted Rand index (Hubert and Arabie 1985) from four counts of pairs. Of the pairs that
 // belong together, together (a) share a cluster and parted (b) do not; of the pairs that belong apart, joined (c) share
 // a cluster and apart (d) do not:
@@ -141,12 +134,13 @@ func (t *contingency) adjustedRand() float64 {
 //	2 (a d - b c) / ((a + b) (b + d) + (a + c) (c + d))
 //
 // It returns 1 if the index is undefined.
-func AdjustedRand(together, parted, joined, apart float64) float64 {
-	scale := float64((together+parted)*(parted+apart)) + float64((together+joined)*(joined+apart))
+func AdjustedRand[Count int | int64](together, parted, joined, apart Count) float64 {
+	a, b, c, d := float64(together), float64(parted), float64(joined), float64(apart)
+	scale := float64((a+b)*(b+d)) + float64((a+c)*(c+d))
 	if scale == 0 { // all pairs belong together and are, or all belong apart and are
 		return 1
 	}
-	return 2 * (float64(together*apart) - float64(parted*joined)) / scale
+	return 2 * (float64(a*d) - float64(b*c)) / scale
 }
 
 func pairsAmong(count int64) int64 { return count * (count - 1) / 2 }
@@ -182,7 +176,7 @@ func tabulate[P, T Label](predicted []P, truth []T) *contingency {
 		keys[i] = uint64(rows[i])<<32 | uint64(columns[i])
 	}
 	slices.Sort(keys)
-	t := &contingency{total: float64(len(keys))}
+	t := &contingency{total: float64(len(keys)), predicted: make([]int64, slices.Max(rows)+1), truth: make([]int64, slices.Max(columns)+1)}
 	for at, key := range keys {
 		row, column := int32(key>>32), int32(key&0xFFFFFFFF)
 		if at == 0 || keys[at-1] != key {
@@ -191,8 +185,8 @@ func tabulate[P, T Label](predicted []P, truth []T) *contingency {
 		t.cells[len(t.cells)-1].count++
 	}
 	for _, c := range t.cells {
-		t.predicted = addAt(t.predicted, c.predicted, c.count)
-		t.truth = addAt(t.truth, c.truth, c.count)
+		t.predicted[c.predicted] += c.count
+		t.truth[c.truth] += c.count
 	}
 	return t
 }
@@ -208,14 +202,6 @@ func Ranks[L Label](labels []L) []int32 {
 		ranks[i] = int32(at)
 	}
 	return ranks
-}
-
-func addAt(counts []int64, at int32, count int64) []int64 {
-	for len(counts) <= int(at) {
-		counts = append(counts, 0)
-	}
-	counts[at] += count
-	return counts
 }
 
 // identical reports whether the two labelings are the same up to the numbers of their labels.
@@ -240,4 +226,61 @@ func Silhouette(own int, sums []float64, sizes []int) float64 {
 		return (outside - inside) / largest
 	}
 	return 0
+}
+
+// Match assigns a different cluster to every class, such that as many points as possible are in the cluster of their
+// class. counts[class][cluster] is the number of points of a class in a cluster; there must be at least as many
+// clusters as classes. The result is the cluster of each class, and always the same one of equally good assignments.
+//
+// It is the Hungarian method with potentials: classes are added one by one, each along the cheapest path of changes.
+func Match[Count int32 | int64](counts [][]Count) []int {
+	if len(counts) == 0 {
+		return nil
+	}
+	clusters := len(counts[0])
+	ofClass := make([]int64, len(counts)+1) // potentials
+	ofCluster := make([]int64, clusters+1)
+	class := make([]int, clusters+1) // 1 + the class of each cluster, which are numbered from 1; 0 if none
+	from := make([]int, clusters+1)
+	for added := 1; added <= len(counts); added++ {
+		const unreached = int64(1) << 62
+		class[0] = added
+		cost := slices.Repeat([]int64{unreached}, clusters+1)
+		done := make([]bool, clusters+1)
+		at := 0
+		for class[at] != 0 {
+			done[at] = true
+			least, next := unreached, 0
+			for cluster := 1; cluster <= clusters; cluster++ {
+				if done[cluster] {
+					continue
+				}
+				if c := -int64(counts[class[at]-1][cluster-1]) - ofClass[class[at]] - ofCluster[cluster]; c < cost[cluster] {
+					cost[cluster], from[cluster] = c, at
+				}
+				if cost[cluster] < least {
+					least, next = cost[cluster], cluster
+				}
+			}
+			for cluster := range done {
+				if done[cluster] {
+					ofClass[class[cluster]] += least
+					ofCluster[cluster] -= least
+				} else {
+					cost[cluster] -= least
+				}
+			}
+			at = next
+		}
+		for at != 0 {
+			class[at], at = class[from[at]], from[at]
+		}
+	}
+	match := make([]int, len(counts))
+	for cluster := 1; cluster <= clusters; cluster++ {
+		if class[cluster] > 0 {
+			match[class[cluster]-1] = cluster - 1
+		}
+	}
+	return match
 }

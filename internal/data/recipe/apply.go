@@ -1,6 +1,7 @@
 package recipe
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,15 +15,15 @@ import (
 )
 
 // Apply makes points from a table that has the columns of the features, and maybe others. The columns of ids and
-// classes may be missing: new rows have no classes yet.
-func (r *Recipe) Apply(t *table.Table) (*Prepared, error) {
+// classes may be missing: new rows have no classes yet. Apply fails if the context ends first.
+func (r *Recipe) Apply(ctx context.Context, t *table.Table) (*Prepared, error) {
 	prepared := &Prepared{Names: r.Names(), rows: t.Rows()}
 	t = r.rename(t, prepared)
 	whole := t
 	if r.endsInTotals(t) {
 		t, prepared.Total = t.First(t.Rows()-1), true
 	}
-	sources, err := r.sources(t)
+	sources, err := r.sources(ctx, t)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +56,7 @@ func (r *Recipe) Apply(t *table.Table) (*Prepared, error) {
 	}
 	prepared.Points, err = dataset.MakePoints(rows, columns, func(from, to int, values []float64) error {
 		fillRows(values, columns, from, to, prepared.Kept, sources, similar)
-		return nil
+		return ctx.Err()
 	})
 	if err != nil {
 		return nil, err
@@ -95,11 +96,14 @@ type source struct {
 
 // sources finds the column of each feature in a table and reads it as the recipe says. It fails if a column is
 // missing, if one of numbers has too many other cells, or if one of dates has any.
-func (r *Recipe) sources(t *table.Table) ([]source, error) {
+func (r *Recipe) sources(ctx context.Context, t *table.Table) ([]source, error) {
 	columns := t.ByName()
 	sources := make([]source, len(r.Features))
 	first := 0
 	for at := range r.Features {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		feature := &r.Features[at]
 		source := &sources[at]
 		source.Feature, source.column, source.at = feature, columns[feature.Column], first
@@ -120,7 +124,7 @@ func (r *Recipe) sources(t *table.Table) ([]source, error) {
 		case feature.Categories != nil:
 			source.useCategories()
 		case feature.readsDates(raw) && source.column == raw:
-			row := momentOf(feature.Dates).stray(raw)
+			_, row := momentOf(feature.Dates).convert(raw)
 			return nil, t.Fault(raw, row, "NOT_A_NUMBER", "%.40q is not a date in the format of the other cells; correct it or leave it empty", raw.CellText(row))
 		case source.column.Type == table.Text && empty < t.Rows():
 			if err := source.useTexts(t, r); err != nil {
@@ -226,28 +230,14 @@ func noNumberAt(c *table.Column) int {
 
 // complete returns the rows without missing values, nil if those are all rows.
 func complete(rows int, sources []source) []int32 {
-	gap := make([]bool, rows)
-	gaps := 0
+	kept := choose.All[int32](rows)
 	for at := range sources {
-		c := sources[at].column
-		if c.Empty == nil && c.Type != table.Text {
-			continue
-		}
-		for row := range gap {
-			if !gap[row] && c.IsEmpty(row) {
-				gap[row] = true
-				gaps++
-			}
+		if c := sources[at].column; c.Empty != nil || c.Type == table.Text {
+			kept = slices.DeleteFunc(kept, func(row int32) bool { return c.IsEmpty(int(row)) })
 		}
 	}
-	if gaps == 0 {
+	if len(kept) == rows {
 		return nil
-	}
-	kept := make([]int32, 0, rows-gaps)
-	for row, empty := range gap {
-		if !empty {
-			kept = append(kept, int32(row))
-		}
 	}
 	return kept
 }
@@ -274,13 +264,10 @@ func blankRows(t *table.Table) []int32 {
 func (p *Prepared) leaveOut(blank []int32, rows int) {
 	p.Blank = len(blank)
 	p.Notices = append(p.Notices, fmt.Sprintf("%s no cluster (label -1)", text.Count(p.Blank, "row has no values, so it gets", "rows have no values, so they get")))
-	for row := range int32(rows) {
-		if len(blank) > 0 && blank[0] == row {
-			blank = blank[1:]
-		} else {
-			p.Kept = append(p.Kept, row)
-		}
-	}
+	p.Kept = slices.DeleteFunc(choose.All[int32](rows), func(row int32) bool {
+		_, isBlank := slices.BinarySearch(blank, row)
+		return isBlank
+	})
 }
 
 // fillRows writes the values of all features for the points [first, last), a few rows at a time so that they stay in

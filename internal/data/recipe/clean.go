@@ -16,7 +16,7 @@ func (f *Feature) clean(c *table.Column, decimals string) *table.Column {
 	case f.isCheck() && c.Type == table.Text:
 		c = withChecks(c)
 	case f.readsDates(c):
-		converted := momentOf(f.Dates).convert(c)
+		converted, _ := momentOf(f.Dates).convert(c)
 		if converted == nil {
 			return c
 		}

@@ -42,7 +42,7 @@ func TestNumbersThatNameRows(t *testing.T) {
 		for row := range c.column.Len() {
 			x.Numbers = append(x.Numbers, math.Sqrt(float64(row)))
 		}
-		r, notices, err := Fit(made(t, c.column, x), Options{})
+		r, notices, err := Fit(t.Context(), made(t, c.column, x), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +56,7 @@ func TestNumbersThatNameRows(t *testing.T) {
 		if len(r.Features) != c.features || said != c.says {
 			t.Errorf("%v: got %q", c.column.Integers, said)
 		}
-		if _, notices, err = Fit(made(t, c.column, x), Options{Only: []string{"1", "x"}}); err != nil || len(notices) > 0 {
+		if _, notices, err = Fit(t.Context(), made(t, c.column, x), Options{Only: []string{"1", "x"}}); err != nil || len(notices) > 0 {
 			t.Errorf("%v, asked for: got %q, %v", c.column.Integers, notices, err)
 		}
 	}

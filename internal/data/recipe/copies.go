@@ -1,6 +1,7 @@
 package recipe
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -165,14 +166,17 @@ func stepOfAll(c *table.Column) float64 {
 }
 
 // withoutCopies leaves out the columns that are copies of an earlier one, except those that the user named.
-func (f *fitting) withoutCopies(candidates []candidateColumn) []candidateColumn {
+func (f *fitting) withoutCopies(ctx context.Context, candidates []candidateColumn) ([]candidateColumn, error) {
 	if f.Rows() < enoughRows {
-		return candidates // any two numbers are a linear function of any other two
+		return candidates, nil // any two numbers are a linear function of any other two
 	}
 	var rest []candidateColumn
 	var distinct []*shape
 	var copies, flags []string
 	for at := range candidates {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		original := -1
 		if !candidates[at].asked {
 			original = slices.IndexFunc(distinct, candidates[at].shape.isCopy)
@@ -191,7 +195,7 @@ func (f *fitting) withoutCopies(candidates []candidateColumn) []candidateColumn 
 	default:
 		f.notice(listed, "columns %s are left out: copies, perhaps in other units; --keep %s uses them", text.First(copies, maxAlike), typedList(flags))
 	}
-	return rest
+	return rest, nil
 }
 
 // typedList joins columns as they are typed after a flag, at most maxAlike of them.

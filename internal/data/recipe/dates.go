@@ -269,9 +269,10 @@ func momentOf(name string) moment {
 	return moment{parse: parse, notice: notice}
 }
 
-// convert converts a column of dates or times to numbers. It returns nil if a cell is not in the notation.
-func (m moment) convert(c *table.Column) *table.Column {
-	read := &table.Column{Name: c.Name, Type: table.Number, Numbers: make([]float64, c.Len())}
+// convert converts a column of dates or times to numbers. If cells are not in the notation, it returns nil and the row
+// of the first of them.
+func (m moment) convert(c *table.Column) (read *table.Column, stray int) {
+	read = &table.Column{Name: c.Name, Type: table.Number, Numbers: make([]float64, c.Len())}
 	for row := range c.Len() {
 		if c.IsEmpty(row) {
 			read.MarkEmpty(row)
@@ -279,19 +280,9 @@ func (m moment) convert(c *table.Column) *table.Column {
 		}
 		v, ok := m.parse(c.CellText(row))
 		if !ok {
-			return nil
+			return nil, row
 		}
 		read.Numbers[row] = v
 	}
-	return read
-}
-
-// stray returns the first row of a column that is not in the notation, or -1.
-func (m moment) stray(c *table.Column) int {
-	for row := range c.Filled() {
-		if _, ok := m.parse(c.CellText(row)); !ok {
-			return row
-		}
-	}
-	return -1
+	return read, -1
 }

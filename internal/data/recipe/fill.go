@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 	"strconv"
 
@@ -15,13 +14,12 @@ import (
 )
 
 // eachColumn calls do for the columns 0 to columns-1 in parallel.
-func eachColumn(columns int, do func(at int) error) error {
-	threads := runtime.GOMAXPROCS(0)
-	return parallel.Run(context.Background(), threads, columns, do)
+func eachColumn(ctx context.Context, columns int, do func(at int) error) error {
+	return parallel.Run(ctx, parallel.Threads(ctx), columns, do)
 }
 
 // findDonors stores rows in the recipe from which similar rows are filled, if the table has empty cells.
-func (f *fitting) findDonors(candidates []candidateColumn) error {
+func (f *fitting) findDonors(ctx context.Context, candidates []candidateColumn) error {
 	empty, hasGaps := 0, false
 	blank := len(blankRows(f.Table)) // these are not filled
 	var where []string
@@ -43,11 +41,11 @@ func (f *fitting) findDonors(candidates []candidateColumn) error {
 	if empty > 0 {
 		f.notice(filled, "%s filled %s (%s)", text.Count(empty, "empty cell is", "empty cells are"), how, text.First(where, maxAlike))
 	}
-	sources, err := f.recipe.sources(f.Table)
+	sources, err := f.recipe.sources(ctx, f.Table)
 	if err != nil || len(donors) == 0 {
 		return err
 	}
-	return eachColumn(len(sources), func(at int) error {
+	return eachColumn(ctx, len(sources), func(at int) error {
 		sources[at].keepDonors(donors)
 		return nil
 	})

@@ -1,6 +1,7 @@
 package recipe
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,8 +12,8 @@ import (
 )
 
 // Fit decides how the rows of a table become points. The notices report what it decided without the user. The result
-// depends only on the table and the options.
-func Fit(t *table.Table, o Options) (r *Recipe, notices []string, err error) {
+// depends only on the table and the options. Fit fails if the context ends first.
+func Fit(ctx context.Context, t *table.Table, o Options) (r *Recipe, notices []string, err error) {
 	if t.Rows() == 0 {
 		return nil, nil, fault.Invalid("EMPTY_DATA", "the table has no rows")
 	}
@@ -33,7 +34,7 @@ func Fit(t *table.Table, o Options) (r *Recipe, notices []string, err error) {
 	f.findAdded()
 	f.findID()
 	f.findLabels()
-	if err := f.findFeatures(); err != nil {
+	if err := f.findFeatures(ctx); err != nil {
 		return nil, nil, err
 	}
 	return f.recipe, arranged(f.notices), nil
@@ -143,7 +144,7 @@ func (f *fitting) findLabels() {
 
 // readAll reads the columns that may become features, in parallel. Each is read by a copy of f, which collects what it
 // reports; reports are in the order of the columns.
-func (f *fitting) readAll() (read []candidateColumn, reports []fitting, err error) {
+func (f *fitting) readAll(ctx context.Context) (read []candidateColumn, reports []fitting, err error) {
 	for at, role := range f.roles {
 		found := candidateColumn{at: at, role: role, asked: role != undecided}
 		if role == undecided && len(f.options.Only) == 0 {
@@ -154,7 +155,7 @@ func (f *fitting) readAll() (read []candidateColumn, reports []fitting, err erro
 		}
 	}
 	reports = make([]fitting, len(read))
-	err = eachColumn(len(read), func(at int) error {
+	err = eachColumn(ctx, len(read), func(at int) error {
 		reports[at] = *f
 		reports[at].notices, reports[at].reasons = nil, nil
 		return reports[at].read(&read[at])
@@ -163,8 +164,8 @@ func (f *fitting) readAll() (read []candidateColumn, reports []fitting, err erro
 }
 
 // findFeatures makes features of all columns without another role.
-func (f *fitting) findFeatures() error {
-	read, reports, err := f.readAll()
+func (f *fitting) findFeatures(ctx context.Context) error {
+	read, reports, err := f.readAll(ctx)
 	if err != nil {
 		return err
 	}
@@ -200,7 +201,9 @@ func (f *fitting) findFeatures() error {
 	default:
 		return f.noFeatures()
 	}
-	candidates = f.withoutCopies(candidates)
+	if candidates, err = f.withoutCopies(ctx, candidates); err != nil {
+		return err
+	}
 	for at := range candidates {
 		candidate := &candidates[at]
 		f.noticeCategories(candidate)
@@ -212,7 +215,7 @@ func (f *fitting) findFeatures() error {
 	if f.recipe.Missing != Auto {
 		return nil
 	}
-	return f.findDonors(candidates)
+	return f.findDonors(ctx, candidates)
 }
 
 // noFeatures returns an error that reports why no column is left.

@@ -34,7 +34,7 @@ func FuzzRecipe(f *testing.F) {
 		}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		p, err := r.Apply(of)
+		p, err := r.Apply(t.Context(), of)
 		runtime.ReadMemStats(&after)
 		if grown := after.TotalAlloc - before.TotalAlloc; grown > 1<<20+200*uint64(len(text)) {
 			t.Fatalf("%d bytes allocated for %d", grown, len(text))

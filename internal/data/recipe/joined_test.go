@@ -24,7 +24,7 @@ func TestColumnsOfEarlierRuns(t *testing.T) {
 		"x distance margin":                                                                               "x distance margin",
 		"x label distance":                                                                                "x distance",
 	} {
-		r, notices, err := Fit(made(t, columns(names)...), Options{})
+		r, notices, err := Fit(t.Context(), made(t, columns(names)...), Options{})
 		if err != nil {
 			t.Fatalf("%s: %v", names, err)
 		}
@@ -36,7 +36,7 @@ func TestColumnsOfEarlierRuns(t *testing.T) {
 			t.Errorf("%s: features %s, want %s (%s)", names, got, want, notices)
 		}
 	}
-	r, _, err := Fit(made(t, columns("x label distance margin")...), Options{Only: []string{"x", "margin"}})
+	r, _, err := Fit(t.Context(), made(t, columns("x label distance margin")...), Options{Only: []string{"x", "margin"}})
 	if err != nil || len(r.Features) != 2 {
 		t.Errorf("features that are named: %v, %v", r, err)
 	}

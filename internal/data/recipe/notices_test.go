@@ -32,7 +32,7 @@ func TestNoticesFitAScreen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, notices, err := Fit(made, Options{})
+	_, notices, err := Fit(t.Context(), made, Options{})
 	if err != nil || len(notices) > 26 {
 		t.Errorf("%d notices, %v:\n%s", len(notices), err, strings.Join(notices, "\n"))
 	}
@@ -64,7 +64,7 @@ func TestNoticesAreArranged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, notices, err := Fit(made, Options{Missing: Median})
+	_, notices, err := Fit(t.Context(), made, Options{Missing: Median})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestNamedColumnsAreReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"y", "Y", "2"} {
-		_, notices, err := Fit(made, Options{Only: []string{"x", name}})
+		_, notices, err := Fit(t.Context(), made, Options{Only: []string{"x", name}})
 		if err != nil || !slices.Contains(notices, `column "y" is left out: it is empty`) {
 			t.Errorf("%s: %v, %q", name, err, notices)
 		}
@@ -99,7 +99,7 @@ func TestCountOfAbsentCells(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, notices, err := Fit(made, Options{Decimals: ","})
+	_, notices, err := Fit(t.Context(), made, Options{Decimals: ","})
 	if all := strings.Join(notices, "\n"); err != nil || !strings.Contains(all, `column "x": 2 cells `) || !strings.Contains(all, "-999") || strings.Contains(all, "3 cells") {
 		t.Errorf("%v, %q", err, notices)
 	}

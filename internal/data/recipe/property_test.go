@@ -1,6 +1,7 @@
 package recipe
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -66,11 +67,11 @@ func anyOptions(t *rapid.T, of *table.Table) Options {
 func TestRecipesHold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		of := anyTable(t)
-		r, _, err := Fit(of, anyOptions(t, of))
+		r, _, err := Fit(t.Context(), of, anyOptions(t, of))
 		if err != nil {
 			t.Skip(err)
 		}
-		p, err := r.Apply(of)
+		p, err := r.Apply(t.Context(), of)
 		if err != nil {
 			if r.Missing == Drop {
 				t.Skip(err) // no row is left
@@ -92,7 +93,7 @@ func TestRecipesHold(t *testing.T) {
 		if err := json.Unmarshal(text, back); err != nil || !reflect.DeepEqual(r, back) {
 			t.Fatalf("%s became %+v, %v", text, back, err)
 		}
-		again, err := back.Apply(of)
+		again, err := back.Apply(t.Context(), of)
 		if err != nil || !reflect.DeepEqual(p, again) {
 			t.Fatal("the recipe that came back makes other points", err)
 		}
@@ -130,11 +131,11 @@ func TestCaseDoesNotMatter(t *testing.T) {
 		}
 		cells := rapid.SliceOfN(rapid.OneOf(rapid.SampledFrom(texts[:10]), rapid.SampledFrom(texts)), 3, 120).Draw(t, "cells")
 		of := made(t, measured("x", len(cells)), words("color", cells...))
-		r, _, err := Fit(of, Options{Only: []string{"color"}})
+		r, _, err := Fit(t.Context(), of, Options{Only: []string{"color"}})
 		if err != nil {
 			t.Skip(err)
 		}
-		p, err := r.Apply(of)
+		p, err := r.Apply(t.Context(), of)
 		if err != nil || len(p.Notices) > 0 || p.Points.N != len(cells) {
 			t.Fatal(p.Notices, err)
 		}
@@ -223,18 +224,18 @@ func BenchmarkRecipe(b *testing.B) {
 	of := made(b, list...)
 	b.Run("Fit", func(b *testing.B) {
 		for b.Loop() {
-			if _, _, err := Fit(of, Options{}); err != nil {
+			if _, _, err := Fit(context.Background(), of, Options{}); err != nil {
 				b.Fatal(err)
 			}
 		}
 	})
-	r, _, err := Fit(of, Options{})
+	r, _, err := Fit(context.Background(), of, Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Run("Apply", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := r.Apply(of); err != nil {
+			if _, err := r.Apply(context.Background(), of); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -207,7 +206,7 @@ func (f *fitting) findCategories(candidate *candidateColumn, column *table.Colum
 		candidate.made.Categories = append(candidate.made.Categories, candidate.made.Other)
 	}
 	f.notice(rareValues, "column %q has %d different values: those in fewer than %s become one category, %q (%s); --categorical %s keeps all", column.Name, len(values),
-		text.Plural(max(least, lowest(counts, frequent)), "row"), candidate.made.Other, text.Plural(rows-in, "row"), name)
+		text.Plural(max(least, counts[frequent[len(frequent)-1]]), "row"), candidate.made.Other, text.Plural(rows-in, "row"), name)
 	return true, nil
 }
 
@@ -241,15 +240,6 @@ func firstValue(c *table.Column) string {
 		return s
 	}
 	return ""
-}
-
-// lowest returns how often the rarest of some values occurs.
-func lowest(counts map[string]int, values []string) int {
-	least := math.MaxInt
-	for _, value := range values {
-		least = min(least, counts[value])
-	}
-	return least
 }
 
 // otherValues is the category of all rare values, unless the column has that value in another case.

@@ -56,7 +56,7 @@ func flowers(t *testing.T) *table.Table {
 
 func TestTableOfFlowers(t *testing.T) {
 	flowers := flowers(t)
-	r, notices, err := Fit(flowers, Options{Label: "species"})
+	r, notices, err := Fit(t.Context(), flowers, Options{Label: "species"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestTableOfFlowers(t *testing.T) {
 			t.Errorf("no notice has %q:\n%s", part, said)
 		}
 	}
-	p, err := r.Apply(flowers)
+	p, err := r.Apply(t.Context(), flowers)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,24 +106,24 @@ func TestWaysToTreatMissingValues(t *testing.T) {
 		{Median, Feature{Column: "height", Fill: 8}, nil},
 		{Drop, Feature{Column: "height"}, []int32{0, 1, 3, 4, 5}},
 	} {
-		r, _, err := Fit(flowers, Options{Missing: c.way, Ignore: []string{"species"}})
+		r, _, err := Fit(t.Context(), flowers, Options{Missing: c.way, Ignore: []string{"species"}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if math.Abs(r.Features[0].Fill-c.want.Fill) > 1e-15 {
 			t.Errorf("%s: got %+v", c.way, r.Features[0])
 		}
-		p, err := r.Apply(flowers)
+		p, err := r.Apply(t.Context(), flowers)
 		if err != nil || !slices.Equal(p.Kept, c.kept) {
 			t.Errorf("%s: got %+v, %v", c.way, p, err)
 		}
 	}
-	if _, _, err := Fit(flowers, Options{Missing: Error}); !fault.Is(err, "MISSING_VALUE") || !strings.Contains(err.Error(), `row 2, column "height"`) {
+	if _, _, err := Fit(t.Context(), flowers, Options{Missing: Error}); !fault.Is(err, "MISSING_VALUE") || !strings.Contains(err.Error(), `row 2, column "height"`) {
 		t.Errorf("got %v", err)
 	}
 	empty := made(t, integers("a", 1, 5, 3), gaps(numbers("b", 0, 0, 0), 0, 1, 2), gaps(numbers("c", 0, 0, 7), 0, 1))
 	for way, columns := range map[Missing]int{Auto: 1, Median: 2, Mean: 2, Drop: 2} {
-		r, _, err := Fit(empty, Options{Missing: way, Keep: map[bool][]string{true: {"c"}}[way != Auto]})
+		r, _, err := Fit(t.Context(), empty, Options{Missing: way, Keep: map[bool][]string{true: {"c"}}[way != Auto]})
 		if err != nil || len(r.Features) != columns {
 			t.Errorf("%s: got %+v, %v", way, r, err)
 		}
@@ -156,7 +156,7 @@ func TestRolesOfColumns(t *testing.T) {
 		"answers":        {columns: []table.Column{numbers("x1", 1, 2, 3, 5), integers("y", 1, 2, 1, 2)}, features: "x1", says: "--label-column y"},
 		"classes of one": {columns: []table.Column{x, words("label", "a", "b", "c", "d")}, features: "x", says: `--label-column label`},
 	} {
-		r, notices, err := Fit(made(t, c.columns...), Options{})
+		r, notices, err := Fit(t.Context(), made(t, c.columns...), Options{})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -183,7 +183,7 @@ func TestOptions(t *testing.T) {
 		{Options{Only: []string{"species"}, Missing: Median}, "id", "species=setosa species=virginica"},
 		{Options{Only: []string{"id"}, Categorical: []string{"id"}}, "", "id=a id=b id=c id=d id=e id=f"},
 	} {
-		r, _, err := Fit(flowers, c.options)
+		r, _, err := Fit(t.Context(), flowers, c.options)
 		if err != nil {
 			t.Errorf("%+v: %v", c.options, err)
 		} else if got := strings.Join(r.Names(), " "); got != c.features || r.ID != c.id {
@@ -215,11 +215,11 @@ func TestFaults(t *testing.T) {
 		{made(t, words("when", "2024-05-01", "2024-05-02"), integers("a", 1, 2)), Options{Only: []string{"when"}}, "NOT_A_NUMBER", `column "when" holds dates`},
 		{made(t, numbers("a")), Options{}, "EMPTY_DATA", "no rows"},
 	} {
-		if _, _, err := Fit(c.table, c.options); !fault.Is(err, c.reason) || !strings.Contains(err.Error(), c.says) {
+		if _, _, err := Fit(t.Context(), c.table, c.options); !fault.Is(err, c.reason) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("got %v, want %s with %q", err, c.reason, c.says)
 		}
 	}
-	r, _, err := Fit(flowers, Options{})
+	r, _, err := Fit(t.Context(), flowers, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +238,7 @@ func TestFaults(t *testing.T) {
 			`row 1, column "id": the id "a" is used a second time; the first is in row 0`},
 		{[]table.Column{integers("height", 1), words("color", "red"), integers("petals", 1), words("id", "")}, "EMPTY_CELL", `row 0, column "id"`},
 	} {
-		if _, err := r.Apply(made(t, c.columns...)); !fault.Is(err, c.reason) || !strings.Contains(err.Error(), c.says) {
+		if _, err := r.Apply(t.Context(), made(t, c.columns...)); !fault.Is(err, c.reason) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("got %v, want %s with %q", err, c.reason, c.says)
 		}
 	}
@@ -246,11 +246,11 @@ func TestFaults(t *testing.T) {
 
 // New rows need no ids and no classes, and may have categories that nobody knew.
 func TestNewRows(t *testing.T) {
-	r, _, err := Fit(flowers(t), Options{Label: "species", Missing: Median})
+	r, _, err := Fit(t.Context(), flowers(t), Options{Label: "species", Missing: Median})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := r.Apply(made(t, words("color", "green", "", "blue"), numbers("petals", 3.5, 4, 5), words("height", "", "", "")))
+	p, err := r.Apply(t.Context(), made(t, words("color", "green", "", "blue"), numbers("petals", 3.5, 4, 5), words("height", "", "", "")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +261,7 @@ func TestNewRows(t *testing.T) {
 		t.Errorf("got %+v", p)
 	}
 	// Names may differ in case and spaces, and a few cells need not be numbers.
-	p, err = r.Apply(made(t, words("Color", "red", "blue"), words("PETALS", "7", "many"), numbers(" height", 1, 2)))
+	p, err = r.Apply(t.Context(), made(t, words("Color", "red", "blue"), words("PETALS", "7", "many"), numbers(" height", 1, 2)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -292,11 +292,11 @@ func TestNumbersStayAsTheyAre(t *testing.T) {
 		for at := range columns {
 			keep = append(keep, columns[at].Name)
 		}
-		r, _, err := Fit(all, Options{Missing: rapid.SampledFrom([]Missing{Auto, Error, Drop, Mean, Median}).Draw(t, "missing"), Keep: keep, KeepLastRow: true})
+		r, _, err := Fit(t.Context(), all, Options{Missing: rapid.SampledFrom([]Missing{Auto, Error, Drop, Mean, Median}).Draw(t, "missing"), Keep: keep, KeepLastRow: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := r.Apply(all)
+		p, err := r.Apply(t.Context(), all)
 		if err != nil || p.Kept != nil || p.Points.N != rows || p.Points.D != len(columns) {
 			t.Fatal(p, err)
 		}

@@ -79,11 +79,11 @@ func TestTablesAboutRows(t *testing.T) {
 
 func TestDropZeros(t *testing.T) {
 	all := made(t, gaps(numbers("a", 1, 0, 0, 0, 2), 2), integers("b", 0, 0, 5, 0, 0))
-	r, _, err := Fit(all, Options{Missing: Drop})
+	r, _, err := Fit(t.Context(), all, Options{Missing: Drop})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := r.Apply(all)
+	p, err := r.Apply(t.Context(), all)
 	if err != nil {
 		t.Fatal(err)
 	}

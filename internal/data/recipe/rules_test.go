@@ -1,6 +1,7 @@
 package recipe
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -84,7 +85,7 @@ func TestRules(t *testing.T) {
 		"stray":    {[]table.Column{x, stray}, "x weight", `column "weight": a cell is not a number and is read as missing: "ca. 5" in row 7; --categorical weight`, Options{Ignore: []string{"weight"}}, "x"},
 	} {
 		of := made(t, c.columns...)
-		r, notices, err := Fit(of, Options{})
+		r, notices, err := Fit(t.Context(), of, Options{})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -92,34 +93,34 @@ func TestRules(t *testing.T) {
 		if said := strings.Join(notices, "\n"); strings.Join(r.Names(), " ") != c.does || !strings.Contains(said, c.says) || c.says == "" && said != "" {
 			t.Errorf("%s: got %q with %s", name, r.Names(), said)
 		}
-		if _, err := r.Apply(of); err != nil {
+		if _, err := r.Apply(t.Context(), of); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		r, notices, err = Fit(of, c.instead)
+		r, notices, err = Fit(t.Context(), of, c.instead)
 		if err != nil || strings.Join(r.Names(), " ") != c.then || c.says != "" && strings.Contains(strings.Join(notices, "\n"), c.says) {
 			t.Errorf("%s, otherwise: got %q with %q, %v", name, r.Names(), notices, err)
 		}
 	}
 	one := words("one", slices.Repeat([]string{"a"}, rows)...)
-	if _, notices, err := Fit(made(t, x, one), Options{Categorical: []string{"one"}, Keep: []string{"one"}}); err == nil && strings.Contains(strings.Join(notices, "\n"), "becomes") {
+	if _, notices, err := Fit(t.Context(), made(t, x, one), Options{Categorical: []string{"one"}, Keep: []string{"one"}}); err == nil && strings.Contains(strings.Join(notices, "\n"), "becomes") {
 		t.Errorf("a constant column that is kept: %q", notices)
 	}
-	if _, notices, err := Fit(made(t, one), Options{}); err != nil || !strings.Contains(strings.Join(notices, "\n"), `column "one" is always "a"`) {
+	if _, notices, err := Fit(t.Context(), made(t, one), Options{}); err != nil || !strings.Contains(strings.Join(notices, "\n"), `column "one" is always "a"`) {
 		t.Errorf("a constant column alone: %q, %v", notices, err)
 	}
-	if _, _, err := Fit(made(t, x, stray), Options{Keep: []string{"weight"}}); !fault.Is(err, "NOT_A_NUMBER") {
+	if _, _, err := Fit(t.Context(), made(t, x, stray), Options{Keep: []string{"weight"}}); !fault.Is(err, "NOT_A_NUMBER") {
 		t.Errorf("a stray word that is kept: got %v", err)
 	}
 	lists := made(t, x, cells("sizes", func(row int) string { return []string{"1,5", "2,5", "x;y"}[row%3] }))
-	if r, _, err := Fit(lists, Options{}); err != nil || !slices.Equal(r.Features[1].Categories, []string{"1,5", "2,5", "x;y"}) {
+	if r, _, err := Fit(t.Context(), lists, Options{}); err != nil || !slices.Equal(r.Features[1].Categories, []string{"1,5", "2,5", "x;y"}) {
 		t.Errorf("texts that may be lists: %v", err)
 	}
 	for _, o := range []Options{{Keep: []string{"sizes"}}, {Decimals: ","}} {
-		if _, _, err := Fit(lists, o); !fault.Is(err, "NOT_A_NUMBER") {
+		if _, _, err := Fit(t.Context(), lists, o); !fault.Is(err, "NOT_A_NUMBER") {
 			t.Errorf("numbers with decimal commas: got %v", err)
 		}
 	}
-	if _, _, err := Fit(made(t, x, sentinels), Options{Missing: Error}); !fault.Is(err, "MISSING_VALUE") || !strings.Contains(err.Error(), `"-999" stands for a missing value; use --keep s`) {
+	if _, _, err := Fit(t.Context(), made(t, x, sentinels), Options{Missing: Error}); !fault.Is(err, "MISSING_VALUE") || !strings.Contains(err.Error(), `"-999" stands for a missing value; use --keep s`) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -148,14 +149,14 @@ func TestNewRowsAreReadAlike(t *testing.T) {
 	}
 	weight.Texts[5], x.Numbers[8], x.Numbers[9] = "unknown", 9999, 9999
 	of := made(t, x, weight, city)
-	r, notices, err := Fit(of, Options{Missing: Median})
+	r, notices, err := Fit(t.Context(), of, Options{Missing: Median})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(r.Features[0].Absent, []float64{9999}) || !r.Features[1].AbsentTexts || r.Features[2].Other != "other" {
 		t.Fatalf("got %+v, %q", r, notices)
 	}
-	p, err := r.Apply(made(t, numbers("x", 9999, 5), words("weight", "unknown", "7"), words("city", "Paris", "Rome")))
+	p, err := r.Apply(t.Context(), made(t, numbers("x", 9999, 5), words("weight", "unknown", "7"), words("city", "Paris", "Rome")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +180,7 @@ func TestRareValuesBesideOther(t *testing.T) {
 	city := words("city", append(cells, "")...)
 	for _, missing := range []Missing{Auto, Mean} {
 		of := made(t, measured("x", len(cells)+1), city)
-		r, notices, err := Fit(of, Options{Missing: missing})
+		r, notices, err := Fit(t.Context(), of, Options{Missing: missing})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,7 +190,7 @@ func TestRareValuesBesideOther(t *testing.T) {
 		if f := r.Features[1]; f.Other != "Other" || missing == Mean && f.FillCategory != "Other" {
 			t.Errorf("%s: rare values become %q, missing ones %q", missing, f.Other, f.FillCategory)
 		}
-		p, err := r.Apply(of)
+		p, err := r.Apply(t.Context(), of)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -221,11 +222,11 @@ func TestTotals(t *testing.T) {
 			words("id", "1", "2", "3", "4", "5", "6", ""), a, b}, true},
 	} {
 		of := made(t, c.columns...)
-		r, notices, err := Fit(of, Options{})
+		r, notices, err := Fit(t.Context(), of, Options{})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		p, err := r.Apply(of)
+		p, err := r.Apply(t.Context(), of)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -241,14 +242,14 @@ func TestTotals(t *testing.T) {
 			}
 			continue
 		}
-		if r, _, err = Fit(of, Options{KeepLastRow: true, ID: r.ID}); err != nil {
+		if r, _, err = Fit(t.Context(), of, Options{KeepLastRow: true, ID: r.ID}); err != nil {
 			t.Fatal(err)
 		}
 		if name == "an id that is none" {
-			if p, err = r.Apply(of); !fault.Is(err, "EMPTY_CELL") {
+			if p, err = r.Apply(t.Context(), of); !fault.Is(err, "EMPTY_CELL") {
 				t.Errorf("%s, kept: got %+v, %v", name, p, err)
 			}
-		} else if p, err = r.Apply(of); err != nil || p.Total || p.Points.N != 7 {
+		} else if p, err = r.Apply(t.Context(), of); err != nil || p.Total || p.Points.N != 7 {
 			t.Errorf("%s, kept: got %+v, %v", name, p, err)
 		}
 	}
@@ -292,7 +293,7 @@ func TestDays(t *testing.T) {
 		}
 	}
 	when := words("when", "2024-05-01", "2024-05-03", "2024-05-02", "2024-06-01")
-	r, notices, err := Fit(made(t, when, numbers("x", 1, 2, 3, 5)), Options{Dates: true})
+	r, notices, err := Fit(t.Context(), made(t, when, numbers("x", 1, 2, 3, 5)), Options{Dates: true})
 	if err != nil || strings.Join(r.Names(), " ") != "when x" || !strings.Contains(strings.Join(notices, "\n"), `column "when" holds dates, read as days since 1970`) {
 		t.Fatalf("got %+v, %q, %v", r, notices, err)
 	}
@@ -306,41 +307,41 @@ func TestDays(t *testing.T) {
 		if first == "2024-03-04" {
 			second = "2024-03-05"
 		}
-		_, notices, err := Fit(made(t, words("when", first, second, first, second), numbers("x", 1, 2, 3, 5)), Options{Dates: true})
+		_, notices, err := Fit(t.Context(), made(t, words("when", first, second, first, second), numbers("x", 1, 2, 3, 5)), Options{Dates: true})
 		if err != nil || !slices.ContainsFunc(notices, func(notice string) bool { return strings.HasSuffix(notice, says) }) {
 			t.Errorf("%s: got %q, %v; want %q", first, notices, err, says)
 		}
 	}
-	p, err := r.Apply(made(t, words("when", "1970-01-11", ""), numbers("x", 1, 2)))
+	p, err := r.Apply(t.Context(), made(t, words("when", "1970-01-11", ""), numbers("x", 1, 2)))
 	if err != nil || p.Points.Row(0)[0] != 10 || p.Points.Row(1)[0] != r.Features[0].Fill {
 		t.Errorf("got %+v, %v", p, err)
 	}
 	compact := made(t, integers("when", 19700102, 19700103, 19700111, 19700102), numbers("x", 1, 2, 3, 5))
-	if r, notices, err := Fit(compact, Options{}); err != nil || strings.Join(r.Names(), " ") != "x" || !strings.Contains(strings.Join(notices, "\n"), `column "when" is left out: it holds dates`) {
+	if r, notices, err := Fit(t.Context(), compact, Options{}); err != nil || strings.Join(r.Names(), " ") != "x" || !strings.Contains(strings.Join(notices, "\n"), `column "when" is left out: it holds dates`) {
 		t.Errorf("got %+v, %q, %v", r, notices, err)
 	}
-	if r, _, err := Fit(compact, Options{Only: []string{"when"}}); err != nil || r.Features[0].Dates != "" {
+	if r, _, err := Fit(t.Context(), compact, Options{Only: []string{"when"}}); err != nil || r.Features[0].Dates != "" {
 		t.Errorf("numbers that the user asked for: %+v, %v", r, err)
 	}
-	compacted, _, err := Fit(compact, Options{Dates: true})
+	compacted, _, err := Fit(t.Context(), compact, Options{Dates: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p, err := compacted.Apply(compact); err != nil || p.Points.Row(2)[0] != 10 {
+	if p, err := compacted.Apply(t.Context(), compact); err != nil || p.Points.Row(2)[0] != 10 {
 		t.Errorf("got %+v, %v", p, err)
 	}
 	// New dates may be stored as numbers. Any other number is an error, because the dates beside it would not be days.
-	if p, err := compacted.Apply(made(t, numbers("when", 19700111, 19700102), numbers("x", 1, 2))); err != nil || p.Points.Row(0)[0] != 10 {
+	if p, err := compacted.Apply(t.Context(), made(t, numbers("when", 19700111, 19700102), numbers("x", 1, 2))); err != nil || p.Points.Row(0)[0] != 10 {
 		t.Errorf("got %+v, %v", p, err)
 	}
 	for cell, column := range map[string]table.Column{
 		`"99999999"`: integers("when", 19700102, 99999999), `"0"`: integers("when", 0, 19700102), `"19700230"`: integers("when", 19700230, 19700102), `"1.5"`: numbers("when", 19700102, 1.5),
 	} {
-		if _, err := compacted.Apply(made(t, column, numbers("x", 1, 2))); !fault.Is(err, "NOT_A_NUMBER") || !strings.Contains(err.Error(), cell+" is not a date") {
+		if _, err := compacted.Apply(t.Context(), made(t, column, numbers("x", 1, 2))); !fault.Is(err, "NOT_A_NUMBER") || !strings.Contains(err.Error(), cell+" is not a date") {
 			t.Errorf("%s: got %v", cell, err)
 		}
 	}
-	if _, err := r.Apply(made(t, words("when", "soon"), numbers("x", 1))); !fault.Is(err, "NOT_A_NUMBER") || !strings.Contains(err.Error(), `"soon" is not a date`) {
+	if _, err := r.Apply(t.Context(), made(t, words("when", "soon"), numbers("x", 1))); !fault.Is(err, "NOT_A_NUMBER") || !strings.Contains(err.Error(), `"soon" is not a date`) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -377,11 +378,11 @@ func twoKinds(t *testing.T, rows int, missing float64) (*table.Table, []int) {
 // What is filled in is what rows of the same kind have.
 func TestGapsAreFilledFromSimilarRows(t *testing.T) {
 	of, kinds := twoKinds(t, 3000, 0.3)
-	r, _, err := Fit(of, Options{})
+	r, _, err := Fit(t.Context(), of, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := r.Apply(of)
+	p, err := r.Apply(t.Context(), of)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -421,7 +422,7 @@ func TestGapsAreFilledFromSimilarRows(t *testing.T) {
 	}
 	// A single new row is filled as it was among all.
 	for row := range 50 {
-		alone, err := r.Apply(of.Take([]int{row}))
+		alone, err := r.Apply(t.Context(), of.Take([]int{row}))
 		if err != nil || !slices.Equal(alone.Points.Row(0), p.Points.Row(row)) {
 			t.Fatalf("row %d alone is %v, not %v: %v", row, alone.Points.Row(0), p.Points.Row(row), err)
 		}
@@ -479,12 +480,12 @@ func TestDonorsThatDoNotFit(t *testing.T) {
 		"infinite": func(f *Feature) { f.Donors[3] = math.Inf(1) },
 		"unit":     func(f *Feature) { f.Unit = math.NaN() },
 	} {
-		r, _, err := Fit(of, Options{})
+		r, _, err := Fit(t.Context(), of, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		spoil(&r.Features[3])
-		if _, err := r.Apply(of); !fault.Is(err, "BAD_RECIPE") {
+		if _, err := r.Apply(t.Context(), of); !fault.Is(err, "BAD_RECIPE") {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
@@ -523,7 +524,7 @@ func TestHardlyAnything(t *testing.T) {
 		"only counting": {integers("n", 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)},
 	} {
 		of := made(t, columns...)
-		r, notices, err := Fit(of, Options{})
+		r, notices, err := Fit(t.Context(), of, Options{})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -531,7 +532,7 @@ func TestHardlyAnything(t *testing.T) {
 		if said := strings.Join(notices, "\n"); strings.Contains(said, "left out") || name == "alike" && !strings.Contains(said, "all rows are equal") || name == "only counting" && !strings.Contains(said, "counts the rows from 1, but is used") {
 			t.Errorf("%s: %s", name, said)
 		}
-		if p, err := r.Apply(of); err != nil || p.Points.N != of.Rows() {
+		if p, err := r.Apply(t.Context(), of); err != nil || p.Points.N != of.Rows() {
 			t.Errorf("%s: got %+v, %v", name, p, err)
 		}
 	}
@@ -558,12 +559,12 @@ func BenchmarkFillFromSimilarRows(b *testing.B) {
 				columns[at] = c
 			}
 			of := made(b, columns...)
-			r, _, err := Fit(of, Options{})
+			r, _, err := Fit(context.Background(), of, Options{})
 			if err != nil {
 				b.Fatal(err)
 			}
 			for b.Loop() {
-				if _, err := r.Apply(of); err != nil {
+				if _, err := r.Apply(context.Background(), of); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bufio"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -57,78 +58,46 @@ func (t *Table) ID() string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
+// encoderBlock is the number of bytes that are converted or written at a time.
+const encoderBlock = 1 << 16
+
 // Encode writes the canonical bytes.
 func (t *Table) Encode(w io.Writer) error {
-	e := &encoder{w: w}
-	e.text(magic)
-	e.buffer = binary.LittleEndian.AppendUint32(e.buffer, uint32(len(t.Columns)))
-	e.buffer = binary.LittleEndian.AppendUint64(e.buffer, uint64(t.rows))
+	b, block := bufio.NewWriterSize(w, encoderBlock), make([]byte, encoderBlock)
+	write := func(bytes []byte) { _, _ = b.Write(bytes) } // Flush returns the first error
+	write(binary.LittleEndian.AppendUint32([]byte(magic), uint32(len(t.Columns))))
+	write(binary.LittleEndian.AppendUint64(nil, uint64(t.rows)))
 	for at := range t.Columns {
 		c, hasEmpty := &t.Columns[at], byte(0)
 		if c.Empty != nil {
 			hasEmpty = 1
 		}
-		e.buffer = append(e.buffer, byte(c.Type), hasEmpty)
-		e.buffer = binary.LittleEndian.AppendUint16(e.buffer, uint16(len(c.Name)))
-		e.text(c.Name)
+		write(binary.LittleEndian.AppendUint16([]byte{byte(c.Type), hasEmpty}, uint16(len(c.Name))))
+		write([]byte(c.Name))
 	}
 	for at := range t.Columns {
 		c := &t.Columns[at]
-		e.buffer = append(e.buffer, packBits(c.Empty)...)
-		for block := range slices.Chunk(c.Integers, encoderBlock/8) {
-			bytes := e.grow(8 * len(block))
-			for at, v := range block {
-				binary.LittleEndian.PutUint64(bytes[8*at:], uint64(v))
+		write(packBits(c.Empty))
+		for values := range slices.Chunk(c.Integers, encoderBlock/8) {
+			for at, v := range values {
+				binary.LittleEndian.PutUint64(block[8*at:], uint64(v))
 			}
+			write(block[:8*len(values)])
 		}
-		for block := range slices.Chunk(c.Numbers, encoderBlock/8) {
-			bytes := e.grow(8 * len(block))
-			for at, v := range block {
-				binary.LittleEndian.PutUint64(bytes[8*at:], math.Float64bits(v))
+		for values := range slices.Chunk(c.Numbers, encoderBlock/8) {
+			for at, v := range values {
+				binary.LittleEndian.PutUint64(block[8*at:], math.Float64bits(v))
 			}
+			write(block[:8*len(values)])
 		}
 		for _, s := range c.Texts {
-			e.buffer = binary.LittleEndian.AppendUint32(e.buffer, uint32(len(s)))
-			e.flush(encoderBlock)
+			write(binary.LittleEndian.AppendUint32(block[:0], uint32(len(s))))
 		}
 		for _, s := range c.Texts {
-			e.text(s)
+			_, _ = b.WriteString(s)
 		}
 	}
-	e.flush(0)
-	return e.err
-}
-
-// encoder collects bytes and writes them in blocks.
-type encoder struct {
-	w      io.Writer
-	buffer []byte
-	err    error // the first error
-}
-
-const encoderBlock = 1 << 16
-
-// grow writes the collected bytes and returns room for a block.
-func (e *encoder) grow(count int) []byte {
-	e.flush(0)
-	e.buffer = slices.Grow(e.buffer, count)[:count]
-	return e.buffer
-}
-
-func (e *encoder) text(s string) {
-	e.buffer = append(e.buffer, s...)
-	e.flush(encoderBlock)
-}
-
-// flush writes the collected bytes if there are at least as many as least. After an error it drops them.
-func (e *encoder) flush(least int) {
-	if len(e.buffer) < least {
-		return
-	}
-	if e.err == nil {
-		_, e.err = e.w.Write(e.buffer)
-	}
-	e.buffer = e.buffer[:0]
+	return b.Flush()
 }
 
 func packBits(marks []bool) []byte {

@@ -179,11 +179,19 @@ func (t *Table) numbersRows(ids *IDs) bool {
 	return found
 }
 
-// resolvePoints replaces the ids in a column by the numbers of the points. Empty cells become 0 and stay empty.
+// resolvePoints replaces the ids in a column by the numbers of the points; without ids, it parses the numbers. Empty
+// cells become 0 and stay empty.
 func (t *Table) resolvePoints(c *Column, ids *IDs) error {
 	t.ids = ids
 	numbers := make([]int64, t.rows)
 	for row, name := range c.FilledTexts() {
+		if ids == nil {
+			var err error
+			if numbers[row], err = strconv.ParseInt(name, 10, 64); err != nil {
+				return t.Fault(c, row, "UNKNOWN_ID", "%.40q is not a number, and the data has no id column: rows are numbered from 0", name).With("id", name)
+			}
+			continue
+		}
 		number, known := ids.find(name)
 		if !known {
 			return t.Fault(c, row, "UNKNOWN_ID", "the data has no row with the id %.40q; %s", name, DidYouMean(name, ids.list)).With("id", name)
@@ -329,33 +337,11 @@ func (t *Table) ResolveIDs(ids *IDs) (*Table, error) {
 		if !pointColumns[c.Name] || c.Type != Text {
 			continue
 		}
-		var err error
-		if ids != nil {
-			err = numbered.resolvePoints(c, ids)
-		} else {
-			err = numbered.parsePoints(c)
-		}
-		if err != nil {
+		if err := numbered.resolvePoints(c, ids); err != nil {
 			return nil, err
 		}
 	}
 	return &numbered, nil
-}
-
-// parsePoints parses the numbers of points.
-func (t *Table) parsePoints(c *Column) error {
-	numbers := make([]int64, t.rows)
-	for row, name := range c.Texts {
-		if c.IsEmpty(row) {
-			continue // the reader of the table decides about empty cells
-		}
-		var err error
-		if numbers[row], err = strconv.ParseInt(name, 10, 64); err != nil {
-			return t.Fault(c, row, "UNKNOWN_ID", "%.40q is not a number, and the data has no id column: rows are numbered from 0", name).With("id", name)
-		}
-	}
-	c.Type, c.Integers, c.Texts = Integer, numbers, nil
-	return nil
 }
 
 // OpenIDs returns ids for a table about points that are not known here. They number the points in the order in which

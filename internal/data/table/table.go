@@ -18,6 +18,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // Limits of a table.
@@ -38,17 +39,7 @@ const (
 	Text         // UTF-8
 )
 
-func (t Type) String() string {
-	switch t {
-	case Integer:
-		return "integers"
-	case Number:
-		return "numbers"
-	case Text:
-		return "texts"
-	}
-	return "cells of an unknown type"
-}
+func (t Type) String() string { return text.Name(t, "", "integers", "numbers", "texts") }
 
 // Column is a column of a table. Only the list of its type is used.
 type Column struct {

@@ -409,7 +409,7 @@ export type KScore = Message<"cleave.v1.KScore"> & {
   modularity?: number | undefined;
 
   /**
-   * For graphs that are not too large, the k-th minus the next eigenvalue of D^-1/2 A D^-1/2.
+   * Always unset: eigengaps are no longer computed.
    *
    * @generated from field: optional double eigengap = 8;
    */
