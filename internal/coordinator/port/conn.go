@@ -73,7 +73,7 @@ func (c *Conn) identify(in *bufio.Reader) error {
 		if err != nil {
 			return err
 		}
-		if !strings.HasPrefix(http2.ClientPreface, string(start)) {
+		if string(start) != http2.ClientPreface[:len(start)] {
 			return nil // HTTP/1.1, or something that the HTTP server refuses
 		}
 	}
