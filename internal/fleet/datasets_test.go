@@ -33,7 +33,9 @@ import (
 )
 
 // largeGraph is a data set of several pieces, made once for all tests.
-var largeGraph = sync.OnceValues(func() (*dataset.Graph, error) { return randomGraph(20_000, 600_000, 1) })
+var largeGraph = sync.OnceValues(func() (*dataset.Graph, error) {
+	return randomGraph(20_000, testscale.Count(360_000, 600_000), 1)
+})
 
 // largeProblem has a data set of several pieces.
 func largeProblem(t *testing.T) *problem {
@@ -66,7 +68,7 @@ func TestWorkersPassDataSetsOn(t *testing.T) {
 	c.startWorker("neither")
 	p := largeProblem(t)
 	_, size := c.datasets.put(t, p.data)
-	if pieces := wire.PieceCount(size); pieces < 4 {
+	if pieces := wire.PieceCount(size); pieces < 3 {
 		t.Fatalf("the data set has %d pieces", pieces)
 	}
 	e := c.submit(p, nil)

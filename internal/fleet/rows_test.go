@@ -84,7 +84,7 @@ func cachedFiles(t *testing.T, dir string) []string {
 // Each of eight workers gets about an eighth of the data set, and the coordinator sends each piece once. Workers that
 // join or take over the tiles of lost ones fetch what they lack, from others if these have it.
 func TestWorkersFetchTheRowsOfTheirTiles(t *testing.T) {
-	t.Run("dense", func(t *testing.T) { fetchRowsOfTiles(t, rowProblem(t, testscale.Count(32_000, 64_000)), 3) })
+	t.Run("dense", func(t *testing.T) { fetchRowsOfTiles(t, rowProblem(t, testscale.Count(24_000, 64_000)), 3) })
 	if testscale.Long {
 		t.Run("sparse", func(t *testing.T) { fetchRowsOfTiles(t, sparseRowProblem(t, 32_000, metric.SquaredEuclidean), 7) })
 	}
@@ -134,7 +134,7 @@ func TestRowsWithoutACache(t *testing.T) {
 	for w := range 4 {
 		c.startWorker(fmt.Sprint("w", w))
 	}
-	p := rowProblem(t, 20_000)
+	p := rowProblem(t, 17_000)
 	_, size := c.datasets.put(t, p.data)
 	e := c.submitVectors(p, nil)
 	if sent := c.sent.Load(); sent > size+8*wire.PieceBytes {
@@ -152,25 +152,28 @@ func TestRowsWithoutACache(t *testing.T) {
 
 // Every kind of rows has the same bits by rows, on any number of workers, also if some fetch data sets whole.
 func TestRowsHaveTheSameBits(t *testing.T) {
-	points, units, scaled := scaledPoints(t, 20_000, 256)
 	problems := map[string]func(t *testing.T) *vectorProblem{
-		"plain": func(t *testing.T) *vectorProblem { return rowProblem(t, 20_000) },
+		"plain": func(t *testing.T) *vectorProblem { return rowProblem(t, 17_000) },
 		"scaled": func(t *testing.T) *vectorProblem {
+			points, units, scaled := scaledPoints(t, 17_000, 256)
 			p := newVectorProblem(t, scaled, metric.SquaredEuclidean, false)
 			p.data, p.units = points, units
 			return p
 		},
 		"spherical": func(t *testing.T) *vectorProblem {
-			return newVectorProblem(t, randomPoints(t, 20_000, 256, 1), metric.Cosine, false)
+			return newVectorProblem(t, randomPoints(t, 17_000, 256, 1), metric.Cosine, false)
 		},
 		"probabilities": func(t *testing.T) *vectorProblem {
-			return newVectorProblem(t, positivePoints(t, 20_000, 256, 3, 1), metric.KL, false)
+			return newVectorProblem(t, positivePoints(t, 17_000, 256, 3, 1), metric.KL, false)
 		},
-		"sparse":               func(t *testing.T) *vectorProblem { return sparseRowProblem(t, 10_000, metric.SquaredEuclidean) },
-		"sparse probabilities": func(t *testing.T) *vectorProblem { return sparseRowProblem(t, 10_000, metric.KL) },
-		"landmarks":            func(t *testing.T) *vectorProblem { return landmarkProblem(t, points, units, scaled.(*dataset.Points)) },
+		"sparse":               func(t *testing.T) *vectorProblem { return sparseRowProblem(t, 9000, metric.SquaredEuclidean) },
+		"sparse probabilities": func(t *testing.T) *vectorProblem { return sparseRowProblem(t, 9000, metric.KL) },
+		"landmarks": func(t *testing.T) *vectorProblem {
+			points, units, scaled := scaledPoints(t, 17_000, 256)
+			return landmarkProblem(t, points, units, scaled.(*dataset.Points))
+		},
 		"wide": func(t *testing.T) *vectorProblem { // a tile has several pieces
-			return newVectorProblem(t, randomPoints(t, 600, 9000, 1), metric.SquaredEuclidean, false)
+			return newVectorProblem(t, randomPoints(t, 480, 9000, 1), metric.SquaredEuclidean, false)
 		},
 	}
 	for _, name := range testscale.Some([]string{"sparse", "landmarks", "plain", "probabilities", "scaled", "sparse probabilities", "spherical", "wide"}, 1) {
@@ -223,7 +226,7 @@ func TestChaosDoesNotChangeTheBitsOfRows(t *testing.T) {
 			c := newCluster(t, losing)
 			p := sparseRowProblem(t, 10_000, metric.SquaredEuclidean)
 			if seed < 2 {
-				p = rowProblem(t, 20_000)
+				p = rowProblem(t, 17_000)
 			}
 			start := func(name string) *testWorker {
 				if seed == 0 {
@@ -289,7 +292,7 @@ func TestADataSetLargerThanAnyWorker(t *testing.T) {
 // What a worker has on disk of its rows it does not fetch again, and what is damaged there it does.
 func TestCachedRows(t *testing.T) {
 	c := newCluster(t)
-	p, dir := rowProblem(t, 20_000), t.TempDir()
+	p, dir := rowProblem(t, 17_000), t.TempDir()
 	_, size := c.datasets.put(t, p.data)
 	c.checkCache(dir, size, func() {
 		e := c.submitVectors(p, nil)
@@ -306,7 +309,7 @@ func TestRowsAndTheWholeOfADataSet(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t)
 			c.startWorker("w0", changes[name])
-			p := newVectorProblem(t, randomPoints(t, 600, 9000, 1), metric.SquaredEuclidean, false)
+			p := newVectorProblem(t, randomPoints(t, 480, 9000, 1), metric.SquaredEuclidean, false)
 			e := c.submitVectors(p, nil)
 			n := &neighborProblem{data: p.data}
 			_, size := c.datasets.put(t, p.data)
