@@ -79,7 +79,7 @@ func truthOf(t *testing.T, path string) []int64 {
 
 func TestSpectralRuns(t *testing.T) {
 	spectralFolder(t)
-	for _, c := range testscale.Some(spectralRuns, 5) {
+	for _, c := range testscale.Some(spectralRuns, 4) {
 		t.Run(c.args, func(t *testing.T) {
 			args := c.args
 			one, three := t.TempDir(), t.TempDir()

@@ -96,7 +96,7 @@ func TestSweepFindsItsJobs(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	stderr := &cancelOnText{text: "1 of 2", cancel: interrupt}
-	long := strings.Fields("sweep --data g/data.csv --k 2,3 --algorithm kernel-kmeans --init random --restarts 10000 --parallel 1 --timeout 1s --out o --server " + address)
+	long := strings.Fields("sweep --data g/data.csv --k 2,3 --algorithm kernel-kmeans --init random --restarts 10000 --parallel 1 --timeout 500ms --out o --server " + address)
 	if code := Main(ctx, long, strings.NewReader(""), &strings.Builder{}, stderr, func(string) string { return "" }); code != 130 || !strings.Contains(stderr.all.String(), "canceled; 1 of 2 jobs have results") {
 		t.Errorf("exit code %d, %s", code, stderr.all.String())
 	}

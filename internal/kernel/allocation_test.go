@@ -15,7 +15,7 @@ func TestSweepsAllocateNothing(t *testing.T) {
 	ctx := context.Background()
 	for _, stored := range []bool{true, false} {
 		for _, lanes := range []int{1, 3} {
-			const n, k = 1100, 4
+			const n, k = 600, 4
 			p := newProblem(t, rand.New(rand.NewPCG(5, 6)), n, k, Gaussian)
 			s, tiles := NewShard(p.source, 2), partition.AllTiles(n)
 			if err := s.Build(ctx, tiles, stored); err != nil {

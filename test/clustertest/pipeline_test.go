@@ -171,7 +171,7 @@ func TestSignalsOfAStep(t *testing.T) {
 	}
 	again := StartCleave(t, s.args...)
 	Eventually(t, "the second attempt follows the job", func() (bool, string) {
-		return strings.Contains(again.Stderr(), "restart"), again.Stderr()
+		return strings.Contains(again.Stderr(), "landmarks 1000 would take about"), again.Stderr() // the notice of a long job
 	})
 	canceled(s, again, job, "detached", again.Interrupt)
 }

@@ -62,9 +62,9 @@ func TestStartsRace(t *testing.T) {
 	}
 	found := raced(t, t.Context(), points, spec, 1)
 	all := spec
-	all.Race = false
+	all.Race, all.Restarts = false, testscale.Count(3, 10)
 	if each := raced(t, t.Context(), points, all, 2); found.Objective > each.Objective*(1+1e-6) {
-		t.Errorf("an objective of %v by a race, %v by ten starts over all rows", found.Objective, each.Objective)
+		t.Errorf("an objective of %v by a race, %v by %d starts over all rows", found.Objective, each.Objective, all.Restarts)
 	}
 	var snaps [][]byte
 	var memory *snapshot.Memory
