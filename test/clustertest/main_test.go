@@ -15,6 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 	"github.com/cleave-project/cleave/test/programs"
 	"github.com/cleave-project/cleave/test/tabletest"
+	"github.com/cleave-project/cleave/test/testscale"
 )
 
 func TestMain(m *testing.M) { os.Exit(Main(m)) }
@@ -89,7 +90,7 @@ func gaussians(n, d, k int, spread float64) *dataset.Points {
 var longPoints = sync.OnceValue(func() *workload { return pointsRestarted(10) })
 
 // longerPoints runs long enough for two snapshots, even if the disk is busy.
-var longerPoints = sync.OnceValue(func() *workload { return pointsRestarted(50) })
+var longerPoints = sync.OnceValue(func() *workload { return pointsRestarted(uint32(testscale.Count(30, 50))) })
 
 func pointsRestarted(times uint32) *workload {
 	return newWorkload(gaussians(1800, 6, 12, 6), &cleavev1.JobSpec{

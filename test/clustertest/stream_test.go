@@ -51,7 +51,7 @@ func b2i(b bool) int {
 func TestStreamedTables(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	rows := customers(t, 1500)
+	rows := customers(t, testscale.Count(400, 1500))
 	writeTable(t, filepath.Join(dir, "few.csv"), withClasses(t, rows, func(row int) bool { return row%20 == 3 }))
 	writeTable(t, filepath.Join(dir, "all.parquet"), withClasses(t, rows, func(int) bool { return true }))
 	for name, text := range map[string]string{
