@@ -20,8 +20,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go"
 	"gocloud.dev/blob"
-	_ "gocloud.dev/blob/gcsblob" // gs://
-	_ "gocloud.dev/blob/s3blob"  // s3://
+	_ "gocloud.dev/blob/gcsblob" // gs://, also for --blobs of the coordinator
+	_ "gocloud.dev/blob/s3blob"  // s3://, likewise
 	"gocloud.dev/gcerrors"
 	"golang.org/x/sync/errgroup"
 

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"gocloud.dev/blob"
+
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/objects"
 )
@@ -37,6 +39,15 @@ func signed(t *testing.T, rule string, o Object) (url.Values, string) {
 		t.Fatal(err)
 	}
 	return u.Query(), etag
+}
+
+// Every coordinator links this package, for imports, and opens its blobs by the same drivers.
+func TestObjectStoresHaveDrivers(t *testing.T) {
+	for _, scheme := range []string{"s3", "gs"} {
+		if !blob.DefaultURLMux().ValidBucketScheme(scheme) {
+			t.Errorf("there is no driver for %s://", scheme)
+		}
+	}
 }
 
 // Signed URLs name the version that was found.
