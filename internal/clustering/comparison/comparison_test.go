@@ -14,6 +14,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/synth"
 	"github.com/cleave-project/cleave/test/clusteringtest"
+	"github.com/cleave-project/cleave/test/testscale"
 )
 
 func circles(t testing.TB, n int) (*dataset.Points, []int32) {
@@ -59,10 +60,10 @@ func said(t testing.TB, data dataset.Dataset, spec clustering.Spec, threads int)
 // Circles are no clusters of k-means nor of a wide kernel, but neighbors tell them apart.
 func TestTheDefaultIsBetter(t *testing.T) {
 	data, truth := circles(t, 300)
-	for _, a := range []clustering.Algorithm{
+	for _, a := range testscale.Some([]clustering.Algorithm{
 		&kmeans.Options{Algorithm: kmeans.PCKmeans}, &kmeans.Options{Algorithm: kmeans.MPCKmeans},
 		&kernelkmeans.Options{}, &spectral.Options{Algorithm: spectral.Spectral},
-	} {
+	}, 2) {
 		spec := job(t, truth, 2, 60, a)
 		got := said(t, data, spec, 1)
 		if !strings.HasPrefix(got, "DEFAULT_IS_BETTER: of 60 held-out pairs, the default got 60 right and "+a.Name()+" ") {
