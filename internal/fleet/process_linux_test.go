@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
@@ -133,12 +134,15 @@ func TestAWorkerProcessKeepsNeighborsInItsMemory(t *testing.T) {
 
 const mib = 1 << 20
 
+// workerFolder builds the worker once for all tests, and returns the folder that has it.
+var workerFolder = sync.OnceValues(func() (string, error) { return programs.Build("worker") })
+
 func buildWorker(t *testing.T) (program string) {
 	t.Helper()
 	if programs.RaceDetector {
 		t.Skip("the race detector takes several times the memory")
 	}
-	folder, err := programs.Build("worker")
+	folder, err := workerFolder()
 	if err != nil {
 		t.Fatal(err)
 	}
