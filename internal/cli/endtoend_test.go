@@ -192,8 +192,8 @@ func TestInterruptOfAnEmbeddedRun(t *testing.T) {
 	succeed(t, "generate two-circles --n 300 --out g")
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
-	// This many restarts take minutes, so that the run cannot end before it is interrupted. The job says so when it begins;
-	// the first line of progress comes seconds later.
+	// This many restarts take minutes, so that the run cannot end before it is interrupted. The job says so when it
+	// begins; the first line of progress comes seconds later.
 	stderr := &cancelOnText{text: "landmarks 1000 would take about", cancel: interrupt}
 	args := strings.Fields("run --data g/data.csv --k 5 --init random --restarts 10000 --out o")
 	code := Main(ctx, args, strings.NewReader(""), io.Discard, stderr, func(string) string { return "" })

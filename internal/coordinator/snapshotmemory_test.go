@@ -19,6 +19,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/synth"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/snapshot"
+	"github.com/cleave-project/cleave/test/testscale"
 )
 
 // The states of a run take no more than half of what is planned for them, which has room for the next ones too.
@@ -34,7 +35,7 @@ func TestStatesTakeWhatIsPlanned(t *testing.T) {
 		data dataset.Dataset
 		spec clustering.Spec
 	}{
-		"k-means":        {blobs(60_000, 2, 3), clustering.Spec{K: 3, Restarts: 20, MaxIterations: 3, Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans}}},
+		"k-means":        {blobs(testscale.Count(20_000, 60_000), 2, 3), clustering.Spec{K: 3, Restarts: 20, MaxIterations: 3, Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans}}},
 		"many columns":   {blobs(300, 100, 3), clustering.Spec{K: 100, Restarts: 20, MaxIterations: 3, Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans}}},
 		"kernel k-means": {blobs(600, 2, 3), clustering.Spec{K: 3, Restarts: 40, MaxIterations: 30, Algorithm: &kernelkmeans.Options{}}},
 		"eigenvectors":   {blobs(800, 2, 10), clustering.Spec{K: 20, Algorithm: &spectral.Options{Algorithm: spectral.Spectral}}},
