@@ -118,10 +118,7 @@ const (
 // to a slow one, but not to one that may not answer while they can stay.
 func (e *execution) findLayoutLocked(sessions []*session) (found *partition.Layout, unplaced bool) {
 	for _, stays := range []stay{stayNowhere, stayIfWorking, stayAnywhere} {
-		for _, most := range []doubt{noDoubt, isSlow, mayNotEnd} {
-			if stays == stayNowhere && most == mayNotEnd {
-				continue
-			}
+		for most := noDoubt; most <= mayNotEnd && (stays != stayNowhere || most < mayNotEnd); most++ {
 			layout, unplaced := e.layoutLocked(sessions, e.hostsLocked(sessions, most), stays)
 			if layout.Place(e.need.StorageRule()) {
 				return layout, unplaced

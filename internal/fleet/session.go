@@ -95,11 +95,9 @@ type session struct {
 func byName(a, b *session) int { return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.id, b.id)) }
 
 const (
-	// conductKept is how long the conduct of a worker without blame is kept after its session has ended, for its next
-	// session and for verdicts that come later.
+	// conductKept is how long the conduct of a worker without blame is kept after its session has ended.
 	conductKept = time.Hour
-	// maxBlamedConducts is how many conducts of ended sessions with blame are kept. They have no other limit: a worker
-	// may come back at any time.
+	// maxBlamedConducts is how many with blame are kept, without another limit: a worker may come back at any time.
 	maxBlamedConducts = 1000
 )
 
