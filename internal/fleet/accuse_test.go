@@ -84,7 +84,8 @@ func TestConductIsKeptOnce(t *testing.T) {
 }
 
 // A worker whose answers turn out to be wrong after its session has ended is quarantined, whether its process has
-// attached again by then or attaches later. What a process did is forgotten if it does not attach again.
+// attached again by then or attaches later, however much later. A process without blame is forgotten if it does not attach
+// again.
 func TestAVerdictFollowsTheProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := New(Config{})
@@ -95,16 +96,40 @@ func TestAVerdictFollowsTheProcess(t *testing.T) {
 		f.endSessionLocked(second, nil)
 		f.quarantineLocked(first, fault.New(fault.Internal, workerWrong, "it is wrong"))
 		third := attachServing(t, f, "x", second.id)
-		for at, s := range []*session{second, third} {
+		f.endSessionLocked(third, nil)
+		sound := attachServing(t, f, "sound", "")
+		f.endSessionLocked(sound, nil)
+		time.Sleep(conductKept + time.Second)
+		fourth := attachServing(t, f, "x", third.id)
+		for at, s := range []*session{second, third, fourth} {
 			if s.wrong == nil {
 				t.Errorf("session %d of the process is not quarantined", at+2)
 			}
 		}
-		f.endSessionLocked(third, nil)
-		time.Sleep(conductKept + time.Second)
-		synctest.Wait()
-		if len(f.conducts) > 0 {
-			t.Errorf("%d conducts are kept", len(f.conducts))
+		f.endSessionLocked(fourth, nil)
+		if f.conducts[sound.id] != nil {
+			t.Error("a process without blame is not forgotten")
+		}
+	})
+}
+
+// The verdicts about processes that never come back take little memory: the oldest are forgotten.
+func TestFewVerdictsAreKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := New(Config{})
+		defer f.Close()
+		var first, last string
+		for n := range maxBlamedConducts + 5 {
+			s := attachServing(t, f, "x", "")
+			s.sentWrong = "wrong bytes"
+			f.endSessionLocked(s, nil)
+			time.Sleep(time.Second)
+			if last = s.id; n == 0 {
+				first = s.id
+			}
+		}
+		if len(f.conducts) != maxBlamedConducts || f.conducts[first] != nil || f.conducts[last] == nil {
+			t.Errorf("%d conducts are kept; the first: %v, the last: %v", len(f.conducts), f.conducts[first], f.conducts[last])
 		}
 	})
 }

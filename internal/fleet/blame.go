@@ -75,14 +75,29 @@ func (b *blame) whyExcluded(s *session) *fault.Error {
 	return b.trust.wrong[s]
 }
 
-// doubts reports whether a worker is used only if there is no other.
-func (b *blame) doubts(s *session) bool {
-	return b.failing[s] || s.stalled != 0 || s.slow || b.crashes[s.name].all >= doubtfulCrashes
+// doubt says how reluctantly a worker is used.
+type doubt int
+
+const (
+	noDoubt   doubt = iota
+	isSlow          // others are preferred
+	mayNotEnd       // hangs, has failed or crashed: tiles rather stay on a worker that drains
+)
+
+// doubts returns how reluctantly a worker is used: it is only if there is no better one.
+func (b *blame) doubts(s *session) doubt {
+	switch {
+	case b.failing[s], s.stalled != 0, b.crashes[s.name].all >= doubtfulCrashes:
+		return mayNotEnd
+	case s.slow:
+		return isSlow
+	}
+	return noDoubt
 }
 
 // accepts reports whether a worker may take tiles of the job, and nothing speaks against it.
 func (b *blame) accepts(s *session) bool {
-	return s.takesTilesLocked() && b.whyExcluded(s) == nil && !b.doubts(s) && !b.full[s]
+	return s.takesTilesLocked() && b.whyExcluded(s) == nil && b.doubts(s) == noDoubt && !b.full[s]
 }
 
 // forgetEnded removes sessions that have ended.

@@ -31,7 +31,6 @@ func (f *Fleet) checkFetchLocked(ctx context.Context, sessionID, datasetID strin
 	return nil, 0, status.Errorf(codes.PermissionDenied, "no job of this worker uses data set %s", datasetID)
 }
 
-// FetchDataset implements WorkerService.
 func (svc *service) FetchDataset(r *workerv1.FetchDatasetRequest, stream workerv1.WorkerService_FetchDatasetServer) error {
 	svc.fleet.mu.Lock()
 	_, bytes, err := svc.fleet.checkFetchLocked(stream.Context(), r.GetSessionId(), r.GetDatasetId())
@@ -88,7 +87,6 @@ func (svc *service) sendDataset(r *workerv1.FetchDatasetRequest, stream workerv1
 	}
 }
 
-// Distribute implements WorkerService.
 func (svc *service) Distribute(stream workerv1.WorkerService_DistributeServer) error {
 	first, err := stream.Recv()
 	if err != nil {

@@ -56,14 +56,12 @@ func (e *Executor) Release() {
 	e.operands.free()
 }
 
-// describe implements family.
 func (e *Executor) describe(p *workerv1.Prepare) {
 	p.What = &workerv1.Prepare_Matrix{Matrix: wire.MatrixSpecToProto(e.spec, e.mean.message(), e.scale.message())}
 	p.SparseEntries, p.Lanes = uint64(e.need.SparseEntries), uint32(e.need.Lanes)
 	p.Products, p.Block = uint32(e.need.Products), uint32(e.need.Block)
 }
 
-// changeBytes implements family.
 func (e *Executor) changeBytes() int { return 0 }
 
 // ensureOperands implements family. Operands are the weights and the sparse part.

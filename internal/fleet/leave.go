@@ -128,7 +128,7 @@ func (f *Fleet) awaitReturnLocked(s *session) {
 	})
 }
 
-// isDraining reports whether a worker was asked to leave, or asked to.
+// isDraining reports whether a worker is draining, because it wants to leave or somebody wants it to.
 func (f *Fleet) isDraining(s *session) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

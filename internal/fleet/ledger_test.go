@@ -99,11 +99,25 @@ func TestAPlacementKeepsAccount(t *testing.T) {
 	})
 }
 
-// The tiles of a worker that drains, or is away, move to a slow worker rather than stay, if no other has room.
-func TestTilesMoveToASlowWorkerRatherThanStay(t *testing.T) {
-	for state, yield := range map[string]func(s *session){
-		"draining": func(s *session) { s.draining = true },
-		"away":     func(s *session) { s.stream, s.away = nil, true },
+// The tiles of a worker that drains, or is away, move to a slow worker rather than stay, if no other has room. They move
+// to one that may never answer only if they cannot stay.
+func TestWhereTilesMoveIfOnlyDoubtedWorkersHaveRoom(t *testing.T) {
+	const yielding, full, doubted = 0, 1, 2
+	drains := func(s *session) { s.draining = true }
+	away := func(s *session) { s.stream, s.away = nil, true }
+	slow := func(s *session) { s.slow = true }
+	stalled := func(s *session) { s.stalled = 1 }
+	for name, c := range map[string]struct {
+		yield, doubt func(*session)
+		fullToo      bool // the full worker is as doubted as the other one
+		want         int
+	}{
+		"from a draining worker to a slow one":         {drains, slow, false, doubted},
+		"from a draining worker, and all are slow":     {drains, slow, true, doubted},
+		"from an absent worker to a slow one":          {away, slow, false, doubted},
+		"on a draining worker, not on one that stalls": {drains, stalled, false, yielding},
+		"on a draining worker, and all others stall":   {drains, stalled, true, yielding},
+		"from an absent worker to one that stalls":     {away, stalled, false, doubted},
 	} {
 		need := planning.Workload{Matrix: kernel.MatrixSpec{Function: kernel.Linear, Rows: 4 * 16, Columns: 2}, K: 2, Lanes: 1}
 		f := New(Config{})
@@ -113,17 +127,20 @@ func TestTilesMoveToASlowWorkerRatherThanStay(t *testing.T) {
 		for _, s := range sessions {
 			s.stream = &attachment{}
 		}
-		yielding, full, slow := sessions[0], sessions[1], 2
-		full.memory, sessions[slow].slow = 1, true
-		e.placed.join(yielding)
-		for tile := range e.placed.tiles {
-			e.placed.put(tile, yielding, false)
+		sessions[full].memory = 1
+		c.doubt(sessions[doubted])
+		if c.fullToo {
+			c.doubt(sessions[full])
 		}
-		yield(yielding)
+		e.placed.join(sessions[yielding])
+		for tile := range e.placed.tiles {
+			e.placed.put(tile, sessions[yielding], false)
+		}
+		c.yield(sessions[yielding])
 		layout, _ := e.findLayoutLocked(sessions)
 		for tile, owner := range layout.Owner {
-			if owner != slow {
-				t.Errorf("%s: tile %d is placed on worker %d", state, tile, owner)
+			if owner != c.want {
+				t.Errorf("%s: tile %d is placed on worker %d", name, tile, owner)
 			}
 		}
 	}

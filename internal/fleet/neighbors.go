@@ -39,14 +39,12 @@ type neighborSearch struct {
 	diagonal    *payload
 }
 
-// describe implements family.
 func (n *neighborSearch) describe(p *workerv1.Prepare) {
 	p.What = &workerv1.Prepare_Neighbors{Neighbors: &workerv1.NeighborSpec{
 		Rows: uint64(n.rows), Count: uint32(n.count), Diagonal: n.diagonal.message(),
 	}}
 }
 
-// changeBytes implements family.
 func (n *neighborSearch) changeBytes() int { return 0 }
 
 // neighbors collects what the tiles have found. Workers say themselves which rows a tile has, because that follows

@@ -41,8 +41,8 @@ type objectsRead struct {
 	used    map[*session]bool // workers that got a command
 }
 
-// unitRead is a unit and its progress. The goroutine that reads it owns it; while it is in waiting, that of ReadObjects
-// does.
+// unitRead is a unit and its progress. The goroutine that reads the unit owns it. While no goroutine does, and the unit
+// waits, the goroutine of ReadObjects owns it.
 type unitRead struct {
 	*ObjectUnit
 	at     int

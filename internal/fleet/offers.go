@@ -221,8 +221,8 @@ func (e *execution) computeIdentity() ([]byte, error) {
 // to.
 func inlineHashes(m protoreflect.Message, payloads map[string]*payload) {
 	if p, is := m.Interface().(*workerv1.Payload); is {
-		if p.GetReference() != "" {
-			hash := sha256.Sum256(payloads[p.GetReference()].data)
+		if referred := payloads[p.GetReference()]; referred != nil {
+			hash := sha256.Sum256(referred.data)
 			p.Where = &workerv1.Payload_Inline{Inline: hash[:]}
 		}
 		return

@@ -104,13 +104,22 @@ func (e *execution) placeLocked(betweenOps, wholeMatrix bool) (stopping bool, wa
 	}
 }
 
+// stay says which tiles stay on workers that yield them.
+type stay int
+
+const (
+	stayNowhere   stay = iota
+	stayIfWorking      // those on a worker that can continue with them
+	stayAnywhere
+)
+
 // findLayoutLocked returns a placement of all tiles after all handovers, or nil if there is no room. unplaced reports
-// whether a tile had no worker. It tries several ways, the best first: tiles move from a worker that yields them even
-// to a doubted one, and stay only if no worker has room.
+// whether a tile had no worker. It tries several ways, the best first. Tiles move from a worker that yields them even
+// to a slow one, but not to one that may not answer while they can stay.
 func (e *execution) findLayoutLocked(sessions []*session) (found *partition.Layout, unplaced bool) {
-	for _, stay := range []bool{false, true} {
-		for _, doubted := range []bool{false, true} {
-			layout, unplaced := e.layoutLocked(sessions, e.hostsLocked(sessions, doubted), stay)
+	for _, stays := range []stay{stayNowhere, stayIfWorking, stayAnywhere} {
+		for most := noDoubt; most <= mayNotEnd && (stays != stayNowhere || most < mayNotEnd); most++ {
+			layout, unplaced := e.layoutLocked(sessions, e.hostsLocked(sessions, most), stays)
 			if layout.Place(e.need.StorageRule()) {
 				return layout, unplaced
 			}
@@ -154,7 +163,7 @@ func (e *execution) balanceLocked(layout *partition.Layout, changed, due bool) {
 // layoutLocked returns the placement of the tiles after all handovers, and whether a tile has no worker. Tiles on
 // workers that yield them count as not placed, unless they stay. Those on a quarantined worker never stay: its answers
 // are not used.
-func (e *execution) layoutLocked(sessions []*session, hosts []partition.Host, stay bool) (layout *partition.Layout, unplaced bool) {
+func (e *execution) layoutLocked(sessions []*session, hosts []partition.Host, stays stay) (layout *partition.Layout, unplaced bool) {
 	index := map[*session]int{}
 	for h, s := range sessions {
 		index[s] = h
@@ -174,7 +183,8 @@ func (e *execution) layoutLocked(sessions []*session, hosts []partition.Host, st
 			continue
 		}
 		layout.MarkPlaced(t, index[at.worker], at.wantStored)
-		if at.worker.wrong != nil || !stay && at.worker.yieldsLocked() {
+		mayStay := stays == stayAnywhere || stays == stayIfWorking && at.worker.workingLocked()
+		if at.worker.wrong != nil || !mayStay && at.worker.yieldsLocked() {
 			layout.Remove(t)
 		}
 	}
@@ -194,16 +204,18 @@ func (e *execution) removeLostLocked() {
 	maps.DeleteFunc(e.handovers.direct, func(s *session, _ bool) bool { return s.ended })
 }
 
-// hostsLocked describes workers as places for tiles of this job. Doubted ones accept tiles if doubted is set, or if
-// there is no other worker that does.
-func (e *execution) hostsLocked(sessions []*session, doubted bool) []partition.Host {
-	doubted = doubted || !slices.ContainsFunc(sessions, func(s *session) bool { return e.usableLocked(s) && !e.blame.doubts(s) })
+// hostsLocked describes workers as places for tiles of this job. Those with more than the given doubt accept none, unless
+// there is no worker without doubts and no worker drains, so that a job can still be balanced.
+func (e *execution) hostsLocked(sessions []*session, most doubt) []partition.Host {
 	draining := slices.ContainsFunc(e.placed.tiles, func(t tile) bool { return t.worker != nil && t.worker.yieldsLocked() && t.worker.workingLocked() })
+	if !draining && !slices.ContainsFunc(sessions, func(s *session) bool { return e.usableLocked(s) && e.blame.doubts(s) == noDoubt }) {
+		most = mayNotEnd
+	}
 	hosts := make([]partition.Host, len(sessions))
 	for h, s := range sessions {
 		hosts[h] = e.hostLocked(s)
 		hosts[h].First = draining && e.canJoinLocked(s) // it can build them in the background
-		hosts[h].Accepting = e.usableLocked(s) && (doubted || !e.blame.doubts(s))
+		hosts[h].Accepting = e.usableLocked(s) && e.blame.doubts(s) <= most
 	}
 	return e.pace.Weigh(hosts)
 }

@@ -111,7 +111,6 @@ func (f *Fleet) payloadFor(ctx context.Context, sessionID, reference string) ([]
 	return large.data, nil
 }
 
-// FetchPayload implements WorkerService.
 func (svc *service) FetchPayload(r *workerv1.FetchPayloadRequest, stream workerv1.WorkerService_FetchPayloadServer) error {
 	data, err := svc.fleet.payloadFor(stream.Context(), r.GetSessionId(), r.GetReference())
 	if err != nil {

@@ -94,8 +94,12 @@ type session struct {
 // byName orders sessions by the names of their workers.
 func byName(a, b *session) int { return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.id, b.id)) }
 
-// conductKept is how long the conduct of a worker is kept after its session has ended, for its next one.
-const conductKept = time.Hour
+const (
+	// conductKept is how long the conduct of a worker without blame is kept after its session has ended.
+	conductKept = time.Hour
+	// maxBlamedConducts is how many with blame are kept, without another limit: a worker may come back at any time.
+	maxBlamedConducts = 1000
+)
 
 // conduct is what a worker did wrong. It stays with the process of the worker, whose sessions share it, so that a
 // verdict about one that has ended counts for the next one too. Fleet.mu guards it.
@@ -105,6 +109,30 @@ type conduct struct {
 	gotWrong  string       // that wrong bytes are its own fault; empty if they are not
 	accuser   *conduct     // of the first worker that got wrong bytes from it; nil if there is none
 	accused   *conduct     // of the first worker from which it got wrong bytes; nil if there is none
+	endedAt   time.Time    // when its latest session ended
+}
+
+// blamed reports whether there is a verdict against the worker.
+func (c *conduct) blamed() bool { return c.wrong != nil || c.sentWrong != "" || c.gotWrong != "" }
+
+// keepConductLocked keeps the conduct of a session that has ended, and drops those that are kept no longer.
+func (f *Fleet) keepConductLocked(s *session) {
+	s.endedAt = time.Now()
+	f.conducts[s.id] = s.conduct
+	blamed, oldest := 0, ""
+	for id, c := range f.conducts {
+		switch {
+		case c.blamed():
+			if blamed++; oldest == "" || c.endedAt.Before(f.conducts[oldest].endedAt) {
+				oldest = id
+			}
+		case time.Since(c.endedAt) > conductKept:
+			delete(f.conducts, id)
+		}
+	}
+	if blamed > maxBlamedConducts {
+		delete(f.conducts, oldest)
+	}
 }
 
 // compact reports whether the worker knows the operations and small forms of messages that came after v0.1.0. Others
@@ -284,13 +312,7 @@ func (f *Fleet) endSessionLocked(s *session, reason error) {
 		e.pace.Forget(s.id)
 	}
 	if !f.closed {
-		id := s.id
-		f.conducts[id] = s.conduct
-		time.AfterFunc(conductKept, func() {
-			f.mu.Lock()
-			defer f.mu.Unlock()
-			delete(f.conducts, id)
-		})
+		f.keepConductLocked(s)
 	}
 	f.changed.Notify()
 }

@@ -62,10 +62,8 @@ func (f *Fleet) NewKMeansExecutor(ctx context.Context, task Task) (*KMeansExecut
 	return e, nil
 }
 
-// changeBytes implements family.
 func (e *KMeansExecutor) changeBytes() int { return 8 * len(e.sums) }
 
-// describe implements family.
 func (e *KMeansExecutor) describe(p *workerv1.Prepare) {
 	v := wire.VectorSpecToProto(e.spec, e.mean.message(), e.grids.message())
 	v.FullMetric, v.TileEntries = e.need.Vectors.FullMetric, e.tileEntries.message()

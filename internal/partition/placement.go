@@ -217,7 +217,7 @@ const worthMoving = 0.9
 func (l *Layout) Balance(rule StorageRule) bool {
 	before := l.clone()
 	l.levelOut(rule, 0)
-	if maxLoad(l.load, l.hosts) <= worthMoving*maxLoad(before.load, l.hosts) {
+	if load := maxLoad(before.load, l.hosts); load > 0 && maxLoad(l.load, l.hosts) <= worthMoving*load {
 		return true
 	}
 	*l = *before
@@ -289,7 +289,7 @@ func (l *Layout) move(tile, to int, rule StorageRule) {
 // tiles for each move. A tile that has left the giver, or does not fit, never has to be looked at again.
 type queue struct {
 	next int   // if runs are kept: no tile before this one makes a run of the taker longer
-	left []int // tiles that can move, the first to move last
+	left []int // tiles not looked at yet, in giving order: the first to move last
 }
 
 // givingOrder returns all tiles in the order in which hosts give them, the first one last. Unless runs are kept it is

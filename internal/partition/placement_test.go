@@ -269,6 +269,15 @@ func TestBalanceGivesANewcomerItsShare(t *testing.T) {
 	})
 }
 
+// Without hosts, or without tiles, there is nothing to balance.
+func TestBalanceOfNothing(t *testing.T) {
+	for _, hosts := range [][]Host{nil, {{ID: "a", Accepting: true}}} {
+		if NewLayout("job", nil, hosts).Balance(StoreAll) {
+			t.Errorf("tiles of nothing were moved between %d hosts", len(hosts))
+		}
+	}
+}
+
 func TestBalanceRespectsMemory(t *testing.T) {
 	hosts := []Host{{ID: "old", Weight: 1, Accepting: true}, {ID: "small", Weight: 1, FreeBytes: 25, Accepting: true}}
 	for _, stored := range []bool{true, false} {

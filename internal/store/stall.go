@@ -331,26 +331,27 @@ func (g *stallGuard) Put(ctx context.Context, name string, write func(io.Writer)
 		return err
 	}
 	defer a.end()
-	asked, done := false, make(chan error, 2) // whether the content is asked for, and then how the operation ended
+	asked := false
+	asksOrEnds := make(chan error, 2) // nil when the content is asked for, then how the operation ended
 	go func() {
 		err := fault.Guard(g.log.Error, func() error {
 			return g.Blobs.Put(a.ctx, name, func(w io.Writer) error {
 				asked = true
-				done <- nil
+				asksOrEnds <- nil
 				_, err := io.Copy(w, far)
 				return err
 			})
 		})
 		_ = far.CloseWithError(a.outcome(err))
-		done <- err
+		asksOrEnds <- err
 	}()
-	if err := a.await(done); err != nil || !asked {
+	if err := a.await(asksOrEnds); err != nil || !asked {
 		return err
 	}
 	a.pause()
 	ended := func() error {
 		a.wait()
-		return a.await(done)
+		return a.await(asksOrEnds)
 	}
 	written := errNotWritten
 	defer func() { // also if write panics

@@ -40,10 +40,13 @@ func LeaderOf(err error) (address string, notLeader bool) {
 	return info.GetMetadata()[LeaderKey], true
 }
 
-// infoOf returns what an error of Cleave says about its reason, nil for other errors.
+// infoOf returns what an error of Cleave says about its reason, nil for other errors. A proxy may have added an
+// ErrorInfo of its own.
 func infoOf(s *status.Status) *errdetails.ErrorInfo {
-	if info := detailOf[*errdetails.ErrorInfo](s); info.GetDomain() == Domain {
-		return info
+	for _, detail := range s.Details() {
+		if info, is := detail.(*errdetails.ErrorInfo); is && info.GetDomain() == Domain {
+			return info
+		}
 	}
 	return nil
 }

@@ -72,6 +72,18 @@ func TestFaultLeavesForeignErrorsAlone(t *testing.T) {
 	}
 }
 
+// What an error says is found also behind what a proxy says.
+func TestDetailsOfAProxy(t *testing.T) {
+	s, err := status.New(codes.Unavailable, "elsewhere").WithDetails(&errdetails.ErrorInfo{Reason: "UPSTREAM", Domain: "proxy.example"},
+		&errdetails.ErrorInfo{Reason: NotLeader, Domain: Domain, Metadata: map[string]string{LeaderKey: "b:7400"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if address, is := LeaderOf(s.Err()); !is || address != "b:7400" {
+		t.Errorf("the leader is %q, %v", address, is)
+	}
+}
+
 func TestStatusTextIsBounded(t *testing.T) {
 	long := strings.Repeat("é", 5000) + "\xff"
 	s := status.Convert(Status(fault.Invalid("LONG", "%s", long).With("why", long).OnField("f")))

@@ -22,7 +22,6 @@ func (m *matrix) build(ctx context.Context, tiles []int, stored bool) error {
 	return m.Build(ctx, tiles, stored)
 }
 
-// Reset implements shard.
 func (m *matrix) Reset() {
 	m.k, m.operandsID = 0, 0
 	m.Shard.Reset()
