@@ -203,7 +203,7 @@ func newMemory(cfg Config) memory {
 	}
 	l, half := ledger.New(shared), cfg.CacheBytes/2
 	return memory{
-		jobs: l.Part(0), uploads: l.Part(cfg.UploadBytes), requests: l.Part(half), calls: l.Part(half), downloads: l.Part(cfg.CacheBytes), large: l.Part(0),
+		jobs: l.JobsPart(), uploads: l.Part(cfg.UploadBytes), requests: l.Part(half), calls: l.Part(half), downloads: l.Part(cfg.CacheBytes), large: l.Part(0),
 	}
 }
 
