@@ -6,9 +6,12 @@ import (
 	"io"
 	"net/http"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/cleave-project/cleave/internal/coordinator/ledger"
 )
@@ -56,17 +59,62 @@ func (h *reservation) cover(message int) error {
 // end gives the memory back.
 func (h *reservation) end() { h.memory.Release(h.bytes) }
 
-// unpacked returns a request whose body, if it is one compressed message, is unpacked as it is read: a message counts
-// for its size in memory, not for the bytes sent. Streams name the compression of their messages in another header.
+// counted is the body of a request that holds the memory of its message.
+type counted struct {
+	io.ReadCloser
+	whole      bool // the body is one message
+	got, limit int  // bytes of it that were read, and how many there may be
+	held       reservation
+	convert    func(error) error // converts errors about the client to those of the protocol
+}
+
+// envelopeBytes is how much some protocols add to a message.
+const envelopeBytes = 5
+
+// counted returns a request of a method whose body reserves memory as it is read. convert converts errors about the
+// client, which reading the body returns. The caller calls end when the request is answered.
+func (s *Server) counted(r *http.Request, method protoreflect.MethodDescriptor, convert func(error) error) (_ *http.Request, end func()) {
+	c := &counted{
+		ReadCloser: r.Body, whole: !method.IsStreamingClient(), limit: s.cfg.MaxMessageBytes + envelopeBytes,
+		held: reservation{memory: s.cfg.Memory}, convert: convert,
+	}
+	return withBody(r, c), c.held.end
+}
+
+// Read fails once a message is larger than the limit, although connect would read it to its end.
+func (c *counted) Read(p []byte) (int, error) {
+	if c.whole && c.got > c.limit {
+		return 0, c.convert(status.Error(codes.ResourceExhausted, "the rest is not read"))
+	}
+	n, err := c.ReadCloser.Read(p)
+	c.got += n
+	switch _, isStatus := status.FromError(err); {
+	case err == nil || err == io.EOF:
+	case isStatus:
+		err = c.convert(err)
+	default:
+		err = c.convert(badRequest("", "the request body cannot be read: %v", err))
+	}
+	if c.whole {
+		if full := c.held.cover(min(c.got, c.limit)); full != nil {
+			return 0, c.convert(full)
+		}
+	}
+	return n, err
+}
+
+// unpacked returns a request whose body, if it is compressed as a whole, is unpacked as it is read: a message counts for
+// its size in memory, not for the bytes sent. Compressed messages of gRPC-Web, gRPC and streams, which name their
+// compression in other headers, count for the bytes sent; connect unpacks them up to the limit of a message.
 func unpacked(r *http.Request) *http.Request {
 	if r.Header.Get("Content-Encoding") != "gzip" {
 		return r
 	}
-	copied := *r
+	copied := withBody(r, &gzipBody{packed: r.Body})
 	copied.Header = r.Header.Clone()
 	copied.Header.Del("Content-Encoding")
-	copied.Body, copied.ContentLength = &gzipBody{packed: r.Body}, -1
-	return &copied
+	copied.ContentLength = -1
+	return copied
 }
 
 // gzipBody unpacks a body. It reads nothing before the first Read.
