@@ -194,6 +194,15 @@ func (p *Part) Reserve(ctx context.Context, bytes int64, maxWait time.Duration) 
 	return nil, err
 }
 
+// ReserveMore is Reserve for a caller that holds bytes already: if there are free ones, it passes those who wait, because
+// they may wait for the bytes of the caller.
+func (p *Part) ReserveMore(ctx context.Context, bytes int64, maxWait time.Duration) (*Claim, error) {
+	if p.Take(bytes) {
+		return &Claim{part: p, bytes: bytes, held: true}, nil
+	}
+	return p.Reserve(ctx, bytes, maxWait)
+}
+
 // RetrySeconds is how many seconds a client should wait that was refused for lack of room.
 const RetrySeconds = 5
 
