@@ -2,18 +2,16 @@ package httpapi
 
 import (
 	"compress/gzip"
-	"context"
 	"io"
 	"net/http"
 
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/cleave-project/cleave/internal/coordinator/ledger"
+	"github.com/cleave-project/cleave/internal/fault"
 )
 
 // authorize returns an error unless the client of a request may call a method. Nothing of the body is read before.
@@ -59,46 +57,49 @@ func (h *reservation) cover(message int) error {
 // end gives the memory back.
 func (h *reservation) end() { h.memory.Release(h.bytes) }
 
-// counted is the body of a request that holds the memory of its message.
-type counted struct {
-	io.ReadCloser
-	whole      bool // the body is one message
-	got, limit int  // bytes of it that were read, and how many there may be
-	held       reservation
-	convert    func(error) error // converts errors about the client to those of the protocol
-}
-
-// envelopeBytes is how much some protocols add to a message.
-const envelopeBytes = 5
-
-// counted returns a request of a method whose body reserves memory as it is read. convert converts errors about the
-// client, which reading the body returns. The caller calls end when the request is answered.
+// counted returns a request of a method whose body, if it is one message, reserves memory as it is read, and ends with an
+// error if it is too large, although connect would read all of it. convert converts errors about the client to those of
+// the protocol. The caller calls end when the request is answered.
 func (s *Server) counted(r *http.Request, method protoreflect.MethodDescriptor, convert func(error) error) (_ *http.Request, end func()) {
-	c := &counted{
-		ReadCloser: r.Body, whole: !method.IsStreamingClient(), limit: s.cfg.MaxMessageBytes + envelopeBytes,
-		held: reservation{memory: s.cfg.Memory}, convert: convert,
+	held := &reservation{memory: s.cfg.Memory}
+	body := &convertedBody{Reader: r.Body, Closer: r.Body, convert: convert}
+	if !method.IsStreamingClient() {
+		body.Reader = &messageLimiter{from: r.Body, limit: s.cfg.MaxMessageBytes, held: held}
 	}
-	return withBody(r, c), c.held.end
+	return withBody(r, body), held.end
 }
 
-// Read fails once a message is larger than the limit, although connect would read it to its end.
-func (c *counted) Read(p []byte) (int, error) {
-	if c.whole && c.got > c.limit {
-		return 0, c.convert(status.Error(codes.ResourceExhausted, "the rest is not read"))
+// convertedBody is a body whose errors are converted.
+type convertedBody struct {
+	io.Reader
+	io.Closer
+	convert func(error) error
+}
+
+func (b *convertedBody) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if err != nil && err != io.EOF {
+		err = b.convert(readError(err, "the request body cannot be read"))
 	}
-	n, err := c.ReadCloser.Read(p)
-	c.got += n
-	switch _, isStatus := status.FromError(err); {
-	case err == nil || err == io.EOF:
-	case isStatus:
-		err = c.convert(err)
-	default:
-		err = c.convert(badRequest("", "the request body cannot be read: %v", err))
+	return n, err
+}
+
+// messageLimiter limits how much is read for one message, and reserves memory for it.
+type messageLimiter struct {
+	from        io.Reader
+	read, limit int
+	held        *reservation
+}
+
+func (l *messageLimiter) Read(p []byte) (int, error) {
+	const envelope = 5 // bytes that some protocols add to a message
+	if l.read > l.limit+envelope {
+		return 0, fault.New(fault.ResourceExhausted, "MESSAGE_TOO_LARGE", "a message of the body is larger than %d bytes, the limit of this coordinator; send more messages with less in each", l.limit)
 	}
-	if c.whole {
-		if full := c.held.cover(min(c.got, c.limit)); full != nil {
-			return 0, c.convert(full)
-		}
+	n, err := l.from.Read(p)
+	l.read += n
+	if full := l.held.cover(min(l.read, l.limit)); full != nil {
+		return 0, full
 	}
 	return n, err
 }
@@ -110,7 +111,7 @@ func unpacked(r *http.Request) *http.Request {
 	if r.Header.Get("Content-Encoding") != "gzip" {
 		return r
 	}
-	copied := withBody(r, &gzipBody{packed: r.Body})
+	copied := withBody(r, &gzipBody{ReadCloser: r.Body})
 	copied.Header = r.Header.Clone()
 	copied.Header.Del("Content-Encoding")
 	copied.ContentLength = -1
@@ -119,26 +120,15 @@ func unpacked(r *http.Request) *http.Request {
 
 // gzipBody unpacks a body. It reads nothing before the first Read.
 type gzipBody struct {
-	packed io.ReadCloser
-	reader *gzip.Reader
+	io.ReadCloser // of the packed bytes
+	unpacked      *gzip.Reader
 }
 
 func (b *gzipBody) Read(p []byte) (n int, err error) {
-	if b.reader == nil {
-		if b.reader, err = gzip.NewReader(b.packed); err != nil {
+	if b.unpacked == nil {
+		if b.unpacked, err = gzip.NewReader(b.ReadCloser); err != nil {
 			return 0, err
 		}
 	}
-	return b.reader.Read(p)
-}
-
-func (b *gzipBody) Close() error { return b.packed.Close() }
-
-// reserve waits until a request may take memory. The caller calls release.
-func (s *Server) reserve(ctx context.Context, bytes int64) (release func(), err error) {
-	claim, err := s.cfg.Memory.Reserve(ctx, bytes, s.cfg.WriteStall)
-	if err != nil {
-		return nil, err
-	}
-	return claim.Release, nil
+	return b.unpacked.Read(p)
 }

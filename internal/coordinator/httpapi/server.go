@@ -25,6 +25,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/cleave-project/cleave/internal/coordinator/ledger"
+	"github.com/cleave-project/cleave/internal/fault"
 )
 
 // Config configures a Server.
@@ -156,7 +157,7 @@ func (t *timed) Read(p []byte) (int, error) {
 	n, err := t.body.Read(p)
 	_ = t.control.SetReadDeadline(time.Time{}) // it would end the connection while the response is awaited
 	if timeout, is := errors.AsType[net.Error](err); is && timeout.Timeout() {
-		err = status.Errorf(codes.DeadlineExceeded, "nothing of the request body arrived for %v", t.read)
+		err = fault.New(fault.DeadlineExceeded, "UPLOAD_STALLED", "nothing of the request body arrived for %v", t.read)
 	}
 	return n, err
 }
