@@ -257,9 +257,8 @@ func (c *Coordinator) stopAdmission(ctx context.Context) (release func(), err er
 func (c *Coordinator) launch(j *job, ready *problem.Problem) {
 	c.jobs.add(j)
 	record := j.durable()
-	const normal = cleavev1.Priority_PRIORITY_NORMAL // between low and high
-	priority := cmp.Or(record.GetJob().GetPriority(), normal) - normal
-	c.queue.Enter(j, queue.Job{Owner: j.owner, Priority: int(priority), Memory: int64(record.GetCoordinatorBytes()), Alone: j.alone})
+	priority := map[cleavev1.Priority]int{cleavev1.Priority_PRIORITY_LOW: -1, cleavev1.Priority_PRIORITY_HIGH: 1}[record.GetJob().GetPriority()]
+	c.queue.Enter(j, queue.Job{Owner: j.owner, Priority: priority, Memory: int64(record.GetCoordinatorBytes()), Alone: j.alone})
 	c.advanceQueue()
 	if c.queue.Runs(j) {
 		j.problem = ready

@@ -16,6 +16,7 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/coordinator/ledger"
 	"github.com/cleave-project/cleave/internal/coordinator/results"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/synth"
@@ -109,24 +110,52 @@ func TestPredictionOfAJobsOwnPoints(t *testing.T) {
 	wantError(t, err, codes.FailedPrecondition, "CANNOT_PREDICT")
 }
 
-// A job of auto without centroids assigns new points by the labels of its own points that are nearest.
-func TestPredictionByNeighbors(t *testing.T) {
+// newNeighborsHarness returns a harness with a job of auto without centroids and data for it, whose points are 2, 8 and
+// 100.
+func newNeighborsHarness(t *testing.T, cfg Config) (h *harness, job, fresh string) {
+	t.Helper()
 	way := clustering.Method{Space: clustering.SpaceNeighbors, ConstraintUse: clustering.UseHard}
-	h := newHarness(t, testConfig(), scripted(func(context.Context, clustering.Observer) (*clustering.Result, error) {
+	h = newHarness(t, cfg, scripted(func(context.Context, clustering.Observer) (*clustering.Result, error) {
 		r := result(0, clustering.StopConverged)
 		r.Choice = &clustering.Choice{Chosen: way}
 		return r, nil
 	}))
 	s := spec(h.upload()) // 0, 10, 1, 11 have the labels 0, 1, 0, 1
 	s.Algorithm = &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}
-	job := h.create(s)
+	job = h.create(s)
 	h.end(job)
-	fresh, err := dataset.NewPoints(3, 1, []float64{2, 8, 100})
+	points, err := dataset.NewPoints(3, 1, []float64{2, 8, 100})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := h.predict(job, h.send("fresh", fresh)); err != nil || !slices.Equal(got, []uint32{0, 1, 1}) {
+	return h, job, h.send("fresh", points)
+}
+
+// A job of auto without centroids assigns new points by the labels of its own points that are nearest.
+func TestPredictionByNeighbors(t *testing.T) {
+	h, job, fresh := newNeighborsHarness(t, testConfig())
+	if got, err := h.predict(job, fresh); err != nil || !slices.Equal(got, []uint32{0, 1, 1}) {
 		t.Errorf("got %v, %v", got, err)
+	}
+}
+
+// A prediction does not wait behind a job that waits for the memory of the prediction.
+func TestPredictionWhileAJobWaitsForItsMemory(t *testing.T) {
+	cfg := testConfig()
+	cfg.MemoryBytes, cfg.CacheBytes = 1<<20, 0
+	cfg.Limits.SlowReader = 100 * time.Millisecond
+	h, job, fresh := newNeighborsHarness(t, cfg)
+	var waiting *ledger.Claim
+	borrow := h.c.results.Borrow
+	h.c.results.Borrow = func(ctx context.Context, need results.Memory) (func(), error) {
+		release, err := borrow(ctx, need)
+		if waiting = h.c.memory.jobs.Claim(cfg.MemoryBytes, nil); waiting.Held() {
+			t.Error("the prediction holds no memory")
+		}
+		return release, err
+	}
+	if err := h.c.results.Predict(t.Context(), &cleavev1.PredictJobRequest{JobId: job, DatasetId: fresh}, unsent); err != nil || !waiting.Held() {
+		t.Errorf("the job has its memory: %v; %v", waiting.Held(), err)
 	}
 }
 

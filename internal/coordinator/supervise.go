@@ -210,6 +210,14 @@ func (c *Coordinator) execute(j *job, ready *problem.Problem, o *observer) (out 
 	return out
 }
 
+// verifyShare returns the share of a job's work that is verified.
+func (c *Coordinator) verifyShare(j *job) float64 {
+	if record := j.durable(); record.Verify != nil {
+		return record.GetVerify()
+	}
+	return c.cfg.Verify
+}
+
 // actualPlan describes how the rows were cut into tiles and how the tiles were held in the end. The tiles of a graph
 // are views of the data set and take no additional memory.
 func actualPlan(need planning.Workload, held fleet.Usage, workers int) *cleavev1.Plan {
@@ -289,29 +297,11 @@ func (c *Coordinator) markRunning(j *job, r runner.Runner) error {
 	return err
 }
 
-// checkVerify rejects a share of verified work outside of 0 to 1.
-func checkVerify(s *cleavev1.Scheduling) error {
-	if v := s.GetVerify(); !(v >= 0 && v <= 1) {
-		return fault.Invalid("VALUE_OUT_OF_RANGE", "scheduling.verify is %v; it must be between 0 and 1", v).OnField("scheduling.verify")
-	}
-	return nil
-}
-
-// verifyShare returns the share of a job's work that is verified.
-func (c *Coordinator) verifyShare(j *job) float64 {
-	if record := j.durable(); record.Verify != nil {
-		return record.GetVerify()
-	}
-	return c.cfg.Verify
-}
-
-// A worker may turn out to be faulty after a run has used its answers. The run then starts over without that worker.
-// Events that the new run does not repeat are revoked: they keep their numbers, and another event declares them void.
-
 // maxStartOvers is how often a run starts over before the job fails.
 const maxStartOvers = 10
 
-// runTrusted runs a job, starting over whenever a worker whose answers it used turns out to be faulty.
+// runTrusted runs a job, starting over without a worker whose answers it used and that turns out to be faulty. Events that
+// the new run does not repeat are revoked: they keep their numbers, and another event declares them void.
 func (c *Coordinator) runTrusted(j *job) runOutcome {
 	j.trust = fleet.NewTrust()
 	for range maxStartOvers {

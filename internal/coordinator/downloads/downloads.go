@@ -42,11 +42,22 @@ type Download struct {
 // Begin waits until a call may hold an object of this size. It fails with TOO_MANY_DOWNLOADS if there is no room in
 // time. The caller calls End when it no longer needs the object.
 func (m *Memory) Begin(ctx context.Context, bytes uint64) (*Download, error) {
+	return m.begin(ctx, bytes, (*ledger.Part).Reserve)
+}
+
+// BeginMore is Begin for a call that holds other memory of the coordinator. It passes those who may wait for that.
+func (m *Memory) BeginMore(ctx context.Context, bytes uint64) (*Download, error) {
+	return m.begin(ctx, bytes, (*ledger.Part).ReserveMore)
+}
+
+func (m *Memory) begin(
+	ctx context.Context, bytes uint64, reserve func(*ledger.Part, context.Context, int64, time.Duration) (*ledger.Claim, error),
+) (*Download, error) {
 	part, size := m.small, int64(min(bytes, math.MaxInt64))
 	if size > part.Own()/4 {
 		part = m.large
 	}
-	claim, err := part.Reserve(ctx, size, m.maxWait)
+	claim, err := reserve(part, ctx, size, m.maxWait)
 	if fault.Is(err, ledger.TooManyCalls) {
 		err = fault.New(fault.ResourceExhausted, "TOO_MANY_DOWNLOADS",
 			"jobs and other downloads hold the memory that this one needs; try again when they have ended").RetryIn(RetrySeconds)

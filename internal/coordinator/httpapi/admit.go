@@ -2,15 +2,16 @@ package httpapi
 
 import (
 	"compress/gzip"
-	"context"
 	"io"
 	"net/http"
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/cleave-project/cleave/internal/coordinator/ledger"
+	"github.com/cleave-project/cleave/internal/fault"
 )
 
 // authorize returns an error unless the client of a request may call a method. Nothing of the body is read before.
@@ -56,41 +57,78 @@ func (h *reservation) cover(message int) error {
 // end gives the memory back.
 func (h *reservation) end() { h.memory.Release(h.bytes) }
 
-// unpacked returns a request whose body, if it is one compressed message, is unpacked as it is read: a message counts
-// for its size in memory, not for the bytes sent. Streams name the compression of their messages in another header.
+// counted returns a request of a method whose body, if it is one message, reserves memory as it is read, and ends with an
+// error if it is too large, although connect would read all of it. convert converts errors about the client to those of
+// the protocol. The caller calls end when the request is answered.
+func (s *Server) counted(r *http.Request, method protoreflect.MethodDescriptor, convert func(error) error) (_ *http.Request, end func()) {
+	held := &reservation{memory: s.cfg.Memory}
+	body := &convertedBody{Reader: r.Body, Closer: r.Body, convert: convert}
+	if !method.IsStreamingClient() {
+		body.Reader = &messageLimiter{from: r.Body, limit: s.cfg.MaxMessageBytes, held: held}
+	}
+	return withBody(r, body), held.end
+}
+
+// convertedBody is a body whose errors are converted.
+type convertedBody struct {
+	io.Reader
+	io.Closer
+	convert func(error) error
+}
+
+func (b *convertedBody) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if err != nil && err != io.EOF {
+		err = b.convert(readError(err, "the request body cannot be read"))
+	}
+	return n, err
+}
+
+// messageLimiter limits how much is read for one message, and reserves memory for it.
+type messageLimiter struct {
+	from        io.Reader
+	read, limit int
+	held        *reservation
+}
+
+func (l *messageLimiter) Read(p []byte) (int, error) {
+	const envelope = 5 // bytes that some protocols add to a message
+	if l.read > l.limit+envelope {
+		return 0, fault.New(fault.ResourceExhausted, "MESSAGE_TOO_LARGE", "a message of the body is larger than %d bytes, the limit of this coordinator; send more messages with less in each", l.limit)
+	}
+	n, err := l.from.Read(p)
+	l.read += n
+	if full := l.held.cover(min(l.read, l.limit)); full != nil {
+		return 0, full
+	}
+	return n, err
+}
+
+// unpacked returns a request whose body, if it is compressed as a whole, is unpacked as it is read: a message counts for
+// its size in memory, not for the bytes sent. Compressed messages of gRPC-Web, gRPC and streams, which name their
+// compression in other headers, count for the bytes sent; connect unpacks them up to the limit of a message.
 func unpacked(r *http.Request) *http.Request {
 	if r.Header.Get("Content-Encoding") != "gzip" {
 		return r
 	}
-	copied := *r
+	copied := withBody(r, &gzipBody{ReadCloser: r.Body})
 	copied.Header = r.Header.Clone()
 	copied.Header.Del("Content-Encoding")
-	copied.Body, copied.ContentLength = &gzipBody{packed: r.Body}, -1
-	return &copied
+	copied.ContentLength = -1
+	return copied
 }
 
 // gzipBody unpacks a body. It reads nothing before the first Read.
 type gzipBody struct {
-	packed io.ReadCloser
-	reader *gzip.Reader
+	io.ReadCloser // of the packed bytes
+	unpacked      *gzip.Reader
 }
 
 func (b *gzipBody) Read(p []byte) (n int, err error) {
-	if b.reader == nil {
-		if b.reader, err = gzip.NewReader(b.packed); err != nil {
+	if b.unpacked == nil {
+		if b.unpacked, err = gzip.NewReader(b.ReadCloser); err != nil {
 			return 0, err
 		}
 	}
-	return b.reader.Read(p)
-}
-
-func (b *gzipBody) Close() error { return b.packed.Close() }
-
-// reserve waits until a request may take memory. The caller calls release.
-func (s *Server) reserve(ctx context.Context, bytes int64) (release func(), err error) {
-	claim, err := s.cfg.Memory.Reserve(ctx, bytes, s.cfg.WriteStall)
-	if err != nil {
-		return nil, err
-	}
-	return claim.Release, nil
+	return b.unpacked.Read(p)
 }

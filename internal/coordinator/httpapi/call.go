@@ -57,14 +57,6 @@ func (c *caller) Close() error {
 	return c.Conn.Close()
 }
 
-// serverName returns the name by which the client of a TLS connection called the server, or "".
-func (c *caller) serverName() string {
-	if state := c.client.TLS(); state != nil {
-		return state.ServerName
-	}
-	return ""
-}
-
 // connection returns the connection to the gRPC server on which the client of a request is the caller.
 func connection(ctx context.Context) *grpc.ClientConn {
 	return ctx.Value(callerKey{}).(*caller).inside()

@@ -86,7 +86,10 @@ func isKnown(hosts []string, host string, r *http.Request) bool {
 		return true
 	}
 	c, _ := r.Context().Value(callerKey{}).(*caller)
-	return c != nil && c.serverName() != "" && strings.EqualFold(c.serverName(), host)
+	if c == nil || c.client.TLS() == nil {
+		return false
+	}
+	return host != "" && strings.EqualFold(c.client.TLS().ServerName, host)
 }
 
 // sameOrigin reports whether an origin is that of the server itself.

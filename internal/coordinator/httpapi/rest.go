@@ -120,7 +120,8 @@ func (s *Server) addREST(mux *http.ServeMux) {
 		}
 		mux.HandleFunc(route.Verb+" "+route.pattern(), func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Cache-Control", "no-store")
-			w, r, end := s.timed(w, r, route.Method, func(err error) error { return err })
+			w, r = s.timed(w, r)
+			r, end := s.counted(r, route.Method, func(err error) error { return err })
 			defer end()
 			err := s.authorize(r, fullMethod(route.Method))
 			query := url.Values{}

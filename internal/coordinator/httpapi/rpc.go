@@ -59,7 +59,8 @@ func (s *Server) addMethod(mux *http.ServeMux, method protoreflect.MethodDescrip
 			_ = refused.Write(w, r, connectError(err))
 			return
 		}
-		w, r, end := s.timed(w, unpacked(r), method, connectError)
+		w, r = s.timed(w, r)
+		r, end := s.counted(unpacked(r), method, connectError)
 		defer end()
 		handler.ServeHTTP(w, r)
 	})

@@ -23,9 +23,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/cleave-project/cleave/internal/coordinator/ledger"
+	"github.com/cleave-project/cleave/internal/fault"
 )
 
 // Config configures a Server.
@@ -130,31 +130,25 @@ func (s *Server) welcome(w http.ResponseWriter, _ *http.Request) {
 	_ = out.Encode(map[string]string{"service": "cleave", "version": s.cfg.Version, "api": "/v1", "openapi": "/v1/openapi.json"})
 }
 
-// timed limits how long a client may send or accept nothing, and counts what it sends.
+// timed limits how long a client may send or accept nothing.
 type timed struct {
 	http.ResponseWriter
 	body        io.ReadCloser
 	control     *http.ResponseController
 	read, write time.Duration
-
-	whole   bool // the body is one message
-	got     int  // bytes of it that were read
-	held    reservation
-	convert func(error) error // converts errors about the client to those of the protocol
 }
 
-// timed returns a response and a request of a method with limits. convert converts errors about the client, which
-// reading the body returns. The caller calls end when the request is answered.
-func (s *Server) timed(
-	w http.ResponseWriter, r *http.Request, method protoreflect.MethodDescriptor, convert func(error) error,
-) (_ http.ResponseWriter, _ *http.Request, end func()) {
-	t := &timed{
-		ResponseWriter: w, body: r.Body, control: http.NewResponseController(w), read: s.cfg.ReadStall, write: s.cfg.WriteStall,
-		whole: !method.IsStreamingClient(), held: reservation{memory: s.cfg.Memory}, convert: convert,
-	}
+// timed returns a response and a request with limits on time.
+func (s *Server) timed(w http.ResponseWriter, r *http.Request) (http.ResponseWriter, *http.Request) {
+	t := &timed{ResponseWriter: w, body: r.Body, control: http.NewResponseController(w), read: s.cfg.ReadStall, write: s.cfg.WriteStall}
+	return t, withBody(r, t)
+}
+
+// withBody returns a request that has another body.
+func withBody(r *http.Request, body io.ReadCloser) *http.Request {
 	copied := *r
-	copied.Body = t
-	return t, &copied, t.held.end
+	copied.Body = body
+	return &copied
 }
 
 // Read reads from the body of the request.
@@ -162,16 +156,8 @@ func (t *timed) Read(p []byte) (int, error) {
 	_ = t.control.SetReadDeadline(time.Now().Add(t.read))
 	n, err := t.body.Read(p)
 	_ = t.control.SetReadDeadline(time.Time{}) // it would end the connection while the response is awaited
-	t.got += n
 	if timeout, is := errors.AsType[net.Error](err); is && timeout.Timeout() {
-		err = t.convert(status.Errorf(codes.DeadlineExceeded, "nothing of the request body arrived for %v", t.read))
-	} else if err != nil && err != io.EOF {
-		err = t.convert(badRequest("", "the request body cannot be read: %v", err))
-	}
-	if t.whole {
-		if full := t.held.cover(t.got); full != nil {
-			return 0, t.convert(full)
-		}
+		err = fault.New(fault.DeadlineExceeded, "UPLOAD_STALLED", "nothing of the request body arrived for %v", t.read)
 	}
 	return n, err
 }

@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strings"
 
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -114,32 +113,12 @@ func (s *Server) uploadMessages(w http.ResponseWriter, r *http.Request, route Ro
 
 // readError returns read errors of a body unchanged, and turns parse errors into bad requests.
 func readError(err error, what string) error {
-	_, isStatus := status.FromError(err)
 	_, isLarge := errors.AsType[*http.MaxBytesError](err)
 	_, isFault := errors.AsType[*fault.Error](err)
-	if isStatus || isLarge || isFault {
+	if isLarge || isFault {
 		return err
 	}
 	return badRequest("", "%s: %v", what, err)
-}
-
-// messageLimiter limits how much is read for one message, and reserves memory for it.
-type messageLimiter struct {
-	from        io.Reader
-	read, limit int
-	held        *reservation
-}
-
-func (l *messageLimiter) Read(p []byte) (int, error) {
-	if l.read > l.limit {
-		return 0, fault.New(fault.ResourceExhausted, "MESSAGE_TOO_LARGE", "a message of the body is larger than %d bytes, the limit of this coordinator; send more messages with less in each", l.limit)
-	}
-	n, err := l.from.Read(p)
-	l.read += n
-	if full := l.held.cover(l.read); full != nil {
-		return 0, full
-	}
-	return n, err
 }
 
 // options returns how a table is to be read, by the parameters of its URL. Parameters with other names are refused,
@@ -278,11 +257,11 @@ func (s *Server) uploadDataset(w http.ResponseWriter, r *http.Request, name stri
 	if isCompressed(in.Stdin.(*bufio.Reader)) {
 		size = min(in.MaxBytes, max(scan.FreeBytes, scan.MaxGrowth*size)) // it unpacks to no more
 	}
-	release, err := s.reserve(r.Context(), memoryPerByte*size)
+	claim, err := s.cfg.Memory.Reserve(r.Context(), memoryPerByte*size, s.cfg.WriteStall)
 	if err != nil {
 		return nil, err
 	}
-	defer release()
+	defer claim.Release()
 	data, err := readDataset(in, kind)
 	if err != nil {
 		return nil, err

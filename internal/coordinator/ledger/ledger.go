@@ -2,10 +2,10 @@
 // they allocate them, so that together they never take more than there is.
 //
 // Each of them is a Part with bytes of its own, which are always there for it. Beyond these, parts share the rest. The
-// claims of one part get shared bytes in the order of arrival, so that small ones cannot keep out a large one. A claim
-// that its own part keeps waiting does not stop other parts: a large job that waits for other jobs to end does not stop
-// calls that still have room. One that only other parts keep waiting does, so that a steady stream of calls cannot keep
-// out a large job.
+// claims of one part get shared bytes in the order of arrival, so that small ones cannot keep out a large one. Claims of
+// different parts do not wait for each other, with one exception: while the next job waits only for what other parts
+// hold, later claims of these parts wait behind it, so that a steady stream of calls cannot keep out a large job. A job
+// that has to wait for another job to end anyway holds up no call, and a call that waits never holds up a job.
 package ledger
 
 import (
@@ -34,12 +34,16 @@ func New(shared int64) *Ledger { return &Ledger{shared: shared} }
 // Part is one of those that take memory.
 type Part struct {
 	ledger *Ledger
+	jobs   bool // claims of other parts wait behind its next one
 	own    int64
 	held   int64
 }
 
 // Part returns a new part with so many bytes of its own.
 func (l *Ledger) Part(own int64) *Part { return &Part{ledger: l, own: own} }
+
+// JobsPart returns the part of jobs, behind which others wait. It has no bytes of its own.
+func (l *Ledger) JobsPart() *Part { return &Part{ledger: l, jobs: true} }
 
 // Own returns how many bytes the part has of its own.
 func (p *Part) Own() int64 { return p.own }
@@ -108,8 +112,7 @@ func (l *Ledger) update(change func()) {
 // grant grants the waiting claims for which there are bytes, and returns whom to tell. The ledger is locked.
 func (l *Ledger) grant() (tell []func()) {
 	blocked := map[*Part]bool{} // parts with an earlier claim that waits
-	allBlocked := false         // an earlier claim waits only for what other parts hold
-	before := len(l.waiting)
+	allBlocked := false         // the next job waits only for what other parts hold
 	l.waiting = slices.DeleteFunc(l.waiting, func(c *Claim) bool {
 		mayPass := !allBlocked && !blocked[c.part] || c.part.sharedNeeded(c.bytes) <= 0
 		if c.held = mayPass && c.part.take(c.bytes); c.held {
@@ -118,13 +121,10 @@ func (l *Ledger) grant() (tell []func()) {
 			}
 			return true
 		}
-		allBlocked = allBlocked || !blocked[c.part] && c.part.held+c.bytes <= c.part.Max()
+		allBlocked = allBlocked || c.part.jobs && !blocked[c.part] && c.part.held+c.bytes <= c.part.Max()
 		blocked[c.part] = true
 		return false
 	})
-	if len(l.waiting) < before { // an earlier claim may now wait for its own part, and let others pass
-		tell = append(tell, l.grant()...)
-	}
 	return tell
 }
 
@@ -192,6 +192,15 @@ func (p *Part) Reserve(ctx context.Context, bytes int64, maxWait time.Duration) 
 	}
 	c.Release()
 	return nil, err
+}
+
+// ReserveMore is Reserve for a caller that holds bytes already: if there are free ones, it passes those who wait, because
+// they may wait for the bytes of the caller.
+func (p *Part) ReserveMore(ctx context.Context, bytes int64, maxWait time.Duration) (*Claim, error) {
+	if p.Take(bytes) {
+		return &Claim{part: p, bytes: bytes, held: true}, nil
+	}
+	return p.Reserve(ctx, bytes, maxWait)
 }
 
 // RetrySeconds is how many seconds a client should wait that was refused for lack of room.

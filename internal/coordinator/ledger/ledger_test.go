@@ -19,8 +19,8 @@ func TestNothingIsGivenTwice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		shared := rapid.Int64Range(0, 20).Draw(t, "shared")
 		l := New(shared)
-		var parts []*Part
-		for range 3 {
+		parts := []*Part{l.JobsPart()}
+		for range 2 {
 			parts = append(parts, l.Part(rapid.Int64Range(0, 5).Draw(t, "own")))
 		}
 		type claimed struct {
@@ -67,7 +67,8 @@ func TestNothingIsGivenTwice(t *testing.T) {
 				if free := parts[at].Free(); c.woken > 0 || !allBlocked && !blocked[at] && c.bytes <= free || c.bytes <= parts[at].own-parts[at].held {
 					t.Fatalf("a claim of %d waits while %d are free", c.bytes, free)
 				}
-				blocked[at], allBlocked = true, allBlocked || !blocked[at] && c.bytes <= parts[at].own+shared-parts[at].held
+				isNextJob := at == 0 && !blocked[at]
+				blocked[at], allBlocked = true, allBlocked || isNextJob && c.bytes <= shared-parts[at].held
 			}
 			for at, p := range parts {
 				if p.Held() != want[at] {
@@ -83,11 +84,11 @@ func TestNothingIsGivenTwice(t *testing.T) {
 }
 
 // The claims of a part are granted in the order of arrival, however small a later one is, unless it only needs bytes of
-// its own part. Claims of other parts pass a large one that waits for claims of its own part, but not one that would
-// have its bytes if there were no other parts.
+// its own part. Claims of other parts pass a large job that waits for other jobs, but not one that would have its bytes
+// if there were no other parts.
 func TestClaimsAreGrantedInOrder(t *testing.T) {
 	l := New(10)
-	jobs, calls := l.Part(0), l.Part(2)
+	jobs, calls := l.JobsPart(), l.Part(2)
 	var order []string
 	claim := func(p *Part, name string, bytes int64) *Claim {
 		return p.Claim(bytes, func() { order = append(order, name) })
@@ -114,6 +115,19 @@ func TestClaimsAreGrantedInOrder(t *testing.T) {
 	call.Release()
 	if waits.Release(); !slices.Equal(order, []string{"large", "small"}) || jobs.Contended() {
 		t.Errorf("granted in the order %v", order)
+	}
+}
+
+// A call that waits for memory that a job holds holds up no other claim for what is free: no download and no job.
+func TestCallsHoldUpOnlyCalls(t *testing.T) {
+	l := New(10)
+	jobs, calls, downloads := l.JobsPart(), l.Part(0), l.Part(0)
+	jobs.Claim(8, nil)
+	waits := calls.Claim(5, nil)
+	next := calls.Claim(1, nil)
+	download, small := downloads.Claim(1, nil), jobs.Claim(1, nil)
+	if waits.Held() || next.Held() || !download.Held() || !small.Held() {
+		t.Errorf("held: a large call %v, a call behind it %v, a download %v, a job %v", waits.Held(), next.Held(), download.Held(), small.Held())
 	}
 }
 

@@ -72,7 +72,7 @@ type owner[K comparable] struct {
 // NewQueue returns an empty queue.
 func NewQueue[K comparable](limits Limits) *Queue[K] {
 	if limits.Memory == nil {
-		limits.Memory = ledger.New(0).Part(0)
+		limits.Memory = ledger.New(0).JobsPart()
 	}
 	return &Queue[K]{limits: limits, places: map[K]*place[K]{}, owners: map[string]*owner[K]{}}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // memory is a part of a ledger that jobs have for themselves.
-func memory(bytes int64) *ledger.Part { return ledger.New(bytes).Part(0) }
+func memory(bytes int64) *ledger.Part { return ledger.New(bytes).JobsPart() }
 
 // A job that has to wait for memory lets no other pass, and one that takes more than all of it runs alone.
 func TestMemory(t *testing.T) {
@@ -223,7 +223,7 @@ func TestNobodyWaitsForever(t *testing.T) {
 func TestMemoryIsShared(t *testing.T) {
 	shared := ledger.New(100)
 	others, woken := shared.Part(10), 0
-	q := NewQueue[string](Limits{Running: 3, Memory: shared.Part(0), Wake: func() { woken++ }})
+	q := NewQueue[string](Limits{Running: 3, Memory: shared.JobsPart(), Wake: func() { woken++ }})
 	q.Enter("first", Job{Memory: 60})
 	if !others.Take(60) || len(q.Advance()) != 0 || !strings.Contains(q.Why("first"), "leave only 50 B") {
 		t.Errorf("while others hold 50: %q", q.Why("first"))
@@ -245,7 +245,7 @@ func TestMemoryIsShared(t *testing.T) {
 func TestAJobThatIsPassedGivesItsClaimBack(t *testing.T) {
 	shared := ledger.New(100)
 	others := shared.Part(0)
-	q := NewQueue[string](Limits{Memory: shared.Part(0), Wake: func() {}})
+	q := NewQueue[string](Limits{Memory: shared.JobsPart(), Wake: func() {}})
 	others.Take(50)
 	q.Enter("first", Job{Memory: 100})
 	if len(q.Advance()) != 0 {

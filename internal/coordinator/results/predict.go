@@ -70,7 +70,7 @@ func (s *Service) Predict(ctx context.Context, request *cleavev1.PredictJobReque
 	if err != nil {
 		return err
 	}
-	held, err := s.Downloads.Begin(ctx, fresh.answerBytes())
+	held, err := s.Downloads.BeginMore(ctx, fresh.answerBytes())
 	if err != nil {
 		return err
 	}
