@@ -181,7 +181,7 @@ func TestPredict(t *testing.T) {
 		{"--model model --data new.csv", "model/centroids.csv: the file has 1 row of 2 columns; according to result.json there must be 2 of 2",
 			func() { write("model/centroids.csv", "x,y\n1,2\n") }},
 		{"--model model --data new.csv", "model/centroids.csv: the file cannot be read", func() { os.Remove("model/centroids.csv") }},
-		{"--model model --data new.csv", "model: there is no usable model in result.json and centroids.csv: a model with the unknown distortion 0", func() {
+		{"--model model --data new.csv", "model/result.json: the distortion of the model is missing or unknown", func() {
 			write("model/centroids.csv", "1,2\n1,2\n")
 			write("model/result.json", `{"k": 2, "model": {"metric": "METRIC_IDENTITY", "k": 2, "columns": 2}}`)
 		}},
@@ -189,7 +189,7 @@ func TestPredict(t *testing.T) {
 			write("model/metric.csv", "1,2\n1,2\n")
 			write("model/result.json", `{"k": 2, "model": {"distortion": "DISTORTION_COSINE", "metric": "METRIC_DIAGONAL", "k": 2, "columns": 2}}`)
 		}},
-		{"--model model --data new.csv", "in result.json, centroids.csv and metric.csv: the metric's weight of feature 1 is -2", func() { write("model/metric.csv", "1,-2\n") }},
+		{"--model model --data new.csv", "model/metric.csv: the metric's weight of feature 1 is -2", func() { write("model/metric.csv", "1,-2\n") }},
 		{"--model model --data new.csv", "model: this result of ratio-cut has neither centroids nor a kernel function", func() {
 			write("model/result.json", `{"k": 2, "objectiveName": "ratio-cut"}`)
 		}},
