@@ -131,7 +131,11 @@ func LoadModel(folder string, result *cleavev1.Result) (*model.Model, []string, 
 	}
 	m, err := wire.NewModel(head, slices.Concat(r.lists...))
 	if bad, ok := errors.AsType[*wire.ModelError](err); ok {
-		return nil, nil, fault.Invalid("BAD_MODEL", "%s: %v", filepath.Join(folder, partFile(bad.Part)), bad.Err)
+		name := ResultFile
+		if bad.Part != "" {
+			name = bad.Part + ".csv" // files are named after the parts
+		}
+		return nil, nil, fault.Invalid("BAD_MODEL", "%s: %v", filepath.Join(folder, name), bad.Err)
 	}
 	return m, header, err
 }
@@ -141,14 +145,6 @@ type modelReader struct {
 	folder string
 	lists  [][]float64 // the values of the files that were read, in the order of wire.WriteModel
 	err    error
-}
-
-// partFile returns the name of the file that has a part of a model.
-func partFile(part wire.ModelPart) string {
-	return map[wire.ModelPart]string{
-		wire.ModelHeading: ResultFile, wire.ModelCentroids: centroidsFile, wire.ModelLandmarks: landmarksFile, wire.ModelProjection: projectionFile,
-		wire.ModelForest: forestFile, wire.ModelMixture: mixtureFile, wire.ModelMetric: metricFile, wire.ModelUnits: unitsFile,
-	}[part]
 }
 
 // read reads a file that must have the given size, and returns the names of its columns.

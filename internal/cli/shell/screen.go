@@ -134,11 +134,11 @@ func (t *Table) Add(cells ...any) {
 // between is the number of spaces between columns.
 const between = 2
 
-// Write writes the table. If it is wider than width, names are shortened first, then ids as far as they stay distinct;
-// if that is not enough, every row becomes a paragraph. A width of 0 means no limit.
+// Write writes the table. If it is wider than width, ids are shortened as far as they stay distinct; if that is not
+// enough, every row becomes a paragraph. A width of 0 means no limit.
 func (t *Table) Write(w io.Writer, width int) error {
 	var out strings.Builder
-	if !t.columns(&out, width) && !t.clipped(width).columns(&out, width) && !t.shortened().clipped(width).columns(&out, width) {
+	if !t.columns(&out, width) && !t.shortened().columns(&out, width) {
 		t.paragraphs(&out, width)
 	}
 	_, err := io.WriteString(w, out.String())
@@ -188,36 +188,6 @@ func (t *Table) paragraphs(out *strings.Builder, width int) {
 			}
 		}
 	}
-}
-
-// shortestName is the minimum length of a shortened name.
-const shortestName = 12
-
-// clipped returns the table with its names cut as far as a width requires.
-func (t *Table) clipped(width int) *Table {
-	at := slices.Index(t.Header, "NAME")
-	if at < 0 {
-		return t
-	}
-	widths := make([]int, len(t.Header))
-	excess := between*(len(t.Header)-1) - width
-	for column, name := range t.Header {
-		widths[column] = len(name)
-		for _, row := range t.rows {
-			widths[column] = max(widths[column], utf8.RuneCountInString(row[column]))
-		}
-		excess += widths[column]
-	}
-	length := max(widths[at]-excess, shortestName)
-	clipped := &Table{Header: t.Header}
-	for _, row := range t.rows {
-		if name := []rune(row[at]); len(name) > length {
-			row = slices.Clone(row)
-			row[at] = string(name[:length-1]) + "…"
-		}
-		clipped.rows = append(clipped.rows, row)
-	}
-	return clipped
 }
 
 // shortestID is the minimum length of a shortened id.
