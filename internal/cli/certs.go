@@ -50,12 +50,9 @@ func (a *app) certsCommand() *cobra.Command {
 			return party(f.name, identity.Worker)
 		}),
 		a.certificateCommand("client", "Create a certificate for a user or a client program", "", func(f *certsFlags) (certs.Party, error) {
-			role, err := identity.ParseRole(f.role)
+			role, err := clientRole(f.role)
 			if err != nil {
 				return certs.Party{}, err
-			}
-			if role == identity.Worker {
-				return certs.Party{}, shell.Usage("the role of a client is reader, submitter or admin; for workers use: cleave certs worker")
 			}
 			return party(f.name, role)
 		}),
@@ -262,13 +259,22 @@ func (a *app) tokenCommand() *cobra.Command {
 	return groupCommand("token", "Create tokens for clients without a certificate", create)
 }
 
+// clientRole returns the role of a client with this name.
+func clientRole(name string) (identity.Role, error) {
+	role, err := identity.ParseRole(name)
+	if err != nil || role == identity.Worker {
+		return 0, shell.Usage("the role of a client is reader, submitter or admin, not %.40q; for workers use: cleave certs worker", name)
+	}
+	return role, nil
+}
+
 // createToken prints a new token, which expires after some days unless days is 0. It appends the line for the
 // coordinator to a file, or prints the line if file is "".
 func (a *app) createToken(name, role string, days int, file string) error {
 	if name == "" {
 		return shell.Usage("the name of the user is missing; give --name")
 	}
-	parsed, err := identity.ParseRole(role)
+	parsed, err := clientRole(role)
 	if err != nil {
 		return err
 	}

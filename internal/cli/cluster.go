@@ -52,17 +52,16 @@ func (a *app) printLimits(response *cleavev1.GetLimitsResponse) error {
 	if response.GetLimits().GetDiskQuotaBytes() > 0 {
 		inUse["disk_quota_bytes"] = text.Bytes(usage.GetDiskBytes())
 	}
-	table := a.aligned()
-	fmt.Fprintln(table, "LIMIT\tVALUE\tIN USE")
+	table := shell.Table{Header: []string{"LIMIT", "VALUE", "IN USE"}}
 	limits := response.GetLimits().ProtoReflect()
 	fields := limits.Descriptor().Fields()
 	for at := range fields.Len() {
 		field := fields.Get(at)
 		name := string(field.Name())
 		shown := strings.ReplaceAll(strings.Replace(name, "bytes_per_second", "rate", 1), "_", " ")
-		fmt.Fprintf(table, "%s\t%s\t%s\n", strings.TrimSuffix(shown, " bytes"), limitValue(limits, field), inUse[name])
+		table.Add(strings.TrimSuffix(shown, " bytes"), limitValue(limits, field), inUse[name])
 	}
-	return table.Flush()
+	return table.Write(a.stdout, 0) // at any width: no id in it could be shortened
 }
 
 // limitValue formats a limit.

@@ -232,7 +232,7 @@ func (a *app) completionCommand() *cobra.Command {
 	const short = "Print a script that completes commands, flags, values and ids of jobs in a shell"
 	cmd, _ = argsCommand("completion bash|zsh|fish", short, func(_ context.Context, args []string) error {
 		if len(args) != 1 {
-			return shell.Usage("the shell is missing; use completion bash, completion zsh or completion fish")
+			return shell.Usage("give one shell; use completion bash, completion zsh or completion fish")
 		}
 		const describe = true
 		switch args[0] {

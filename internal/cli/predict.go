@@ -177,8 +177,11 @@ func (a *app) folderPredictor(f *predictFlags) (*predictor, error) {
 		a.warn("new points are compared with those of the run, %s; --trained-on gives another file", f.trainedOn)
 	}
 	p.recipe, p.directions = wire.Recipe(result.GetRecipe()), wire.ComparesDirections(run.GetOrigin().GetSpec())
-	if unread == nil {
+	switch {
+	case unread == nil:
 		p.classes = labels.Classes
+	case p.recipe != nil && p.recipe.Label != "":
+		a.warn("%v; the labels of new rows come without classes", unread)
 	}
 	return p, nil
 }
@@ -187,12 +190,12 @@ func (a *app) folderPredictor(f *predictFlags) (*predictor, error) {
 // are now. Without --trained-on, it looks for the files of the run, and for the weights if the run had some, and
 // reports whether they are still where they were and have not changed.
 func (a *app) findTrained(f *predictFlags, origin *cleavev1.Origin) bool {
-	then, err := a.recordedCommand(f.model, origin)
+	recorded, err := a.recordedCommand(f.model, origin)
 	if err != nil { // of an earlier version
 		f.trained = jobflags.DataIn(f.trainedOn)
 		return false
 	}
-	if f.trained = then.data; f.trainedOn != "" {
+	if f.trained = recorded.data; f.trainedOn != "" {
 		f.trained.ReadFrom(f.trainedOn)
 		return false
 	}

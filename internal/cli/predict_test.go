@@ -177,11 +177,12 @@ func TestPredict(t *testing.T) {
 		{"--model model --data gone.csv", "gone.csv: the file cannot be read", nil},
 		{"--model model --data swapped.csv", "swapped.csv: column 1 is \"y\", but the model has \"x\" there", nil},
 		{"--model model --data wide.csv", "wide.csv: the points have 3 columns, but the model was fitted to points with 2", nil},
+		{"--model model --data new.csv --out " + os.DevNull, os.DevNull + " is not a regular file", nil},
 		{"--model model --data x.svm", "x.svm, line 1: feature 3 is outside 0..2", nil},
 		{"--model model --data new.csv", "model/centroids.csv: the file has 1 row of 2 columns; according to result.json there must be 2 of 2",
 			func() { write("model/centroids.csv", "x,y\n1,2\n") }},
 		{"--model model --data new.csv", "model/centroids.csv: the file cannot be read", func() { os.Remove("model/centroids.csv") }},
-		{"--model model --data new.csv", "model: there is no usable model in result.json and centroids.csv: a model with the unknown distortion 0", func() {
+		{"--model model --data new.csv", "model/result.json: the distortion of the model is missing or unknown", func() {
 			write("model/centroids.csv", "1,2\n1,2\n")
 			write("model/result.json", `{"k": 2, "model": {"metric": "METRIC_IDENTITY", "k": 2, "columns": 2}}`)
 		}},
@@ -189,7 +190,7 @@ func TestPredict(t *testing.T) {
 			write("model/metric.csv", "1,2\n1,2\n")
 			write("model/result.json", `{"k": 2, "model": {"distortion": "DISTORTION_COSINE", "metric": "METRIC_DIAGONAL", "k": 2, "columns": 2}}`)
 		}},
-		{"--model model --data new.csv", "in result.json, centroids.csv and metric.csv: the metric's weight of feature 1 is -2", func() { write("model/metric.csv", "1,-2\n") }},
+		{"--model model --data new.csv", "model/metric.csv: the metric's weight of feature 1 is -2", func() { write("model/metric.csv", "1,-2\n") }},
 		{"--model model --data new.csv", "model: this result of ratio-cut has neither centroids nor a kernel function", func() {
 			write("model/result.json", `{"k": 2, "objectiveName": "ratio-cut"}`)
 		}},
@@ -228,5 +229,11 @@ func TestPredictNamesClasses(t *testing.T) {
 	}
 	if joined := strings.Split(succeed(t, "predict --model o --data new.csv --join"), "\n"); !strings.HasPrefix(joined[0], "x,y,label,class,") || !strings.HasPrefix(joined[1], "101,99,") || !strings.Contains(joined[1], ",high,") {
 		t.Errorf("%q", joined)
+	}
+	if err := os.Remove("o/labels.csv"); err != nil {
+		t.Fatal(err)
+	}
+	if r := invoke(t, "predict --model o --data new.csv"); r.code != 0 || strings.Contains(r.stdout, "class") || !strings.Contains(r.stderr, "o/labels.csv") || !strings.Contains(r.stderr, "without classes") {
+		t.Errorf("without labels.csv: exit code %d, %q, %q", r.code, r.stdout, r.stderr)
 	}
 }

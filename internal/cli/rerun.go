@@ -2,11 +2,8 @@ package cli
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -185,7 +182,7 @@ func recordedFiles(origin *cleavev1.Origin, flags ...string) (paths, changed []s
 			changed = append(changed, input.GetPath()+" was not a file that can be read again")
 			continue
 		}
-		switch hash, _, err := hashFile(path); {
+		switch hash, _, err := report.HashFile(path); {
 		case errors.Is(err, fs.ErrNotExist):
 			changed = append(changed, path+" is missing")
 		case err != nil:
@@ -254,7 +251,7 @@ func (a *app) noteInputs(f *jobflags.DataFlags) *inputs {
 		all := make([]*cleavev1.InputFile, len(in.files))
 		for at, file := range in.files {
 			all[at] = &cleavev1.InputFile{Flag: file.Flag, Path: file.Path}
-			all[at].Sha256, all[at].Bytes, _ = hashFile(jobflags.ResolvePath(a.command.directory, file.Path)) // pipes have no hash
+			all[at].Sha256, all[at].Bytes, _ = report.HashFile(jobflags.ResolvePath(a.command.directory, file.Path)) // pipes have no hash
 		}
 		in.hashed <- all
 	}()
@@ -282,23 +279,4 @@ func (a *app) origin(in *inputs, name string, spec *cleavev1.JobSpec) *cleavev1.
 		origin.Command = append(origin.Command, redact.Text(argument))
 	}
 	return origin
-}
-
-// hashFile returns the SHA-256 and the size of a file, or "" if it is not a regular file.
-func hashFile(path string) (hash string, bytes uint64, err error) {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() {
-		return "", 0, err
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return "", 0, err
-	}
-	defer file.Close()
-	sum := sha256.New()
-	size, err := io.Copy(sum, file)
-	if err != nil {
-		return "", 0, err
-	}
-	return hex.EncodeToString(sum.Sum(nil)), uint64(size), nil
 }

@@ -512,11 +512,11 @@ func (s *streamed) draw(ctx context.Context, into *report.Scene) error {
 	if len(points) == 0 {
 		return nil
 	}
-	few := all.Take(taken)
-	made, err := s.recipe.Apply(ctx, few)
+	rows := all.Take(taken)
+	applied, err := s.recipe.Apply(ctx, rows)
 	if err != nil {
 		return err
 	}
-	into.Data, into.Table, into.LabelColumn, into.Sample = made.Points, few, s.recipe.Label, points
+	into.Data, into.Table, into.LabelColumn, into.Sample = applied.Points, rows, s.recipe.Label, points
 	return nil
 }

@@ -111,7 +111,7 @@ func (a *app) checkSweep(f *sweepFlags) ([]jobflags.Combination, error) {
 	}
 	for _, c := range combinations {
 		if err := errors.Join(f.job.Choose(c), f.job.CheckOptions()); err != nil {
-			return nil, fault.Wrap(err, "%s", c)
+			return nil, c.Wrap(err)
 		}
 	}
 	return combinations, nil
@@ -146,7 +146,7 @@ func (s *sweep) run(ctx context.Context, combinations []jobflags.Combination) er
 		}
 		row, request, score, err := s.prepare(ctx, c, at == 0)
 		if err != nil {
-			err = fault.Wrap(err, "%s", c)
+			err = c.Wrap(err)
 			stop(err)
 			return err
 		}

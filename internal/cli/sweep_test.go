@@ -52,6 +52,17 @@ func TestSweepContinues(t *testing.T) {
 	}
 }
 
+// A sweep of one job says nothing about options that do not vary.
+func TestSweepOfOneJob(t *testing.T) {
+	clitest.Folder(t, clitest.SmallFiles)
+	if r := invoke(t, "sweep --data p.csv --k 2 --algorithm kmeans"); r.code != 0 || !strings.HasPrefix(r.stderr, "1 of 1: kmeans") {
+		t.Errorf("exit code %d, %q", r.code, r.stderr)
+	}
+	if r := invoke(t, "sweep --data gone.csv --k 2 --algorithm kmeans"); r.code != 2 || !strings.HasPrefix(r.stderr, "cleave: gone.csv: ") {
+		t.Errorf("exit code %d, %q", r.code, r.stderr)
+	}
+}
+
 // A sweep that continues and is interrupted again loses no result of the first call, also of values that it leaves out.
 func TestSweepKeepsEarlierResults(t *testing.T) {
 	clitest.Folder(t, clitest.SmallFiles)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,9 +11,9 @@ import (
 	"github.com/cleave-project/cleave/internal/security/credentials"
 	"github.com/cleave-project/cleave/test/clitest"
 	"github.com/cleave-project/cleave/test/clusteringtest"
+	"github.com/cleave-project/cleave/test/testscale"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/test/testscale"
 )
 
 // mixedTable is a table of three groups as people have it: ids, numbers in unlike units with gaps, words, yes and no,
@@ -196,5 +197,16 @@ func TestRowsWithoutAClassHaveNoTruth(t *testing.T) {
 	out := succeed(t, "run --data d.csv --k 2 --algorithm kmeans --label-column kind --label-as truth --out o")
 	if page := clitest.Read(t, "o/report.html"); !strings.Contains(out, "ARI         1.0000") || strings.Contains(page, "true class differs") || !strings.Contains(page, "on 6 rows") {
 		t.Errorf("rows without a class are compared with the truth:\n%s", out)
+	}
+}
+
+// A line of limits whose use is unknown ends with its value.
+func TestLimitsEndWithoutBlanks(t *testing.T) {
+	var out bytes.Buffer
+	if err := (&app{stdout: &out}).printLimits(&cleavev1.GetLimitsResponse{Limits: &cleavev1.Limits{}}); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(out.String(), " \n") || !strings.Contains(out.String(), "IN USE\n") {
+		t.Errorf("%q", out.String())
 	}
 }

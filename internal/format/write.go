@@ -13,6 +13,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
@@ -188,7 +189,7 @@ func WriteFile(path string, write func(io.Writer) error) (err error) {
 	before, missing := os.Stat(path)
 	if missing == nil {
 		if !before.Mode().IsRegular() {
-			return fmt.Errorf("%s is not a regular file; give another path", path)
+			return fault.Invalid("BAD_OUTPUT", "%s is not a regular file; give another path", path)
 		}
 		if target, err = filepath.EvalSymlinks(path); err != nil {
 			return fmt.Errorf("cannot write %s: %w", path, err)

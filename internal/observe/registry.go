@@ -54,7 +54,8 @@ type gauge[S any] struct {
 	of           func(S) float64
 }
 
-// collect registers gauges, whose values come from one look at every scrape. Those of one name follow each other.
+// collect registers gauges, whose values come from one look at every scrape. Those of one name follow each other. look
+// must be ready to be called, because the registration itself looks once to learn the names.
 func collect[S any](r *registry, look func() S, gauges []gauge[S]) {
 	descriptions := make([]*prometheus.Desc, len(gauges))
 	for at, g := range gauges {

@@ -16,6 +16,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
+	"github.com/cleave-project/cleave/internal/text"
 )
 
 // ModelHead describes the values of a model.
@@ -99,26 +100,41 @@ func ReadModel(head *cleavev1.ModelHead, r io.Reader) (*model.Model, error) {
 	return NewModel(head, values)
 }
 
-// NewModel returns the model that a head describes, given its values in the order of WriteModel, which it keeps.
+// NewModel returns the model that a head describes, given its values in the order of WriteModel, which it keeps. Its
+// error is a *ModelError.
 func NewModel(head *cleavev1.ModelHead, values []float64) (*model.Model, error) {
 	want, err := modelValues(head)
 	if err != nil {
 		return nil, err
 	}
 	if uint64(len(values)) != want {
-		return nil, fmt.Errorf("wire: a model of %d values with %d", want, len(values))
+		return nil, modelError("", "the model has %d values; there must be %d", len(values), want)
 	}
 	return modelOf(head, values)
 }
+
+// ModelError says what is wrong with a part of a model.
+type ModelError struct {
+	Part string // centroids, landmarks, projection, forest, mixture, metric or units; "" for the head
+	Err  error  // in words that do not depend on how the model was stored or sent
+}
+
+func modelError(part string, format string, args ...any) error {
+	return &ModelError{part, fmt.Errorf(format, args...)}
+}
+
+func (e *ModelError) Error() string { return "wire: " + e.Err.Error() }
+
+func (e *ModelError) Unwrap() error { return e.Err }
 
 // modelValues returns how many values a model has according to its head.
 func modelValues(head *cleavev1.ModelHead) (uint64, error) {
 	k, d := uint64(head.GetK()), uint64(head.GetColumns())
 	switch {
 	case k < 1 || k > dataset.MaxRows || d < 1 || d > dataset.MaxColumns:
-		return 0, fmt.Errorf("wire: a model of %d centroids of %d columns", k, d)
+		return 0, modelError("", "the model has %d centroids of %d columns", k, d)
 	case head.GetMetric() == cleavev1.Metric_METRIC_FULL && d > metric.MaxFullFeatures:
-		return 0, fmt.Errorf("wire: a full metric of %d columns", d)
+		return 0, modelError("", "a full metric of %d columns is too large", d)
 	}
 	rows := k
 	switch head.GetMetric() {
@@ -128,13 +144,13 @@ func modelValues(head *cleavev1.ModelHead) (uint64, error) {
 	case cleavev1.Metric_METRIC_FULL:
 		rows += d
 	default:
-		return 0, fmt.Errorf("wire: a model with the unknown metric %d", head.GetMetric())
+		return 0, modelError("", "the metric of the model is missing or unknown")
 	}
 	if l := head.GetLandmarks(); l != nil {
 		return landmarkValues(head, l)
 	}
 	if head.GetForest() != nil {
-		return 0, fmt.Errorf("wire: a model with a forest and no landmarks")
+		return 0, modelError("", "the model has a forest, which needs landmarks, and has none")
 	}
 	if head.GetMixture() != nil {
 		if err := checkMixture(head); err != nil {
@@ -146,11 +162,11 @@ func modelValues(head *cleavev1.ModelHead) (uint64, error) {
 		rows += 2
 	}
 	if distortions[head.GetDistortion()] == 0 {
-		return 0, fmt.Errorf("wire: a model with the unknown distortion %d", head.GetDistortion())
+		return 0, modelError("", "the distortion of the model is missing or unknown")
 	}
 	high, values := bits.Mul64(rows, d)
 	if high != 0 || values > math.MaxInt64/8 {
-		return 0, fmt.Errorf("wire: a model of %d rows of %d values", rows, d)
+		return 0, modelError("", "a model of %d rows of %d values is too large", rows, d)
 	}
 	return values, nil
 }
@@ -161,9 +177,12 @@ func checkMixture(head *cleavev1.ModelHead) error {
 	shares := len(head.GetMixture().GetShares())
 	switch {
 	case uint64(shares) != uint64(head.GetK()):
-		return fmt.Errorf("wire: a mixture of %d clusters with %d shares", head.GetK(), shares)
+		return modelError("", "the mixture has %s for %s", text.Plural(shares, "share"), text.Plural(int(head.GetK()), "cluster"))
 	case head.GetMetric() != cleavev1.Metric_METRIC_IDENTITY || head.GetDistortion() != cleavev1.Distortion_DISTORTION_EUCLIDEAN:
-		return fmt.Errorf("wire: a mixture with the metric %v and the distortion %v", head.GetMetric(), head.GetDistortion())
+		return modelError("", "a mixture has the metric identity and the distortion euclidean, and this model has others")
+	}
+	if err := mixture.CheckShares(head.GetMixture().GetShares()); err != nil {
+		return &ModelError{"", err}
 	}
 	return nil
 }
@@ -179,7 +198,7 @@ func modelOf(head *cleavev1.ModelHead, values []float64) (*model.Model, error) {
 	m := &model.Model{Distortion: distortions[head.GetDistortion()], K: int(head.GetK()), D: int(head.GetColumns())}
 	centroids := m.K * m.D
 	if at := notFinite(values[:centroids]); at >= 0 {
-		return nil, fmt.Errorf("wire: value %d of centroid %d is %v", at%m.D, at/m.D, values[at])
+		return nil, modelError("centroids", "value %d of centroid %d is %v", at%m.D, at/m.D, values[at])
 	}
 	m.Centroids = values[:centroids:centroids]
 	var err error
@@ -198,13 +217,13 @@ func modelOf(head *cleavev1.ModelHead, values []float64) (*model.Model, error) {
 		columns := m.Columns()
 		units := len(values) - 2*columns
 		if m.Units, err = dataset.NewUnits(values[units:units+columns], values[units+columns:]); err != nil {
-			return nil, fmt.Errorf("wire: %w", err)
+			return nil, &ModelError{"units", err}
 		}
 		values = values[:units]
 	}
 	if of := head.GetMixture(); of != nil {
 		if m.Mixture, err = mixture.New(of.GetShares(), m.D, values[centroids:]); err != nil {
-			return nil, fmt.Errorf("wire: %w", err)
+			return nil, &ModelError{"mixture", err}
 		}
 	}
 	switch head.GetMetric() {
@@ -216,7 +235,7 @@ func modelOf(head *cleavev1.ModelHead, values []float64) (*model.Model, error) {
 		m.Metric = metric.NewIdentity(m.D)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("wire: %w", err)
+		return nil, &ModelError{"metric", err}
 	}
 	return m, nil
 }
@@ -263,18 +282,18 @@ func landmarkValues(head *cleavev1.ModelHead, l *cleavev1.LandmarkHead) (uint64,
 	k, rank, count, columns := uint64(head.GetK()), uint64(head.GetColumns()), uint64(l.GetCount()), uint64(l.GetColumns())
 	switch {
 	case head.GetMixture() != nil:
-		return 0, fmt.Errorf("wire: a model with landmarks and a mixture")
+		return 0, modelError("", "the model has both landmarks and a mixture; it can have one of them")
 	case count < 1 || count > catalog.MaxLandmarks || rank > count || columns < 1 || columns > dataset.MaxColumns:
-		return 0, fmt.Errorf("wire: a model of %d features of %d landmarks of %d columns", rank, count, columns)
+		return 0, modelError("", "the model has %d features of %d landmarks of %d columns", rank, count, columns)
 	case head.GetMetric() != cleavev1.Metric_METRIC_IDENTITY || head.GetDistortion() != cleavev1.Distortion_DISTORTION_EUCLIDEAN:
-		return 0, fmt.Errorf("wire: a model of landmarks with the metric %v and the distortion %v", head.GetMetric(), head.GetDistortion())
+		return 0, modelError("", "a model with landmarks has the metric identity and the distortion euclidean, and this one has others")
 	case kernelFunctions[l.GetKernel().GetFunction()] == 0:
-		return 0, fmt.Errorf("wire: a model of landmarks with the unknown kernel function %d", l.GetKernel().GetFunction())
+		return 0, modelError("", "the kernel function of the landmarks is missing or unknown")
 	}
 	values := k*rank + count*(columns+rank)
 	if f := head.GetForest(); f != nil {
 		if rank != k {
-			return 0, fmt.Errorf("wire: a forest of %d groups with %d features", k, rank)
+			return 0, modelError("", "the model has a forest of %d groups and %d features; there must be as many", k, rank)
 		}
 		values += forest.ValueColumns * uint64(f.GetNodes())
 	}
@@ -290,7 +309,7 @@ func landmarksOf(head *cleavev1.ModelHead, values []float64) (*model.Landmarks, 
 	count, columns, rank := int(of.GetCount()), int(of.GetColumns()), int(head.GetColumns())
 	points, err := dataset.NewPoints(count, columns, values[:count*columns:count*columns])
 	if err != nil {
-		return nil, fmt.Errorf("wire: the landmarks of a model: %w", err)
+		return nil, &ModelError{"landmarks", err}
 	}
 	return newLandmarks(of, points, values[count*columns:count*(columns+rank)])
 }
@@ -298,7 +317,7 @@ func landmarksOf(head *cleavev1.ModelHead, values []float64) (*model.Landmarks, 
 // newLandmarks combines the landmarks and their projection as a head describes. It keeps points and projection.
 func newLandmarks(head *cleavev1.LandmarkHead, points *dataset.Points, projection []float64) (*model.Landmarks, error) {
 	if at := notFinite(projection); at >= 0 {
-		return nil, fmt.Errorf("wire: value %d of a projection is %v", at, projection[at])
+		return nil, modelError("projection", "value %d of the projection is %v", at, projection[at])
 	}
 	report := head.GetKernel()
 	return &model.Landmarks{Points: points, Projection: projection, Centered: head.GetCentered(), Matrix: kernel.MatrixSpec{
@@ -313,11 +332,11 @@ func newForest(head *cleavev1.ForestHead, k, columns int, values []float64) (*mo
 	trees, err := forest.New(k, columns, values)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("wire: %w", err)
+		return nil, &ModelError{"forest", err}
 	case trees.Trees() != int(head.GetTrees()) || trees.Nodes() != int(head.GetNodes()):
-		return nil, fmt.Errorf("wire: a forest of %d trees with %d nodes, not %d with %d", trees.Trees(), trees.Nodes(), head.GetTrees(), head.GetNodes())
+		return nil, modelError("forest", "there are %d trees with %d nodes; there must be %d with %d", trees.Trees(), trees.Nodes(), head.GetTrees(), head.GetNodes())
 	case !(head.GetWeight() >= 0) || math.IsInf(head.GetWeight(), 0):
-		return nil, fmt.Errorf("wire: a forest of weight %v", head.GetWeight())
+		return nil, modelError("", "the weight of the forest is %v; it must be finite and not negative", head.GetWeight())
 	}
 	return &model.Forest{Trees: trees, Weight: head.GetWeight()}, nil
 }

@@ -231,7 +231,7 @@ const TableNotFound = "TABLE_NOT_FOUND"
 
 // NoTables is a Tables for requests whose tables are all inline. It always fails.
 func NoTables(id string) (*table.Table, error) {
-	return nil, fault.New(fault.NotFound, TableNotFound, "there is no table %.80q; upload it first", id).With("table_id", id)
+	return nil, fault.New(fault.NotFound, TableNotFound, "there is no table %.80q; it was deleted, or never uploaded", id).With("table_id", id)
 }
 
 // The fields of a specification that may hold tables.

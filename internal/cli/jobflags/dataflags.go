@@ -104,9 +104,9 @@ func (f *DataFlags) kindOf(flag string) dataset.Kind {
 	return dataset.KindPoints
 }
 
-// Load reads the data that the flags name as the job on it does or did. A table is read by the recipe r, or by one that
-// is made for it if r is nil. Rows of other points that have missing values are dropped if drop is set. If the job
-// compares directions, all-zero rows are dropped whenever rows with missing values are.
+// Load reads the data that the flags name, as a job on it does. It reads a table by the recipe r, or by a new one if r
+// is nil. From other points it drops rows with missing values if drop is set. Where it may drop such rows, it also
+// drops all-zero rows if directions is set, for jobs that compare rows by direction.
 func (f *DataFlags) Load(r *recipe.Recipe, drop, directions bool) (*Loaded, error) {
 	flag, err := f.source()
 	if err != nil {
@@ -129,8 +129,8 @@ func (f *DataFlags) Load(r *recipe.Recipe, drop, directions bool) (*Loaded, erro
 	return &Loaded{}, nil
 }
 
-// LoadPoints is Load for points of an earlier job, whatever other flags say. Without a recipe, a table has nothing but
-// points.
+// LoadPoints is like Load, but always reads points, such as those of an earlier job. Without a recipe, all columns of a
+// table are coordinates of points.
 func (f *DataFlags) LoadPoints(r *recipe.Recipe, drop, directions bool) (*Loaded, error) {
 	if r != nil && f.IsTable() {
 		return f.loadRows(r, directions, false)
@@ -175,7 +175,7 @@ type inputFlags struct {
 // add declares --data, which may be repeated, --format and --array.
 func (f *inputFlags) add(set *pflag.FlagSet, usage string) {
 	set.StringArrayVar(&f.files, "data", nil, usage)
-	set.StringVar(&f.format, "format", "", "the format of the data: "+strings.Join(format.Formats(), ", ")+" (default: detected by content or name)")
+	set.StringVar(&f.format, "format", "", "the `FORMAT` of the data: "+strings.Join(format.Formats(), ", ")+" (default: detected by content or name)")
 	set.StringVar(&f.array, "array", "", "`NAME` of the array in an .npz file (default: the only one with two dimensions)")
 }
 

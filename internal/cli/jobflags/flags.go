@@ -124,7 +124,11 @@ func readJobFile(path string) (*Job, error) {
 		return job, nil
 	}
 	if err := job.unmarshal(document); err != nil {
-		return job, fault.Invalid("BAD_JOB_FILE", "%s: this is not a job: %s", path, strings.TrimPrefix(err.Error(), "proto: "))
+		message := err.Error()
+		if _, problem, found := strings.Cut(message, "): "); found && strings.HasPrefix(message, "proto:") {
+			message = problem // without the line, which is one of the JSON
+		}
+		return job, fault.Invalid("BAD_JOB_FILE", "%s: this is not a job: %s", path, strings.TrimPrefix(message, "proto: "))
 	}
 	return job, nil
 }

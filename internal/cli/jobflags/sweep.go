@@ -7,6 +7,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
+	"github.com/cleave-project/cleave/internal/fault"
 )
 
 // maxCombinations limits the number of jobs of a sweep.
@@ -86,6 +87,22 @@ func (c Combination) String() string {
 		words = append(words, setting.Option+" "+setting.Value)
 	}
 	return strings.Join(words, ", ")
+}
+
+// Prefix returns what begins a message about the job: its settings, or nothing if the sweep has one job only.
+func (c Combination) Prefix() string {
+	if len(c) == 0 {
+		return ""
+	}
+	return c.String() + ": "
+}
+
+// Wrap adds the settings to an error about the job.
+func (c Combination) Wrap(err error) error {
+	if len(c) == 0 {
+		return err
+	}
+	return fault.Wrap(err, "%s", c)
 }
 
 // TakeSeveral lets every option that is a number or a word take several values.

@@ -1,11 +1,10 @@
 package report
 
 import (
-	"fmt"
+	"errors"
 	"io"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/cleave-project/cleave/internal/cli/client"
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
@@ -107,7 +106,8 @@ func LoadModel(folder string, result *cleavev1.Result) (*model.Model, []string, 
 	}
 	if classifier && r.err == nil {
 		if k < 1 || features != k || k > int(landmarks.GetCount()) {
-			return nil, nil, r.bad(fmt.Sprintf("there is no classifier of %s fitted to %s", text.Count(k, "class", "classes"), text.Plural(int(landmarks.GetCount()), "row")))
+			return nil, nil, fault.Invalid("BAD_MODEL", "%s: there is no classifier of %s fitted to %s", filepath.Join(folder, ResultFile),
+				text.Count(k, "class", "classes"), text.Plural(int(landmarks.GetCount()), "row"))
 		}
 		r.lists = slices.Insert(r.lists, 0, model.IdealScores(k))
 	}
@@ -130,23 +130,21 @@ func LoadModel(folder string, result *cleavev1.Result) (*model.Model, []string, 
 		return nil, nil, r.err
 	}
 	m, err := wire.NewModel(head, slices.Concat(r.lists...))
-	if err != nil {
-		return nil, nil, r.bad(strings.TrimPrefix(err.Error(), "wire: "))
+	if bad, ok := errors.AsType[*wire.ModelError](err); ok {
+		name := ResultFile
+		if bad.Part != "" {
+			name = bad.Part + ".csv" // files are named after the parts
+		}
+		return nil, nil, fault.Invalid("BAD_MODEL", "%s: %v", filepath.Join(folder, name), bad.Err)
 	}
-	return m, header, nil
+	return m, header, err
 }
 
 // modelReader reads the files of a model. After the first error, which err keeps, it reads nothing.
 type modelReader struct {
 	folder string
-	files  []string    // those that were read
-	lists  [][]float64 // their values, in the order of wire.WriteModel
+	lists  [][]float64 // the values of the files that were read, in the order of wire.WriteModel
 	err    error
-}
-
-// bad returns the error for a model that the files do not describe.
-func (r *modelReader) bad(problem string) error {
-	return fault.Invalid("BAD_MODEL", "%s: there is no usable model in %s: %s", r.folder, text.Join(append([]string{ResultFile}, r.files...), "and"), problem)
 }
 
 // read reads a file that must have the given size, and returns the names of its columns.
@@ -163,7 +161,7 @@ func (r *modelReader) read(name string, names []string, rows, columns int) (head
 		r.err = fault.Invalid("SIZE_MISMATCH", "%s: the file has %s of %s; according to %s there must be %d of %d", path,
 			text.Plural(points.N, "row"), text.Plural(points.D, "column"), ResultFile, rows, columns)
 	default:
-		r.files, r.lists = append(r.files, name), append(r.lists, points.Values)
+		r.lists = append(r.lists, points.Values)
 	}
 	return header
 }

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -36,8 +39,8 @@ type File struct {
 type OutputDir struct {
 	Path string
 
-	created bool     // by OpenOutput
-	inputs  []string // the names of its files that are inputs
+	created bool              // by OpenOutput
+	inputs  map[string]string // by name, the SHA-256 of files that earlier runs wrote, and that they or this one read
 }
 
 // OpenOutput opens the output folder of a run, and creates it if it does not exist. It removes the success marker of
@@ -47,9 +50,15 @@ func OpenOutput(path string) (*OutputDir, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &OutputDir{Path: path, created: created}
-	if _, err := d.readManifest(); err != nil {
+	d := &OutputDir{Path: path, created: created, inputs: map[string]string{}}
+	before, err := d.readManifest()
+	if err != nil {
 		return nil, err
+	}
+	for name, content := range before.Inputs {
+		if now, _, err := HashFile(filepath.Join(path, name)); err == nil && now == content {
+			d.inputs[name] = content
+		}
 	}
 	return d, d.remove(successFile)
 }
@@ -61,22 +70,32 @@ var (
 )
 
 // ProtectInputs refuses an input file in the folder that one of the tables would overwrite, unless an earlier run wrote
-// the file. It lets Write keep the input files of an earlier run that this run does not overwrite. Relative paths start
-// from directory.
+// the file. It lets Write keep the files of an earlier run that are inputs and that this run does not overwrite.
+// Relative paths start from directory.
 func (d *OutputDir) ProtectInputs(inputs []jobflags.NamedFile, directory string, tables *regexp.Regexp) error {
 	before, err := d.readManifest()
+	if err != nil {
+		return err
+	}
 	for _, file := range inputs {
 		path := jobflags.ResolvePath(directory, file.Path)
 		if !SameFolder(filepath.Dir(path), d.Path) {
 			continue
 		}
 		name := filepath.Base(path)
-		d.inputs = append(d.inputs, name)
-		if tables.MatchString(name) && !slices.Contains(before.Files, name) && !slices.Contains(before.Inputs, name) {
+		if _, known := d.inputs[name]; known {
+			continue
+		}
+		switch {
+		case slices.Contains(before.Files, name):
+			if d.inputs[name], _, err = HashFile(path); err != nil {
+				return fault.Invalid("FILE_NOT_READABLE", "%s: the file cannot be read: %v", path, shell.WithoutPath(err))
+			}
+		case tables.MatchString(name):
 			return fault.Invalid("BAD_OUTPUT", "%s would be overwritten by the %s of the result; choose another folder with --out", path, name)
 		}
 	}
-	return err
+	return nil
 }
 
 // SameFolder reports whether two paths lead to the same folder, which exists.
@@ -112,9 +131,9 @@ func (d *OutputDir) Abandon() {
 // manifest lists the files of a run. While a run writes, it also lists those of the run before, so that the next run
 // removes what a killed one left behind.
 type manifest struct {
-	Files   []string `json:"files"`             // in the order in which they take their places
-	Inputs  []string `json:"inputs,omitempty"`  // files of earlier runs that later ones read, and that stay
-	Partial string   `json:"partial,omitempty"` // the subfolder that files are written to before they are moved to their places
+	Files   []string          `json:"files"`             // in the order in which they take their places
+	Inputs  map[string]string `json:"inputs,omitempty"`  // files of earlier runs that later ones read, and that stay: the SHA-256 by name
+	Partial string            `json:"partial,omitempty"` // the subfolder that files are written to before they are moved to their places
 }
 
 // partialName matches the names of subfolders that Write chooses. Nothing else is ever removed with its content.
@@ -141,15 +160,14 @@ func (d *OutputDir) Write(ctx context.Context, files []File) error {
 	for _, file := range files {
 		now.Files = append(now.Files, file.Name)
 	}
-	both := manifest{Inputs: before.Inputs, Partial: ".partial-" + rand.Text()}
+	both := manifest{Inputs: maps.Clone(d.inputs), Partial: ".partial-" + rand.Text()}
 	for _, name := range before.Files {
-		if slices.Contains(d.inputs, name) {
-			both.Inputs = append(both.Inputs, name)
-		} else {
+		if _, input := d.inputs[name]; !input {
 			both.Files = append(both.Files, name)
 		}
 	}
-	now.Inputs = slices.DeleteFunc(slices.Clone(both.Inputs), func(name string) bool { return slices.Contains(now.Files, name) })
+	now.Inputs = d.inputs
+	maps.DeleteFunc(now.Inputs, func(name, _ string) bool { return slices.Contains(now.Files, name) })
 	both.Files = slices.Compact(slices.Sorted(slices.Values(slices.Concat(both.Files, now.Files))))
 	if err := d.writeManifest(both); err != nil {
 		return err
@@ -207,10 +225,29 @@ func (d *OutputDir) readManifest() (m manifest, _ error) {
 		err = decoder.Decode(&m)
 	}
 	bad := func(name string) bool { return !filepath.IsLocal(name) || filepath.Base(name) != name || name == "." }
-	if err != nil || slices.ContainsFunc(m.Files, bad) || m.Partial != "" && !partialName.MatchString(m.Partial) {
+	if err != nil || slices.ContainsFunc(m.Files, bad) || slices.ContainsFunc(slices.Collect(maps.Keys(m.Inputs)), bad) || m.Partial != "" && !partialName.MatchString(m.Partial) {
 		return m, fault.Invalid("BAD_OUTPUT", "%s is not a list of the files of an earlier run; remove it, or choose another folder with --out", path)
 	}
 	return m, nil
+}
+
+// HashFile returns the SHA-256 and the size of a file, or "" if it is not a regular file.
+func HashFile(path string) (hash string, bytes uint64, err error) {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return "", 0, err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return "", 0, err
+	}
+	defer file.Close()
+	sum := sha256.New()
+	size, err := io.Copy(sum, file)
+	if err != nil {
+		return "", 0, err
+	}
+	return hex.EncodeToString(sum.Sum(nil)), uint64(size), nil
 }
 
 // writeManifest replaces the manifest. Its temporary file always has the same name, so that the next run replaces what

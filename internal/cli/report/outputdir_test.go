@@ -143,7 +143,7 @@ func TestOutputThatTheDiskRefuses(t *testing.T) {
 // A manifest can name nothing outside of its folder.
 func TestForeignManifests(t *testing.T) {
 	for _, text := range []string{
-		`{"files": ["../precious"]}`, `{"files": ["/etc/passwd"]}`, `{"files": ["a/b"]}`, `{"files": ["."]}`, `{"files": [""]}`,
+		`{"files": ["../precious"]}`, `{"files": ["/etc/passwd"]}`, `{"files": ["a/b"]}`, `{"files": ["."]}`, `{"files": [""]}`, `{"files": [], "inputs": {"../x": ""}}`,
 		`{"partial": "data"}`, `{"partial": ".partial-../x"}`, `{"files": "labels.csv"}`, `{"name": "mine"}`, `{`, ``,
 	} {
 		dir := t.TempDir()
@@ -218,6 +218,36 @@ func TestInputsOfAnEarlierRunAreRemembered(t *testing.T) {
 		}
 		wantFolder(t, dir, "_MANIFEST.json embedding.csv labels.csv")
 	}
+}
+
+// A file of the user that has the name of an input of an earlier run is not overwritten.
+func TestInputsOfAnEarlierRunExpire(t *testing.T) {
+	dir := t.TempDir()
+	open := func() (*OutputDir, error) {
+		out, err := OpenOutput(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out, out.ProtectInputs([]jobflags.NamedFile{{Path: "embedding.csv"}}, dir, RunTables)
+	}
+	if err := writeOutput(t, dir, texts("embedding.csv", "labels.csv")); err != nil {
+		t.Fatal(err)
+	}
+	out, err := open()
+	if err := errors.Join(err, out.Write(t.Context(), texts("labels.csv"))); err != nil {
+		t.Fatal(err)
+	}
+	clitest.Write(t, filepath.Join(dir, "embedding.csv"), "of the user")
+	if _, err := open(); !fault.Is(err, "BAD_OUTPUT") {
+		t.Errorf("a file of the user may be overwritten: %v", err)
+	}
+	if err := writeOutput(t, dir, texts("labels.csv")); err != nil {
+		t.Fatal(err)
+	}
+	if manifest := clitest.Read(t, filepath.Join(dir, manifestFile)); strings.Contains(manifest, "embedding.csv") {
+		t.Errorf("a file of the user is listed: %s", manifest)
+	}
+	wantFolder(t, dir, "_MANIFEST.json embedding.csv labels.csv")
 }
 
 func TestReplacedFilesKeepTheirPermissions(t *testing.T) {

@@ -77,9 +77,9 @@ func (r *SweepRow) SetResult(result *cleavev1.Result, evaluation *cleavev1.Evalu
 // Line returns the result as one line of progress.
 func (r *SweepRow) Line() string {
 	if r.Error != "" {
-		return fmt.Sprintf("%s: %s", r.Options, r.Error)
+		return r.Options.Prefix() + r.Error
 	}
-	line := fmt.Sprintf("%s: %s %s", r.Options, r.ObjectiveName, text.Brief(*r.Objective))
+	line := fmt.Sprintf("%s%s %s", r.Options.Prefix(), r.ObjectiveName, text.Brief(*r.Objective))
 	if r.ARI != nil {
 		line += fmt.Sprintf(", ARI %.4f", *r.ARI)
 	}

@@ -27,8 +27,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// part is the points that a part of the page is about, with the words for them. All its lists about points are as long
-// as Labels or nil.
+// part has the points that some sections of the page are about, and the words for them. Each of its lists about points
+// is as long as Labels or nil.
 type part struct {
 	*report.Report         // on these points
 	fileRows       []int32 // rows of the data file that the points of a sample are; nil if it is not a sample
@@ -43,7 +43,7 @@ type part struct {
 // the section is about all points, such as sizes and constraints, and of sample if it needs data.
 type builder struct {
 	*part                  // all points
-	sample   *sample       // has the same part if there is no sample
+	sample   *sample       // has all points as well, unless there are too many for the sections that need data
 	clusters *page.Section // the map of the clusters; nil if there are no labels or no data
 }
 
@@ -83,8 +83,7 @@ func (b *builder) write(w io.Writer) error {
 
 // newBuilder prepares the page about a report. It computes what several sections need: the columns, and where rows lie
 // among the clusters. Labels are from 0 to k-1; a cluster may be empty, and there may be no labels at all. It fails if
-// a constraint names a point that the report lacks, or if values are too large for the
-// units of the run.
+// a constraint names a point that the report lacks, or if values are too large for the units of the run.
 func newBuilder(r *report.Report, s report.Scene) (*builder, error) {
 	set, err := constraint.NewSet(len(r.Labels), s.Constraints, constraint.UnitWeight)
 	if err != nil {

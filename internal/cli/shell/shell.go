@@ -298,8 +298,8 @@ type Logs struct{ Level, Format string }
 
 // AddFlags declares --log-level and --log-format. level is the default level.
 func (l *Logs) AddFlags(set *pflag.FlagSet, level string) {
-	set.StringVar(&l.Level, "log-level", level, "trace, debug, info, warn, error or off")
-	set.StringVar(&l.Format, "log-format", "text", "text, or json for one object a line")
+	set.StringVar(&l.Level, "log-level", level, "`LEVEL` of the messages: trace, debug, info, warn, error or off")
+	set.StringVar(&l.Format, "log-format", "text", "`FORMAT` of the messages: text, or json for one object a line")
 }
 
 // Logger returns a logger that writes to w and redacts secrets.

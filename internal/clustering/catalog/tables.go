@@ -234,7 +234,7 @@ var Options = []Option{
 	{Name: "knn-weights", Field: "spec.neighbor_graph.weights", Type: Choice, Values: []string{"unweighted", "gaussian"}, Default: "unweighted", Group: NeighborGroup,
 		Help: "an edge weighs 1 if each row is among the nearest of the other and 1/2 if only one is (unweighted), or exp(-d²/(s s')), where d is their distance and s that of a row to its last neighbor (gaussian)"},
 
-	{Name: "scale", Field: "spec.scale", Common: true, Type: Choice, Values: []string{"auto", "zscore", "minmax", "robust", "none"}, Default: "none (auto also tries zscore; with --knn: auto)", Group: RunGroup,
+	{Name: "scale", Field: "spec.scale", Common: true, Type: Choice, Values: []string{"auto", "zscore", "minmax", "robust", "none"}, Default: "none; the algorithm auto also tries zscore; with --knn auto", Group: RunGroup,
 		Defaults: map[string]string{"auto": "none, and zscore is tried as well; with --knn auto", "kernel": "none; with --knn auto", "k-means": "none", "spectral": "none; with --knn auto"},
 		Help:     "how columns are scaled: to mean 0 and variance 1 (zscore), the same if their units differ (auto), to 0..1 (minmax), to median 0 and quartiles 1 apart (robust), or not (none)"},
 	{Name: "init", Field: "spec.initialization.start", Common: true, Type: Start, Group: RunGroup,
@@ -252,7 +252,7 @@ var Options = []Option{
 	{Name: "initial-centroids", Field: "spec.initialization.centroids", NoFlag: true, Common: true, Type: File},
 	{Name: "farthest", Field: "spec.initialization.farthest", Type: Choice, Values: []string{"total", "mean"}, Default: "total", Group: RunGroup,
 		Help: "farthest-first by total or mean distance"},
-	{Name: "restarts", Field: "spec.restarts", Common: true, Type: Whole, Min: 1, Max: maxRestarts, Default: "10, and for kernel-kmeans on graphs 1, with constraints 2; with --paper 1", Group: RunGroup,
+	{Name: "restarts", Field: "spec.restarts", Common: true, Type: Whole, Min: 1, Max: maxRestarts, Default: "10; for kernel-kmeans on graphs 1, and 2 with constraints; with --paper 1", Group: RunGroup,
 		Defaults: map[string]string{"auto": "10", "kernel": "10, on graphs 1, with constraints 2; with --paper 1", "k-means": "10; with --paper 1",
 			"seeded-kmeans": runsSeeded, "constrained-kmeans": runsSeeded},
 		Help: "number of runs from different starts, the best of which is kept",

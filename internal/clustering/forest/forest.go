@@ -72,7 +72,7 @@ func link(nodes []node) (*Forest, error) {
 		}
 	}
 	if !complete || len(open) > 0 || len(f.roots) == 0 {
-		return nil, fmt.Errorf("forest: the last tree of %d lacks a part", len(f.roots))
+		return nil, fmt.Errorf("the last tree of %d lacks a part", len(f.roots))
 	}
 	return f, nil
 }
@@ -97,11 +97,11 @@ func New(k, columns int, values []float64) (*Forest, error) {
 		column, threshold := values[ValueColumns*i], values[ValueColumns*i+1]
 		switch {
 		case column != math.Trunc(column) || !(column >= float64(leaf)) || column >= float64(columns):
-			return nil, fmt.Errorf("forest: node %d compares column %v of %d", i, column, columns)
+			return nil, fmt.Errorf("node %d compares column %v of %d", i, column, columns)
 		case math.IsNaN(threshold) || math.IsInf(threshold, 0):
-			return nil, fmt.Errorf("forest: the threshold of node %d is %v", i, threshold)
+			return nil, fmt.Errorf("the threshold of node %d is %v", i, threshold)
 		case int32(column) == leaf && (threshold != math.Trunc(threshold) || threshold < 0 || threshold >= float64(k)):
-			return nil, fmt.Errorf("forest: leaf %d has class %v of %d", i, threshold, k)
+			return nil, fmt.Errorf("leaf %d has class %v of %d", i, threshold, k)
 		}
 		nodes[i] = node{column: int32(column), threshold: threshold}
 	}

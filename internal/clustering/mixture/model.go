@@ -40,15 +40,8 @@ func New(shares []float64, d int, values []float64) (*Mixture, error) {
 	if k < 1 || d < 1 || uint64(len(values)) != ValueRows(uint64(k), uint64(d))*uint64(d) {
 		return nil, fault.Invalid("SIZE_MISMATCH", "the mixture has %d clusters of %d columns and %d values", k, d, len(values))
 	}
-	sum := 0.0
-	for c, share := range shares {
-		if !(share > 0 && share <= 1) {
-			return nil, fault.Invalid("BAD_MIXTURE", "the share of cluster %d in the mixture is %v; it must be above 0 and at most 1", c, share)
-		}
-		sum += share
-	}
-	if math.Abs(sum-1) > maxShareError {
-		return nil, fault.Invalid("BAD_MIXTURE", "the shares of the clusters of the mixture add up to %v; they must add up to 1", sum)
+	if err := CheckShares(shares); err != nil {
+		return nil, err
 	}
 	for i, v := range values {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -79,6 +72,21 @@ func New(shares []float64, d int, values []float64) (*Mixture, error) {
 		m.factors[c], m.offsets[c] = factor, m.offset(c, factor)
 	}
 	return m, nil
+}
+
+// CheckShares checks the shares of the clusters of a mixture.
+func CheckShares(shares []float64) error {
+	sum := 0.0
+	for c, share := range shares {
+		if !(share > 0 && share <= 1) {
+			return fault.Invalid("BAD_MIXTURE", "the share of cluster %d in the mixture is %v; it must be above 0 and at most 1", c, share)
+		}
+		sum += share
+	}
+	if math.Abs(sum-1) > maxShareError {
+		return fault.Invalid("BAD_MIXTURE", "the shares of the clusters of the mixture add up to %v; they must add up to 1", sum)
+	}
+	return nil
 }
 
 // compact returns the rows and columns of a triangle that belong to smooth columns. All others must be 0.
