@@ -2,6 +2,7 @@ package jobflags
 
 import (
 	"cmp"
+	"context"
 	"io"
 	"os"
 	"path/filepath"
@@ -107,7 +108,7 @@ func (f *DataFlags) kindOf(flag string) dataset.Kind {
 // Load reads the data that the flags name as the job on it does or did. A table is read by the recipe r, or by one that
 // is made for it if r is nil. Rows of other points that have missing values are dropped if drop is set. If the job
 // compares directions, all-zero rows are dropped whenever rows with missing values are.
-func (f *DataFlags) Load(r *recipe.Recipe, drop, directions bool) (*Loaded, error) {
+func (f *DataFlags) Load(ctx context.Context, r *recipe.Recipe, drop, directions bool) (*Loaded, error) {
 	flag, err := f.source()
 	if err != nil {
 		return nil, err
@@ -117,9 +118,9 @@ func (f *DataFlags) Load(r *recipe.Recipe, drop, directions bool) (*Loaded, erro
 	}
 	switch {
 	case f.IsTable() && r == nil:
-		return f.loadTable(directions)
+		return f.loadTable(ctx, directions)
 	case flag == "data":
-		return f.LoadPoints(r, drop, directions)
+		return f.LoadPoints(ctx, r, drop, directions)
 	case flag == "graph":
 		return f.loadGraph()
 	case flag == "kernel-matrix":
@@ -131,9 +132,9 @@ func (f *DataFlags) Load(r *recipe.Recipe, drop, directions bool) (*Loaded, erro
 
 // LoadPoints is Load for points of an earlier job, whatever other flags say. Without a recipe, a table has nothing but
 // points.
-func (f *DataFlags) LoadPoints(r *recipe.Recipe, drop, directions bool) (*Loaded, error) {
+func (f *DataFlags) LoadPoints(ctx context.Context, r *recipe.Recipe, drop, directions bool) (*Loaded, error) {
 	if r != nil && f.IsTable() {
-		return f.loadRows(r, directions, false)
+		return f.loadRows(ctx, r, directions, false)
 	}
 	return f.loadPoints(0, drop, directions)
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"math"
-	"runtime"
 
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
@@ -57,15 +56,15 @@ func NewPoints(n, d int, values []float64) (*Points, error) {
 // partValues is the number of values made at a time, few enough to check and hash them while they are in the cache.
 const partValues = 1 << 17
 
-// MakePoints makes points on all processors. fill writes rows [from, to) into values, which are 0 at first; it must be
+// MakePoints makes points on as many threads as the context allows. fill writes rows [from, to) into values, which are 0 at first; it must be
 // safe for concurrent use. MakePoints checks finished rows, and hashes them for ID, while fill makes others.
-func MakePoints(n, d int, fill func(from, to int, values []float64) error) (*Points, error) {
+func MakePoints(ctx context.Context, n, d int, fill func(from, to int, values []float64) error) (*Points, error) {
 	if err := checkShape(n, d); err != nil {
 		return nil, err
 	}
 	p := &Points{N: n, D: d, Values: make([]float64, n*d)}
 	rows := max(1, partValues/d)
-	parts, threads := (n+rows-1)/rows, runtime.GOMAXPROCS(0)
+	parts, threads := (n+rows-1)/rows, parallel.Threads(ctx)
 	made := make([]chan struct{}, parts)
 	for at := range made {
 		made[at] = make(chan struct{})
@@ -87,7 +86,7 @@ func MakePoints(n, d int, fill func(from, to int, values []float64) error) (*Poi
 		}
 		hashed <- hex.EncodeToString(hash.Sum(nil))
 	}()
-	err := parallel.Run(context.Background(), threads, parts, func(at int) error {
+	err := parallel.Run(ctx, threads, parts, func(at int) error {
 		from, to := rowsOf(at)
 		values := p.Values[from*d : to*d]
 		if err := fill(from, to, values); err != nil {
