@@ -21,7 +21,7 @@ func TestLoadingATableCanBeCanceled(t *testing.T) {
 	if _, err := DataIn("t.csv").Load(ended, nil, false, false); !errors.Is(err, context.Canceled) {
 		t.Errorf("without a recipe: %v", err)
 	}
-	if _, err := DataIn("t.csv").Load(ended, loaded.Table.Recipe, false, false); !errors.Is(err, context.Canceled) {
+	if _, err := DataIn("t.csv").LoadPoints(ended, loaded.Table.Recipe, false, false); !errors.Is(err, context.Canceled) {
 		t.Errorf("with a recipe: %v", err)
 	}
 }
