@@ -106,7 +106,7 @@ func (a *app) predict(ctx context.Context, flags *predictFlags) error {
 			return a.assign(ctx, flags, p)
 		})
 	}
-	p, err := a.folderPredictor(flags)
+	p, err := a.folderPredictor(ctx, flags)
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (a *app) predict(ctx context.Context, flags *predictFlags) error {
 
 // assign reads the new points and writes their labels.
 func (a *app) assign(ctx context.Context, flags *predictFlags, predictor *predictor) error {
-	fresh, err := flags.data.LoadNewPoints(predictor.recipe, predictor.columns, predictor.directions, flags.join)
+	fresh, err := flags.data.LoadNewPoints(ctx, predictor.recipe, predictor.columns, predictor.directions, flags.join)
 	if err != nil {
 		return err
 	}
@@ -162,14 +162,14 @@ func (a *app) assign(ctx context.Context, flags *predictFlags, predictor *predic
 }
 
 // folderPredictor opens the model in a folder.
-func (a *app) folderPredictor(f *predictFlags) (*predictor, error) {
+func (a *app) folderPredictor(ctx context.Context, f *predictFlags) (*predictor, error) {
 	result, run, err := report.ReadResult(f.model)
 	if err != nil {
 		return nil, err
 	}
 	found := result.GetModel() == nil && a.findTrained(f, run.GetOrigin())
 	labels, unread := report.ReadLabels(f.model, result, run) // a model may do without them
-	p, err := a.openModel(f, result, labels, unread)
+	p, err := a.openModel(ctx, f, result, labels, unread)
 	if err != nil {
 		return nil, err
 	}
@@ -209,12 +209,12 @@ func (a *app) findTrained(f *predictFlags, origin *cleavev1.Origin) bool {
 }
 
 // openModel returns the predictor of a run in a folder, given its labels or why they cannot be read.
-func (a *app) openModel(f *predictFlags, result *cleavev1.Result, labels *report.Report, unread error) (*predictor, error) {
+func (a *app) openModel(ctx context.Context, f *predictFlags, result *cleavev1.Result, labels *report.Report, unread error) (*predictor, error) {
 	switch {
 	case result.GetModel() == nil && (result.GetChoice() != nil || result.GetNeighborGraph() != nil):
-		return neighborPredictor(f, result, labels, unread)
+		return neighborPredictor(ctx, f, result, labels, unread)
 	case result.GetModel() == nil:
-		return a.kernelPredictor(f, result)
+		return a.kernelPredictor(ctx, f, result)
 	case f.trainedOn != "":
 		return nil, shell.Usage("--trained-on does not apply to %s: its model assigns new points without those of the run", f.model)
 	}
@@ -314,7 +314,7 @@ func modelPredictor(m *model.Model) *predictor {
 // kernelPredictor assigns new points by a run of kernel k-means in a folder. Its clusters have no centroids: a new
 // point is compared with all points of the run, which must be given again. It runs a job on these points that starts
 // from the labels of the run and makes no iteration, so that its clusters are those of the run.
-func (a *app) kernelPredictor(f *predictFlags, result *cleavev1.Result) (*predictor, error) {
+func (a *app) kernelPredictor(ctx context.Context, f *predictFlags, result *cleavev1.Result) (*predictor, error) {
 	kernel := result.GetKernel()
 	switch {
 	case result.GetSpectral() != nil:
@@ -326,7 +326,7 @@ func (a *app) kernelPredictor(f *predictFlags, result *cleavev1.Result) (*predic
 		return nil, needPoints(f, "a run of "+result.GetObjectiveName())
 	}
 	function, _ := catalog.FindKernel(wire.EnumWord(kernel.GetFunction()))
-	trained, err := trainedPoints(f, result, function.Directional)
+	trained, err := trainedPoints(ctx, f, result, function.Directional)
 	if err != nil {
 		return nil, err
 	}
@@ -395,7 +395,7 @@ func objectiveOf(result *cleavev1.Result) cleavev1.Objective {
 
 // neighborPredictor assigns new points by a run in a folder without a model, of auto or on a neighbor graph: by the
 // labels of the nearest points of the run, which must be given again.
-func neighborPredictor(f *predictFlags, result *cleavev1.Result, run *report.Report, unread error) (*predictor, error) {
+func neighborPredictor(ctx context.Context, f *predictFlags, result *cleavev1.Result, run *report.Report, unread error) (*predictor, error) {
 	space, graph := wire.SpaceOf(result.GetChoice().GetChosen()), result.GetNeighborGraph()
 	switch {
 	case graph != nil && f.trainedOn == "":
@@ -412,7 +412,7 @@ func neighborPredictor(f *predictFlags, result *cleavev1.Result, run *report.Rep
 	case f.weights != "":
 		return nil, shell.Usage("--weights does not apply to %s: auto has no weights", f.model)
 	}
-	trained, err := trainedPoints(f, result, false)
+	trained, err := trainedPoints(ctx, f, result, false)
 	if err != nil {
 		return nil, err
 	}
@@ -453,8 +453,8 @@ func isSymmetric(data dataset.Dataset) bool {
 }
 
 // trainedPoints reads the points of a run, without the rows that it dropped.
-func trainedPoints(f *predictFlags, result *cleavev1.Result, directional bool) (*jobflags.Loaded, error) {
-	trained, err := f.trained.LoadPoints(wire.Recipe(result.GetRecipe()), result.GetDroppedRows() > 0, directional)
+func trainedPoints(ctx context.Context, f *predictFlags, result *cleavev1.Result, directional bool) (*jobflags.Loaded, error) {
+	trained, err := f.trained.LoadPoints(ctx, wire.Recipe(result.GetRecipe()), result.GetDroppedRows() > 0, directional)
 	if err != nil {
 		return nil, err
 	}

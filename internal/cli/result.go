@@ -98,7 +98,7 @@ func (a *app) fetchReport(
 	if err != nil {
 		return nil, none, err
 	}
-	data, err := source.Load(wire.Recipe(outcome.Result.GetRecipe()), false, wire.ComparesDirections(spec))
+	data, err := source.Load(ctx, wire.Recipe(outcome.Result.GetRecipe()), false, wire.ComparesDirections(spec))
 	if err != nil {
 		return nil, none, err
 	}
@@ -259,7 +259,7 @@ func (a *app) reportFolder(ctx context.Context, folder string, f *reportFlags) e
 	if err != nil {
 		return err
 	}
-	scene, err := f.scene(folder, r)
+	scene, err := f.scene(ctx, folder, r)
 	if err != nil {
 		return err
 	}
@@ -281,11 +281,11 @@ func (a *app) reportFolder(ctx context.Context, folder string, f *reportFlags) e
 }
 
 // scene returns the scene of the data that flags name.
-func (f *reportFlags) scene(folder string, r *report.Report) (s report.Scene, err error) {
+func (f *reportFlags) scene(ctx context.Context, folder string, r *report.Report) (s report.Scene, err error) {
 	result := r.Result
 	s.Title = cmp.Or(r.Run.GetOrigin().GetDisplayName(), filepath.Base(folder))
 	spec := r.Run.GetOrigin().GetSpec()
-	data, err := f.data.Load(wire.Recipe(result.GetRecipe()), result.GetDroppedRows() > 0, spec != nil && wire.ComparesDirections(spec))
+	data, err := f.data.Load(ctx, wire.Recipe(result.GetRecipe()), result.GetDroppedRows() > 0, spec != nil && wire.ComparesDirections(spec))
 	if err != nil || data.Data == nil {
 		return s, err
 	}

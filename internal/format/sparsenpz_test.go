@@ -99,6 +99,11 @@ func TestBadSparseNPZ(t *testing.T) {
 	wantFault(t, "kernel", err, "SPARSE_MATRIX", "--data or --graph")
 	_, err = ReadSparsePoints(strings.NewReader(whole), "f.npz", 2)
 	wantFault(t, "wide", err, "SIZE_MISMATCH", "has 3 columns; 2 are expected")
+	one := npy("|u1", false, "(1,)", byte(1))
+	oblong := npz(t, zip.Store, "format.npy", npy("|S3", false, "()", []byte("coo")), "shape.npy", npy("<i8", false, "(2,)", int64(2), int64(3)),
+		"data.npy", npy("<f8", false, "(1,)", nan()), "row.npy", one, "col.npy", one)
+	_, err = ReadGraph(strings.NewReader(oblong), "f.npz", 0) // before its entries are looked at
+	wantFault(t, "oblong", err, "NOT_SQUARE", "2 rows and 3 columns")
 }
 
 func FuzzSparseNPZ(f *testing.F) {

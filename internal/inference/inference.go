@@ -149,7 +149,10 @@ func (t *terms) energyOf(labels []int32) float64 {
 // Solve finds labels of low energy, given the unary costs: k for each point, point after point. ICM starts from the
 // current labels, where -1 means no label. The result is never worse than the current labels, and keeps them if its
 // energy is equal, so that repeated calls converge. Solve returns an error if a cost is not finite, a pair's cost is
-// negative, or ctx is done. Pairs must join two different points.
+// negative, or ctx is done.
+//
+// The caller must pass one of the engines, the same number of points in every call, and a current label of -1 to k-1
+// for each of them. Pairs must join two different points.
 func (e *Energy) Solve(ctx context.Context, engine Engine, unary []float64, current []int32, rng *rand.Rand) (Result, error) {
 	e.unary = unary
 	if err := e.check(); err != nil {

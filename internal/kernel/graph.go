@@ -187,7 +187,7 @@ func lowestWithin(row []adjacency, r int, a *assignment, place []int32, limit fl
 	for at := int32(0); int(at) < len(a.terms.bySquare); {
 		c := a.terms.bySquare[at]
 		switch {
-		case a.terms.square[c] > limit:
+		case !(a.terms.square[c] <= limit): // no cluster is within a limit that is not a number
 			return lowest
 		case place[c] != 0:
 			at++

@@ -412,7 +412,7 @@ func TestLowestWithinLooksAtAllClusters(t *testing.T) {
 		}
 		terms.set(stats)
 		terms.sortBySquare()
-		for _, limit := range []float64{-1, 0, 1, 2.5, 6, math.Inf(1)} {
+		for _, limit := range []float64{-1, 0, 1, 2.5, 6, math.Inf(1), math.NaN()} {
 			want := int32(-1)
 			for c := int32(len(place)) - 1; c >= 0; c-- {
 				if place[c] == 0 && stats.Count[c] > 0 && stats.SelfAffinity[c] <= limit {

@@ -269,15 +269,14 @@ func (s *Shard) gatherChanges(ctx context.Context, tiles []*tile, step uint64, m
 	for _, t := range tiles {
 		c.wanted[t.rows.From/c.tileRows] = t.step != step
 	}
-	each := func(do func(next []int, moves []labeling.Move, first int)) error {
+	each := func(counting bool) error {
 		return s.parallel(ctx, parts, func(part int) error {
 			from, to := part*len(moves)/parts, (part+1)*len(moves)/parts
-			do(c.next[part*count:(part+1)*count], moves[from:to], from)
+			s.placeChanges(c.next[part*count:(part+1)*count], moves[from:to], from, counting)
 			return nil
 		})
 	}
-	c.list = c.list[:0]
-	if err := each(s.placeChanges); err != nil {
+	if err := each(true); err != nil {
 		return nil, err
 	}
 	total := 0
@@ -290,16 +289,16 @@ func (s *Shard) gatherChanges(ctx context.Context, tiles []*tile, step uint64, m
 	}
 	c.start[count] = total
 	c.list = parallel.Resized(c.list, total)
-	return c, each(s.placeChanges)
+	return c, each(false)
 }
 
 // placeChanges puts the changes of moves into the lists of their tiles; next is where each list goes on. first is the
-// number of the first move. While the list has no room yet, it only counts the changes of each tile.
-func (s *Shard) placeChanges(next []int, moves []labeling.Move, first int) {
+// number of the first move. If counting is set, it only counts the changes of each tile in next.
+func (s *Shard) placeChanges(next []int, moves []labeling.Move, first int, counting bool) {
 	wanted, list, tileRows := s.changes.wanted, s.changes.list, uint32(s.changes.tileRows)
 	put := func(i int32, weight float64, move int) {
 		if tile := uint32(i) / tileRows; wanted[tile] {
-			if len(list) > 0 {
+			if !counting {
 				list[next[tile]] = rowChange{weight: weight, row: int32(uint32(i) % tileRows), move: int32(move)}
 			}
 			next[tile]++

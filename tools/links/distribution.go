@@ -37,7 +37,7 @@ var deliveries = []delivery{
 // so that the neighbors of a row are near it and are found at once: otherwise workers that have all rows would take the
 // processors from those that still fetch them, for hours.
 func denseOf(bytes int64) (dataset.Dataset, error) {
-	return dataset.MakePoints(int(bytes/(8*columns)), columns, func(from, to int, values []float64) error {
+	return dataset.MakePoints(context.Background(), int(bytes/(8*columns)), columns, func(from, to int, values []float64) error {
 		for at := range values {
 			values[at] = math.Sin(float64(from*columns+at) * 0.37)
 		}

@@ -2,6 +2,7 @@ package jobflags
 
 import (
 	"cmp"
+	"context"
 	"io"
 	"os"
 	"path/filepath"
@@ -107,7 +108,7 @@ func (f *DataFlags) kindOf(flag string) dataset.Kind {
 // Load reads the data that the flags name, as a job on it does. It reads a table by the recipe r, or by a new one if r
 // is nil. From other points it drops rows with missing values if drop is set. Where it may drop such rows, it also
 // drops all-zero rows if directions is set, for jobs that compare rows by direction.
-func (f *DataFlags) Load(r *recipe.Recipe, drop, directions bool) (*Loaded, error) {
+func (f *DataFlags) Load(ctx context.Context, r *recipe.Recipe, drop, directions bool) (*Loaded, error) {
 	flag, err := f.source()
 	if err != nil {
 		return nil, err
@@ -117,9 +118,9 @@ func (f *DataFlags) Load(r *recipe.Recipe, drop, directions bool) (*Loaded, erro
 	}
 	switch {
 	case f.IsTable() && r == nil:
-		return f.loadTable(directions)
+		return f.loadTable(ctx, directions)
 	case flag == "data":
-		return f.LoadPoints(r, drop, directions)
+		return f.LoadPoints(ctx, r, drop, directions)
 	case flag == "graph":
 		return f.loadGraph()
 	case flag == "kernel-matrix":
@@ -131,9 +132,9 @@ func (f *DataFlags) Load(r *recipe.Recipe, drop, directions bool) (*Loaded, erro
 
 // LoadPoints is like Load, but always reads points, such as those of an earlier job. Without a recipe, all columns of a
 // table are coordinates of points.
-func (f *DataFlags) LoadPoints(r *recipe.Recipe, drop, directions bool) (*Loaded, error) {
+func (f *DataFlags) LoadPoints(ctx context.Context, r *recipe.Recipe, drop, directions bool) (*Loaded, error) {
 	if r != nil && f.IsTable() {
-		return f.loadRows(r, directions, false)
+		return f.loadRows(ctx, r, directions, false)
 	}
 	return f.loadPoints(0, drop, directions)
 }

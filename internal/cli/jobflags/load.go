@@ -117,7 +117,7 @@ func (f *DataFlags) loadGraph() (*Loaded, error) {
 }
 
 // loadTable reads the table of a job, fits a recipe to it, and turns the rows that are not dropped into points.
-func (f *DataFlags) loadTable(directions bool) (*Loaded, error) {
+func (f *DataFlags) loadTable(ctx context.Context, directions bool) (*Loaded, error) {
 	o, err := f.reading()
 	if err != nil {
 		return nil, err
@@ -128,11 +128,11 @@ func (f *DataFlags) loadTable(directions bool) (*Loaded, error) {
 	}
 	options := f.recipeOptions()
 	options.Decimals = from.Decimals()
-	made, fitted, err := recipe.Fit(context.Background(), t, options)
+	made, fitted, err := recipe.Fit(ctx, t, options)
 	if err != nil {
 		return nil, within(f.name(), err)
 	}
-	p, filter, err := applyRecipe(made, t, directions)
+	p, filter, err := applyRecipe(ctx, made, t, directions)
 	if err != nil {
 		return nil, within(f.name(), err)
 	}
@@ -152,8 +152,8 @@ func (f *DataFlags) loadTable(directions bool) (*Loaded, error) {
 
 // applyRecipe turns the rows of a table into points. If directions are compared, it drops all-zero rows whenever the
 // recipe drops rows with missing values. The filter is nil if no row is dropped.
-func applyRecipe(r *recipe.Recipe, t *table.Table, directions bool) (*recipe.Prepared, *RowFilter, error) {
-	p, err := r.Apply(context.Background(), t)
+func applyRecipe(ctx context.Context, r *recipe.Recipe, t *table.Table, directions bool) (*recipe.Prepared, *RowFilter, error) {
+	p, err := r.Apply(ctx, t)
 	zeros := 0
 	if err == nil && directions && r.Missing == recipe.Drop {
 		zeros, err = p.DropZeros()
@@ -236,7 +236,7 @@ func edgeListHint(t *table.Table) string {
 
 // loadRows reads a table and applies the recipe of a job to it. If whole is set, it also reads columns that the recipe
 // does not use.
-func (f *DataFlags) loadRows(r *recipe.Recipe, directions, whole bool) (*Loaded, error) {
+func (f *DataFlags) loadRows(ctx context.Context, r *recipe.Recipe, directions, whole bool) (*Loaded, error) {
 	o := format.TableOptions{Texts: []string{r.ID, r.Label}, Only: []string{r.ID, r.Label, r.TotalColumn}, Decimals: r.Decimals}
 	for _, feature := range r.Features {
 		o.Names, o.Only = append(o.Names, feature.Column), append(o.Only, feature.Column)
@@ -257,7 +257,7 @@ func (f *DataFlags) loadRows(r *recipe.Recipe, directions, whole bool) (*Loaded,
 	if err := nameByOrder(t, r); err != nil {
 		return nil, within(f.name(), err)
 	}
-	p, filter, err := applyRecipe(r, t, directions)
+	p, filter, err := applyRecipe(ctx, r, t, directions)
 	if err != nil {
 		return nil, within(f.name(), err)
 	}
@@ -309,7 +309,7 @@ func (f *DataFlags) CheckNewPoints() error {
 // LoadNewPoints reads new points. If the job has a recipe and the files are a table, it applies the recipe; otherwise
 // points must have the given number of columns, unless it is 0. If directions are compared, all-zero rows are dropped
 // as in Load. If whole is set, it reads all columns of a table, even those that the model does not use.
-func (f *DataFlags) LoadNewPoints(r *recipe.Recipe, columns int, directions, whole bool) (*Loaded, error) {
+func (f *DataFlags) LoadNewPoints(ctx context.Context, r *recipe.Recipe, columns int, directions, whole bool) (*Loaded, error) {
 	for _, flag := range []string{"delimiter", "header"} {
 		switch {
 		case !f.Given(flag):
@@ -322,7 +322,7 @@ func (f *DataFlags) LoadNewPoints(r *recipe.Recipe, columns int, directions, who
 	if r == nil || !f.IsTable() {
 		return f.loadPoints(columns, false, false)
 	}
-	l, err := f.loadRows(r, directions, whole)
+	l, err := f.loadRows(ctx, r, directions, whole)
 	if err == nil {
 		l.Header = nil // the recipe found the columns by name
 	}

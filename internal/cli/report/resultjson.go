@@ -3,7 +3,9 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +13,8 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protopath"
+	"google.golang.org/protobuf/reflect/protorange"
 
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -52,8 +56,22 @@ func ReadResult(folder string) (*cleavev1.Result, *cleavev1.RunRecord, error) {
 		if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(text, message); err != nil {
 			return nil, nil, fault.Invalid("BAD_MODEL", "%s: this is not a result of this version of Cleave: %v", path, err)
 		}
+		if err := checkFinite(message); err != nil {
+			return nil, nil, fault.Invalid("BAD_MODEL", "%s: %v", path, err)
+		}
 	}
 	return result, run, nil
+}
+
+// checkFinite refuses a message with a number that is infinite or NaN, which a plot could not show. Cleave writes none,
+// but protobuf reads the words for them.
+func checkFinite(message proto.Message) error {
+	return protorange.Range(message.ProtoReflect(), func(at protopath.Values) error {
+		if v, is := at.Index(-1).Value.Interface().(float64); is && (math.IsNaN(v) || math.IsInf(v, 0)) {
+			return fmt.Errorf("%s is %v; every number must be finite", strings.TrimPrefix(at.Path[1:].String(), "."), v)
+		}
+		return nil
+	})
 }
 
 // renamedFields maps the names that earlier versions used in result.json to the current ones.

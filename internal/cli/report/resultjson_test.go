@@ -6,10 +6,12 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/test/clitest"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -96,6 +98,21 @@ func TestResultJSONOfAnEmptyResult(t *testing.T) {
 	var kernel map[string]any // its parameters are optional
 	if err := json.Unmarshal(fields["kernel"], &kernel); err != nil || len(kernel) != 1 {
 		t.Errorf("the kernel is %s", fields["kernel"])
+	}
+}
+
+func TestReadResultRefusesNumbersThatAreNotFinite(t *testing.T) {
+	folder := t.TempDir()
+	for text, says := range map[string]string{
+		`{"objective": "NaN"}`:                              "objective is NaN",
+		`{"history": [{}, {"objective": "-Infinity"}]}`:     "history[1].objective is -Inf",
+		`{"evaluation": {"nmi": "Infinity"}}`:               "evaluation.nmi is +Inf",
+		`{"kernel": {"bandwidth": 1}, "sigma": "Infinity"}`: "sigma is +Inf",
+	} {
+		clitest.Write(t, filepath.Join(folder, ResultFile), text)
+		if _, _, err := ReadResult(folder); !fault.Is(err, "BAD_MODEL") || !strings.Contains(err.Error(), ": "+says) {
+			t.Errorf("%s: %v, want %q", text, err, says)
+		}
 	}
 }
 

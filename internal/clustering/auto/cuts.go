@@ -25,8 +25,8 @@ func (r *run) openSpan(ctx context.Context, s *space) error {
 	if s.span != nil {
 		return nil
 	}
-	keep, _ := r.includedVertices(s.graph, r.none)
-	c := newContraction(s.graph, s.adjacency, keep, r.none.Components())
+	keep, _ := r.includedVertices(s.graph, r.noConstraints)
+	c := newContraction(s.graph, s.adjacency, keep, r.noConstraints.Components())
 	count := span.Size(c.Rows(), r.spec.K, len(r.supervision.Pairs))
 	whole, square := make([]float64, c.Rows()), 0.0
 	for i, f := range c.factor {

@@ -10,7 +10,6 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
-	"github.com/cleave-project/cleave/internal/numeric/connected"
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
@@ -18,7 +17,7 @@ import (
 // penalties of violated constraints.
 func (r *run) openLevels(ctx context.Context, s *space, g *dataset.Graph) error {
 	s.graph = g
-	unconstrained, left, err := r.cutLevels(ctx, s, r.none, r.threads, func(l multilevel.Level) { r.o.Observe(clustering.LevelStarted(l)) })
+	unconstrained, left, err := r.cutLevels(ctx, s, r.noConstraints, r.threads, func(l multilevel.Level) { r.o.Observe(clustering.LevelStarted(l)) })
 	if err != nil {
 		return err
 	}
@@ -60,7 +59,7 @@ func (r *run) cutLevels(ctx context.Context, s *space, set *constraint.Set, thre
 	g, rows := r.levelMatrix(s, set).Build()
 	options := multilevel.Options{K: min(r.spec.K, g.Rows()), Threads: threads, Brief: r.spec.Algorithm.(*Options).Brief, Level: level}
 	if components := set.Components(); components.Count() < r.n {
-		options.Together, options.Groups = connected.Numbers(rows, r.n, components.Of)
+		options.Together, options.Groups = choose.Numbers(rows, r.n, components.Of)
 	}
 	var best multilevel.Found
 	var runs []clustering.Labeling

@@ -45,7 +45,7 @@ func (r *run) openMixture(ctx context.Context, s *space) (err error) {
 	if s.units, err = r.Units(r.openable[0]); err != nil {
 		return err
 	}
-	found, err := r.findMixture(ctx, s, r.none, nil)
+	found, err := r.findMixture(ctx, s, r.noConstraints, nil)
 	if err == nil && found != nil && found.Evidence > 0 {
 		s.unconstrained = r.mixtureAnswer(found, s.units)
 	}

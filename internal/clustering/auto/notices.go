@@ -97,16 +97,16 @@ func (r *run) noticeConstraints(never func(pair int) bool) {
 		against = append(against, text.Link(int(pair.I), int(pair.J), pair.Must))
 		r.suspects = append(r.suspects, clustering.Suspect{Row: pair.I, Other: pair.J, Must: pair.Must})
 	}
-	r.noticeAgainst("CONSTRAINTS_AGAINST_DATA", "constraints that no good method satisfies when they are held out: ", against,
-		" (%d of %d); they are wrong, or lie on the border between two clusters", len(r.supervision.Pairs))
+	r.noticeAgainst("CONSTRAINTS_AGAINST_DATA", "constraints that no good method satisfies when they are held out: ", against, len(r.supervision.Pairs),
+		"they are wrong, or lie on the border between two clusters")
 }
 
-// noticeAgainst lists the supervision that the data contradicts, unless there is none. The words after the list take
-// how many there are, and of how many.
-func (r *run) noticeAgainst(code, before string, against []text.Part, after string, all int) {
+// noticeAgainst lists the supervision that the data contradicts, unless there is none: what it is, which of all there
+// are, and what that may mean.
+func (r *run) noticeAgainst(code, what string, against []text.Part, all int, meaning string) {
 	if len(against) > 0 {
-		message := append(text.Message{text.Plain("%s", before)}, text.FirstParts(against, listed)...)
-		r.notice(clustering.NewNotice(code, append(message, text.Plain(after, len(against), all))...))
+		message := append(text.Message{text.Plain("%s", what)}, text.FirstParts(against, listed)...)
+		r.notice(clustering.NewNotice(code, append(message, text.Plain(" (%d of %d); %s", len(against), all, meaning))...))
 	}
 }
 
@@ -137,8 +137,8 @@ func (r *run) noticeSeeds(never func(pair int) bool, all []outcome) {
 			})
 		}
 	}
-	r.noticeAgainst("SEEDS_AGAINST_DATA", "seeds that no good method groups with others of their label when they are held out: ", against,
-		" (%d of %d); their labels are wrong, or they lie on the border between two clusters", len(r.supervision.Seeds))
+	r.noticeAgainst("SEEDS_AGAINST_DATA", "seeds that no good method groups with others of their label when they are held out: ", against, len(r.supervision.Seeds),
+		"their labels are wrong, or they lie on the border between two clusters")
 }
 
 // clarityOf returns a function that maps a row to the share of rows with smaller margins, in magnitude.

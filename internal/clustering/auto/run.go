@@ -79,12 +79,12 @@ func checkWeights(g *dataset.Graph) error {
 // what has a lock of its own.
 type run struct {
 	*Problem
-	executors Executors
-	releases  []func() // release the executors that are in use
-	o         clustering.Observer
-	threads   int
-	reporter  *embedding.Reporter
-	none      *constraint.Set // the empty set
+	executors     Executors
+	releases      []func() // release the executors that are in use
+	o             clustering.Observer
+	threads       int
+	reporter      *embedding.Reporter
+	noConstraints *constraint.Set
 
 	// What was computed, so that nothing is computed twice.
 	openable []clustering.Space // the spaces of the problem, and SpaceMixture if it is tried
@@ -152,7 +152,7 @@ func newRun(ctx context.Context, p *Problem, x Executors, o clustering.Observer)
 	none, err := constraint.NewSet(p.n, nil, constraint.UnitWeight)
 	return &run{
 		Problem: p, openable: slices.Clone(p.spaces), executors: x, o: o, threads: parallel.Threads(ctx), reporter: embedding.NewReporter(o),
-		none: none, opened: map[clustering.Space]*space{}, common: cmp.Or(p.shared, NewShared(p.spec.K)),
+		noConstraints: none, opened: map[clustering.Space]*space{}, common: cmp.Or(p.shared, NewShared(p.spec.K)),
 		ofFolds: map[clustering.Method][]clustering.Labeling{}, heldOut: map[clustering.Method][]bool{}, forests: map[int]*model.Forest{},
 	}, err
 }

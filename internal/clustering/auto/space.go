@@ -160,7 +160,7 @@ func (r *run) openRows(ctx context.Context, s *space) error {
 // openGraph opens the space of eigenvectors of a graph.
 func (r *run) openGraph(ctx context.Context, s *space, g *dataset.Graph, adjacency embedding.Multiplier) (err error) {
 	s.graph, s.adjacency = g, &oneAtATime{Multiplier: adjacency}
-	if s.plain, err = r.eigenvectors(ctx, s, r.none, r.common, r.reporter.SolverOptions(eigenTolerance)); err != nil {
+	if s.plain, err = r.eigenvectors(ctx, s, r.noConstraints, r.common, r.reporter.SolverOptions(eigenTolerance)); err != nil {
 		return err
 	}
 	return r.clusterCoordinates(ctx, s)
@@ -171,7 +171,7 @@ func (r *run) clusterCoordinates(ctx context.Context, s *space) (err error) {
 	if s.rows, err = r.localRows(ctx, s.plain); err != nil {
 		return err
 	}
-	s.unconstrained = r.expand(s, s.plain, s.rows.unconstrained, r.none)
+	s.unconstrained = r.expand(s, s.plain, s.rows.unconstrained, r.noConstraints)
 	return nil
 }
 

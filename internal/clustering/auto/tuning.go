@@ -1,8 +1,8 @@
 package auto
 
 // The constants that decide which answer a user gets, in the order of the procedure. docs/design/tuning.md has the
-// measurements that most were chosen by. Choose a new value on data sets set aside for that, then let `make answers`
-// judge it on others.
+// measurements by which most of them were chosen. Choose a new value on data sets set aside for that, then let
+// `make answers` judge it on others.
 
 // Spaces.
 const (
@@ -29,7 +29,7 @@ const (
 // The answer without supervision (chooseSpace).
 const (
 	// cutRatio is how many times larger the normalized cut of k-means must be than that of the eigenvectors for the
-	// eigenvectors to be preferred. Where k-means is right, 5 % exceed it.
+	// eigenvectors to be preferred. Of simulated mixtures for which k-means is right, 5 % exceed it.
 	cutRatio = 1.2
 	// minClusterSize is the mean cluster size below which nearest neighbors cannot separate clusters.
 	minClusterSize = 50

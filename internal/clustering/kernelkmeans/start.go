@@ -12,7 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/labeling"
-	"github.com/cleave-project/cleave/internal/numeric/connected"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
@@ -270,7 +270,7 @@ func (m *method) multilevelStart(ctx context.Context) ([]int32, error) {
 	g, rows := m.multilevelGraph(keep).Build()
 	options := multilevel.Options{K: k, Threads: parallel.Threads(ctx), Level: func(l multilevel.Level) { m.o.Observe(clustering.LevelStarted(l)) }}
 	if components := m.constraints.Components(); components.Count() < m.p.n {
-		options.Together, options.Groups = connected.Numbers(rows, m.p.n, components.Of)
+		options.Together, options.Groups = choose.Numbers(rows, m.p.n, components.Of)
 	}
 	found, err := multilevel.Cluster(ctx, g, options, m.rng)
 	if err != nil {

@@ -87,12 +87,12 @@ func (p *Problem) RaceRows() int { return p.plan.raceRows }
 // BeginAt returns the problem with a run that begins at the given centroids, in the coordinates of prepared rows. With
 // constraints that is the run for the unconstrained answer.
 func (p *Problem) BeginAt(centroids []float64) *Problem {
-	at := *p
-	if at.sampled = centroids; p.plan.unconstrained == 0 {
-		at.plan = startPlan{starts: []clustering.Start{clustering.StartCentroids}}
-		at.options.InitialCentroids = centroids
+	begun := *p
+	if begun.sampled = centroids; p.plan.unconstrained == 0 {
+		begun.plan = startPlan{starts: []clustering.Start{clustering.StartCentroids}}
+		begun.options.InitialCentroids = centroids
 	}
-	return &at
+	return &begun
 }
 
 // begin returns the problem with what its restarts need: the unconstrained answer or the winner of a race, and the

@@ -7,11 +7,8 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/model"
-	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
-	"github.com/cleave-project/cleave/internal/partition"
 )
 
 // RunAndScore is Run followed by Score.
@@ -107,79 +104,4 @@ func distancesOf(ctx context.Context, x measurer, m *vector.Model, labels []int3
 		}
 	}
 	return own, next, nil
-}
-
-// Predict assigns every row of the data to the nearest centroid, the lowest of equally near ones. Rows are prepared and
-// compared as in a run, so the points of a converged run get the same labels, except those that constraints or seeds
-// keep elsewhere. The centroids are means of points; package predict knows all models.
-func Predict(ctx context.Context, m *model.Model, data dataset.Dataset, threads int) (*clustering.Prediction, error) {
-	data, err := m.Units.Apply(data)
-	if err != nil {
-		return nil, err
-	}
-	centroids, err := centroidsInUnits(m)
-	if err != nil {
-		return nil, fault.Wrap(err, "the centroids of the model")
-	}
-	spec, err := vector.NewRowSpec(data, preparations[m.Distortion])
-	if err != nil {
-		return nil, err
-	}
-	if spec.Columns != m.D {
-		return nil, fault.Invalid("SIZE_MISMATCH", "the points have %d columns, but the model was fitted to points with %d", spec.Columns, m.D)
-	}
-	source, err := vector.NewSource(spec, data)
-	if err != nil {
-		return nil, err
-	}
-	return Assign(ctx, vector.NewShard(source, threads), spec.Rows, preparedModel(m, centroids, spec.Mean))
-}
-
-// centroidsInUnits returns the centroids of a model in the units that rows are compared in.
-func centroidsInUnits(m *model.Model) ([]float64, error) {
-	if m.Units == nil || m.Distortion != metric.SquaredEuclidean {
-		return m.Centroids, nil
-	}
-	scaled, err := m.Units.Apply(&dataset.Points{N: m.K, D: m.D, Values: m.Centroids})
-	if err != nil {
-		return nil, err
-	}
-	return scaled.(*dataset.Points).Values, nil
-}
-
-// shardRows measures all rows of a shard.
-type shardRows struct {
-	*vector.Shard
-	tiles []int
-}
-
-// NearestTwo implements measurer.
-func (s shardRows) NearestTwo(ctx context.Context, queries []vector.Query) ([][]float64, error) {
-	return s.Shard.NearestTwo(ctx, s.tiles, queries)
-}
-
-// Distances implements measurer.
-func (s shardRows) Distances(ctx context.Context, queries []vector.Query) ([][]float64, error) {
-	return s.Shard.Distances(ctx, s.tiles, queries)
-}
-
-// Assign labels all rows of a shard by their nearest centroids.
-func Assign(ctx context.Context, shard *vector.Shard, rows int, m *vector.Model) (*clustering.Prediction, error) {
-	const step = 1
-	tiles, labels := partition.AllTiles(rows), clustering.Unassigned(rows)
-	if err := shard.Build(ctx, tiles); err != nil {
-		return nil, err
-	}
-	if err := shard.Load(step, m.Clusters, labels); err != nil {
-		return nil, err
-	}
-	moves, err := shard.Assign(ctx, tiles, step, []vector.Query{{Model: m}})
-	if err != nil {
-		return nil, err
-	}
-	for _, move := range moves {
-		labels[move.Point] = move.To
-	}
-	own, next, err := distancesOf(ctx, shardRows{shard, tiles}, m, labels)
-	return clustering.Predicted(labels, clustering.MeasureDistortion, own, next), err
 }

@@ -5,7 +5,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/cleave-project/cleave/internal/numeric/connected"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 )
 
 // agglomerate starts with every vertex as its own cluster and repeatedly merges the two clusters whose merger lowers Q
@@ -156,7 +156,7 @@ func (a *agglomeration) mergeLightest(times int) {
 
 // labels numbers the clusters in the order of their lowest vertices. It shortens the paths in into.
 func (a *agglomeration) labels() []int32 {
-	labels, _ := connected.Numbers(nil, len(a.into), func(c int32) int32 {
+	labels, _ := choose.Numbers(nil, len(a.into), func(c int32) int32 {
 		for a.into[c] != c {
 			a.into[c] = a.into[a.into[c]]
 			c = a.into[c]

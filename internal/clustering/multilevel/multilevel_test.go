@@ -13,7 +13,6 @@ import (
 	"github.com/cleave-project/cleave/internal/data/evaluate"
 	"github.com/cleave-project/cleave/internal/data/synth"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
-	"github.com/cleave-project/cleave/internal/numeric/connected"
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/test/testscale"
 )
@@ -433,7 +432,7 @@ func countSame(a, b []int32, c int32) (same, all int) {
 func TestVerticesThatBelongTogetherBeginTogether(t *testing.T) {
 	g, truth := blocks(t, 500, 2, 6, 4, 5)
 	for _, k := range []int{2, 40} { // also more clusters than groups
-		numbers, groups := connected.Numbers(nil, 500, func(i int32) int32 {
+		numbers, groups := choose.Numbers(nil, 500, func(i int32) int32 {
 			if i < 480 {
 				return truth[i]
 			}

@@ -172,13 +172,13 @@ const maxLeftOut = 600
 // bestCompletion chooses width and rho by leaving out links one by one, and tries that completion on every fold. It
 // returns nil if none has a smaller loss than the coordinates without constraints.
 func (c *chooser) bestCompletion(ctx context.Context, plain *trial) (*trial, error) {
-	tried := choose.All[int](len(c.all))
-	if len(tried) > maxLeftOut {
-		tried = c.Random.Perm(len(tried))[:maxLeftOut]
-		slices.Sort(tried)
+	sampled := choose.All[int](len(c.all))
+	if len(sampled) > maxLeftOut {
+		sampled = c.Random.Perm(len(sampled))[:maxLeftOut]
+		slices.Sort(sampled)
 	}
 	sum := func(loss func(at int) float64) (total float64) {
-		for at, which := range tried {
+		for at, which := range sampled {
 			total += float64(c.all[which].weight * loss(at))
 		}
 		return total
@@ -186,13 +186,13 @@ func (c *chooser) bestCompletion(ctx context.Context, plain *trial) (*trial, err
 	widths := c.widths()
 	losses := make([][][]float64, len(widths))
 	err := c.pool.Run(ctx, c.threads, len(widths), func(at int) error {
-		losses[at] = c.newCompletion(c.links, widths[at]).leftOut(tried)
+		losses[at] = c.newCompletion(c.links, widths[at]).leftOut(sampled)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	least := sum(func(at int) float64 { return plain.losses[tried[at]] })
+	least := sum(func(at int) float64 { return plain.losses[sampled[at]] })
 	width, rho := 0, 0.0
 	for w := range widths {
 		for r := range rhos {

@@ -97,6 +97,9 @@ func addProducts(ctx context.Context, dst [][]float64, m *dataset.Graph, x [][]f
 	return parallel.RangesContext(ctx, m.N, (m.N+pieces-1)/pieces, func(from, to int) {
 		for i := from; i < to; i++ {
 			columns, values := m.Row(i)
+			if len(columns) == 0 {
+				continue
+			}
 			for v := range x {
 				sum := 0.0
 				for at, j := range columns {

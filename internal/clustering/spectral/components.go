@@ -10,7 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
-	"github.com/cleave-project/cleave/internal/numeric/connected"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/text"
 )
@@ -31,7 +31,7 @@ func (m *method) components() (component []int32, count int) {
 	if !isGraph || m.rows() == 0 {
 		return make([]int32, m.rows()), min(1, m.rows())
 	}
-	return connected.Numbers(m.kept.Kept(), m.n, func(i int32) int32 { return pieces.Piece[i] })
+	return choose.Numbers(m.kept.Kept(), m.n, func(i int32) int32 { return pieces.Piece[i] })
 }
 
 // nullVectors spans what Lbar maps to 0: D^1/2 1 on each connected component.

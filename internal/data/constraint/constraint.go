@@ -25,7 +25,7 @@ const (
 	CannotLink Kind = 2
 )
 
-func (k Kind) String() string { return text.Name(k, "", "must", "cannot") }
+func (k Kind) String() string { return cmp.Or(text.Name(k, "", "must", "cannot"), "unknown") }
 
 // Constraint is one constraint as the user gave it.
 type Constraint struct {

@@ -185,3 +185,11 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+func TestNameOfAnUnknownKind(t *testing.T) {
+	for _, kind := range []Kind{0, KindSparsePoints + 1} {
+		if got := kind.String(); got != "unknown" {
+			t.Errorf("kind %d is called %q", kind, got)
+		}
+	}
+}

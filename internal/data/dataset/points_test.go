@@ -20,7 +20,7 @@ func TestMakePoints(t *testing.T) {
 		}
 		return nil
 	}
-	made, err := MakePoints(n, d, fill)
+	made, err := MakePoints(t.Context(), n, d, fill)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestMakePoints(t *testing.T) {
 	if again, _ := ID(&few); few.known() != "" || again == id {
 		t.Error("other points have the same id")
 	}
-	_, err = MakePoints(n, d, func(from, to int, values []float64) error {
+	_, err = MakePoints(t.Context(), n, d, func(from, to int, values []float64) error {
 		values[1] = math.NaN()
 		return nil
 	})
@@ -47,10 +47,10 @@ func TestMakePoints(t *testing.T) {
 		t.Error(err)
 	}
 	failed := errors.New("broken")
-	if _, err := MakePoints(n, d, func(int, int, []float64) error { return failed }); !errors.Is(err, failed) {
+	if _, err := MakePoints(t.Context(), n, d, func(int, int, []float64) error { return failed }); !errors.Is(err, failed) {
 		t.Error(err)
 	}
-	if _, err := MakePoints(0, d, fill); !fault.Is(err, "EMPTY_DATA") {
+	if _, err := MakePoints(t.Context(), 0, d, fill); !fault.Is(err, "EMPTY_DATA") {
 		t.Error(err)
 	}
 }

@@ -54,7 +54,7 @@ func (r *Recipe) Apply(ctx context.Context, t *table.Table) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	prepared.Points, err = dataset.MakePoints(rows, columns, func(from, to int, values []float64) error {
+	prepared.Points, err = dataset.MakePoints(ctx, rows, columns, func(from, to int, values []float64) error {
 		fillRows(values, columns, from, to, prepared.Kept, sources, similar)
 		return ctx.Err()
 	})

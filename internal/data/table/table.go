@@ -39,7 +39,9 @@ const (
 	Text         // UTF-8
 )
 
-func (t Type) String() string { return text.Name(t, "", "integers", "numbers", "texts") }
+func (t Type) String() string {
+	return cmp.Or(text.Name(t, "", "integers", "numbers", "texts"), "unknown")
+}
 
 // Column is a column of a table. Only the list of its type is used.
 type Column struct {

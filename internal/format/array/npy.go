@@ -1,6 +1,7 @@
 package array
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -34,7 +35,7 @@ func ReadNPY(s *scan.Source) (*Matrix, error) {
 	m := &Matrix{Rows: int(rows), Columns: int(columns)}
 	switch read := npyFile(s, m.Rows*m.Columns, element); {
 	case read != nil && s.AsPoints && !header.fortran:
-		m.Points, err = dataset.MakePoints(m.Rows, m.Columns, func(from, _ int, values []float64) error { return read(from*m.Columns, values) })
+		m.Points, err = dataset.MakePoints(context.Background(), m.Rows, m.Columns, func(from, _ int, values []float64) error { return read(from*m.Columns, values) })
 		return m, s.Named(err)
 	case read != nil:
 		m.Values, err = loadNPYValues(m.Rows*m.Columns, read)

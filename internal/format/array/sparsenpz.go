@@ -68,20 +68,23 @@ func ReadSparseNPZ(s *scan.Source, features int) (*Sparse, error) {
 	return m.compress(max(features, m.columns)), nil
 }
 
-// ReadSparseEntries reads the entries of a sparse matrix as edges from row to column.
-func ReadSparseEntries(s *scan.Source) (rows, columns int, entries []dataset.Edge, err error) {
+// ReadSparseEntries reads the entries of a sparse matrix as edges from row to column, if check accepts its size.
+func ReadSparseEntries(s *scan.Source, check func(rows, columns int) error) (rows int, entries []dataset.Edge, err error) {
 	m, err := sparseEntries(s)
+	if err == nil {
+		err = check(m.rows, m.columns)
+	}
 	if err != nil {
-		return 0, 0, nil, err
+		return 0, nil, err
 	}
 	entries = make([]dataset.Edge, len(m.values))
 	for at, value := range m.values {
 		if !scan.IsFinite(value) {
-			return 0, 0, nil, s.Invalid("NOT_FINITE", "the weight of row %d and column %d is %v; weights must be finite numbers", m.row[at], m.column[at], value)
+			return 0, nil, s.Invalid("NOT_FINITE", "the weight of row %d and column %d is %v; weights must be finite numbers", m.row[at], m.column[at], value)
 		}
 		entries[at] = dataset.Edge{Source: m.row[at], Target: m.column[at], Weight: value}
 	}
-	return m.rows, m.columns, entries, nil
+	return m.rows, entries, nil
 }
 
 // sparseEntries reads all arrays of the matrix.

@@ -37,10 +37,7 @@ func ReadMatrixMarketGraph(s *scan.Source, vertices int) (*Graph, error) {
 
 // ReadNPZ reads an affinity matrix that SciPy saved, by the same rules as for "general" Matrix Market files.
 func ReadNPZ(s *scan.Source, vertices int) (*Graph, error) {
-	rows, columns, entries, err := array.ReadSparseEntries(s)
-	if err == nil {
-		err = checkSize(s, rows, columns, vertices)
-	}
+	rows, entries, err := array.ReadSparseEntries(s, func(rows, columns int) error { return checkSize(s, rows, columns, vertices) })
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,5 @@
-// Package choose chooses elements of lists: by rank, at random, evenly spaced, or by their places.
+// Package choose chooses elements of lists: by rank, at random, evenly spaced, or by their places. It also numbers
+// those that are chosen.
 package choose
 
 import (
@@ -138,4 +139,26 @@ func At[T any, I int | int32](list []T, indices []I) []T {
 		chosen[i] = list[index]
 	}
 	return chosen
+}
+
+// Numbers numbers the groups of the vertices in kept (nil means all n) from 0 in order of appearance. It returns the
+// number of each vertex's group, and how many groups there are.
+func Numbers(kept []int32, n int, group func(i int32) int32) (numbers []int32, count int) {
+	numberOf := map[int32]int32{}
+	if kept != nil {
+		n = len(kept)
+	}
+	numbers = make([]int32, n)
+	for at := range numbers {
+		i := int32(at)
+		if kept != nil {
+			i = kept[at]
+		}
+		g := group(i)
+		if _, known := numberOf[g]; !known {
+			numberOf[g] = int32(len(numberOf))
+		}
+		numbers[at] = numberOf[g]
+	}
+	return numbers, len(numberOf)
 }

@@ -1,4 +1,4 @@
-// Package connected divides graphs into their connected parts, and numbers parts.
+// Package connected divides graphs into their connected parts.
 package connected
 
 import "slices"
@@ -26,26 +26,4 @@ func Parts(n int, vertices []int32, neighbors func(v int32) []int32) (parts [][]
 		parts = append(parts, part)
 	}
 	return parts
-}
-
-// Numbers numbers the groups of the vertices in kept (nil means all n) from 0 in order of appearance. It returns the
-// number of each vertex's group, and how many groups there are.
-func Numbers(kept []int32, n int, group func(i int32) int32) (numbers []int32, count int) {
-	numberOf := map[int32]int32{}
-	if kept != nil {
-		n = len(kept)
-	}
-	numbers = make([]int32, n)
-	for at := range numbers {
-		i := int32(at)
-		if kept != nil {
-			i = kept[at]
-		}
-		g := group(i)
-		if _, known := numberOf[g]; !known {
-			numberOf[g] = int32(len(numberOf))
-		}
-		numbers[at] = numberOf[g]
-	}
-	return numbers, len(numberOf)
 }

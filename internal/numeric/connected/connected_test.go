@@ -18,13 +18,3 @@ func TestParts(t *testing.T) {
 		t.Errorf("no vertices have the parts %v", got)
 	}
 }
-
-func TestNumbers(t *testing.T) {
-	group := func(i int32) int32 { return []int32{7, 3, 7, 9, 3}[i] }
-	if got, count := Numbers(nil, 5, group); count != 3 || !reflect.DeepEqual(got, []int32{0, 1, 0, 2, 1}) {
-		t.Errorf("%d groups with the numbers %v", count, got)
-	}
-	if got, count := Numbers([]int32{1, 3, 4}, 5, group); count != 2 || !reflect.DeepEqual(got, []int32{0, 1, 0}) {
-		t.Errorf("of some vertices, %d groups with the numbers %v", count, got)
-	}
-}

@@ -129,6 +129,13 @@ func (o ObjectivePlot) frames(height float64) (course, moves frame) {
 	return course, moves
 }
 
+// drawn returns the recorded iterations that lines show: an even sample, and always the last.
+func (o ObjectivePlot) drawn() []int {
+	drawn := choose.Even[int](len(o.Iterations), maxCurvePoints)
+	drawn[len(drawn)-1] = len(o.Iterations) - 1
+	return drawn
+}
+
 // drawCurve draws the values as a line with dots, if there are few, and writes the last value at its dot.
 func (o ObjectivePlot) drawCurve(figure *Figure, frame frame) {
 	var line, dots []point
@@ -139,9 +146,7 @@ func (o ObjectivePlot) drawCurve(figure *Figure, frame frame) {
 		line = nil
 	}
 	var titles []string
-	chosen := choose.Even[int](len(o.Values), maxCurvePoints)
-	chosen[len(chosen)-1] = len(o.Values) - 1 // the last value must be there
-	for _, at := range chosen {
+	for _, at := range o.drawn() {
 		if !isFinite(o.Values[at]) {
 			flush()
 			continue
@@ -177,7 +182,7 @@ func (o ObjectivePlot) drawMoves(figure *Figure, f frame) {
 	perIteration := f.width() / (f.x.hi - f.x.lo)
 	half := min(perIteration*0.35, 9)
 	var line []point
-	for _, at := range choose.Even[int](len(o.Moved), maxCurvePoints) {
+	for _, at := range o.drawn() {
 		p := f.at(float64(o.Iterations[at]), float64(max(0, o.Moved[at])))
 		line = append(line, p)
 		if perIteration >= 3 && o.Moved[at] > 0 {
