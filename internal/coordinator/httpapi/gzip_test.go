@@ -62,7 +62,7 @@ func TestTooLargeMessagesReserveNoMoreThanTheLimit(t *testing.T) {
 // A client has time for each part of a body that arrives, however many of them are unpacked together.
 func TestEachPartOfACompressedBodyHasTime(t *testing.T) {
 	noise := make([]byte, 1000)
-	rand.NewChaCha8([32]byte{}).Read(noise)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(noise)
 	slow := &slowBody{body: bytes.NewReader(packed(t, noise)), ResponseRecorder: httptest.NewRecorder()}
 	post(t, newServer(1<<20, 1<<20), slow, typeJSON, "gzip", slow)
 	if got := slow.Body.String(); !strings.Contains(got, "unmarshal message") { // all of it was read
