@@ -56,8 +56,9 @@ func NewPoints(n, d int, values []float64) (*Points, error) {
 // partValues is the number of values made at a time, few enough to check and hash them while they are in the cache.
 const partValues = 1 << 17
 
-// MakePoints makes points on as many threads as the context allows. fill writes rows [from, to) into values, which are 0 at first; it must be
-// safe for concurrent use. MakePoints checks finished rows, and hashes them for ID, while fill makes others.
+// MakePoints makes points on as many threads as the context allows. fill writes rows [from, to) into values, which are
+// 0 at first; it must be safe for concurrent use. MakePoints checks finished rows, and hashes them for ID, while fill
+// makes others.
 func MakePoints(ctx context.Context, n, d int, fill func(from, to int, values []float64) error) (*Points, error) {
 	if err := checkShape(n, d); err != nil {
 		return nil, err
