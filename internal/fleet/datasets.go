@@ -117,7 +117,7 @@ func (f *Fleet) checkJoin(ctx context.Context, join *workerv1.Join) (w distribut
 	case s.referee:
 		return w, 0, false, status.Error(codes.Unimplemented, "the referee gets data sets from the coordinator only")
 	}
-	s.noStore = "" // it is told to read the object store again, if the data set is there
+	s.noStore = "" // the worker may try the object store again
 	for _, other := range f.sessions {
 		peers = peers || other.passesOnLocked()
 	}

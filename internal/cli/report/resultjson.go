@@ -63,8 +63,8 @@ func ReadResult(folder string) (*cleavev1.Result, *cleavev1.RunRecord, error) {
 	return result, run, nil
 }
 
-// checkFinite refuses a message with a number that is infinite or NaN, which a plot could not show. Cleave writes none,
-// but protobuf reads the words for them.
+// checkFinite refuses a message with a number that is infinite or NaN, which a plot could not show. A file that was
+// edited or damaged may contain such numbers.
 func checkFinite(message proto.Message) error {
 	return protorange.Range(message.ProtoReflect(), func(at protopath.Values) error {
 		if v, is := at.Index(-1).Value.Interface().(float64); is && (math.IsNaN(v) || math.IsInf(v, 0)) {

@@ -69,7 +69,7 @@ func (s *Server) counted(r *http.Request, method protoreflect.MethodDescriptor, 
 	return withBody(r, body), held.end
 }
 
-// convertedBody is a body whose errors are converted.
+// convertedBody is a body that passes its errors to convert.
 type convertedBody struct {
 	io.Reader
 	io.Closer

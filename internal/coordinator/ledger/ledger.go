@@ -31,7 +31,7 @@ type Ledger struct {
 // New returns a ledger whose parts share so many bytes.
 func New(shared int64) *Ledger { return &Ledger{shared: shared} }
 
-// Part is one of those that take memory.
+// Part is one of the users of the memory, such as jobs or downloads.
 type Part struct {
 	ledger *Ledger
 	jobs   bool // claims of other parts wait behind its next one

@@ -65,7 +65,7 @@ const (
 	maxFrameBytes  = 16 << 10 // what HTTP/2 allows before settings say otherwise
 )
 
-// identify determines the protocol from the beginning of the connection, which in reads.
+// identify reads the first bytes of the connection from in and determines its protocol.
 func (c *Conn) identify(in *bufio.Reader) error {
 	c.in = in
 	for count := range len(http2.ClientPreface) {
