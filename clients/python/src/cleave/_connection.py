@@ -197,6 +197,14 @@ class Credentials:
                 f"a token would be sent to {address} without encryption, for anyone on the network path to use; give tls=DIR or ca_file=FILE",
             )
 
+    def allows(self, address: str) -> bool:
+        """Reports whether check accepts a connection."""
+        try:
+            self.check(address)
+        except CleaveError:
+            return False
+        return True
+
     def channel_credentials(self) -> Any:
         """Returns the credentials of a channel, or None for an unencrypted one."""
         if not self.encrypted:
@@ -222,10 +230,14 @@ def _read(path: str) -> Optional[bytes]:
 
 
 class Route:
-    """The servers of a client, and which of them to call: the one that leads."""
+    """The servers of a client, and which of them to call: the one that leads.
 
-    def __init__(self, addresses: List[str]) -> None:
+    allowed reports whether the client may connect to a leader that a standby names, which may be any address.
+    """
+
+    def __init__(self, addresses: List[str], allowed: Callable[[str], bool]) -> None:
         self.addresses = addresses
+        self._allowed = allowed
         self.current = addresses[0]
         self.answered = False  # whether a server has responded, even with an error
 
@@ -236,7 +248,7 @@ class Route:
         if self.current != address or failure.code != "UNAVAILABLE":
             return  # another call has moved on already, or the server answered
         hint = failure.metadata.get("leader", "") if failure.reason == "NOT_LEADER" else ""
-        if hint and hint != address:
+        if hint and hint != address and self._allowed(hint):
             self.current = hint
             return
         at = self.addresses.index(address) if address in self.addresses else -1
@@ -390,10 +402,11 @@ class BaseClient:
         server_name: Optional[str] = None,
         insecure: bool = False,
     ) -> None:
-        self._route = Route(parse_addresses(os.environ.get("CLEAVE_SERVER", "") if address is None else address))
+        addresses = parse_addresses(os.environ.get("CLEAVE_SERVER", "") if address is None else address)
         self.credentials = Credentials.of(token, tls, ca_file, cert_file, key_file, server_name, insecure)
-        for one in self._route.addresses:
+        for one in addresses:
             self.credentials.check(one)
+        self._route = Route(addresses, self.credentials.allows)
         self._channels: Dict[Tuple[int, str], Any] = {}  # by process and address: a channel does not survive a fork
         self._lock = threading.Lock()
 
@@ -409,7 +422,6 @@ class BaseClient:
         key = os.getpid(), address
         with self._lock:
             if key not in self._channels:
-                self.credentials.check(address)  # a standby may name any leader
                 secured, options = self.credentials.channel_credentials(), self.credentials.options()
                 self._channels[key] = (
                     self._grpc.insecure_channel(address, options) if secured is None else self._grpc.secure_channel(address, secured, options)
