@@ -213,6 +213,10 @@ func (c *Client) watchOnce(ctx context.Context, jobID string, after *uint32, tak
 	defer cancel()
 	silence := time.AfterFunc(silenceTimeout, cancel)
 	defer silence.Stop()
+	address, _, err := c.leader.choose()
+	if err != nil {
+		return nil, err
+	}
 	stream, err := c.Jobs.WatchJob(watching, &cleavev1.WatchJobRequest{JobId: jobID, AfterSequence: *after})
 	for {
 		var item *cleavev1.WatchJobResponse
@@ -222,7 +226,9 @@ func (c *Client) watchOnce(ctx context.Context, jobID string, after *uint32, tak
 		silence.Stop() // until take has taken the message
 		if watching.Err() != nil && ctx.Err() == nil {
 			// Nothing was heard for too long, perhaps not even a connection was made.
-			return nil, c.leader.leave("the coordinator is silent")
+			err = status.Error(codes.Unavailable, "the coordinator is silent")
+			c.leader.failed(address, err)
+			return nil, err
 		}
 		if err != nil {
 			return nil, err

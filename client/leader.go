@@ -80,16 +80,6 @@ func (l *leader) failed(address string, err error) {
 	}
 }
 
-// leave moves to another coordinator, and returns an UNAVAILABLE error that says why.
-func (l *leader) leave(why string) error {
-	err := status.Error(codes.Unavailable, why)
-	address, _, chooseErr := l.choose()
-	if chooseErr == nil {
-		l.failed(address, err)
-	}
-	return err
-}
-
 // repeat makes a call until it returns anything but UNAVAILABLE, or too many attempts have failed.
 func (l *leader) repeat(ctx context.Context, call func() error) error {
 	began, standby := time.Now(), false

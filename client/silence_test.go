@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,14 +18,17 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// cutOff are the jobs of coordinators of which the first cannot be connected to: its machine drops all packets.
+// cutOff are the jobs of coordinators of which one cannot be connected to: its machine drops all packets.
 type cutOff struct {
 	cleavev1.JobServiceClient
-	calls int
+	leader *leader
+	silent string       // the address of that machine
+	lost   atomic.Int32 // calls to it
 }
 
 func (c *cutOff) WatchJob(ctx context.Context, _ *cleavev1.WatchJobRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[cleavev1.WatchJobResponse], error) {
-	if c.calls++; c.calls == 1 {
+	if called, _, _ := c.leader.choose(); called == c.silent {
+		c.lost.Add(1)
 		<-ctx.Done()
 		return nil, status.FromContextError(ctx.Err()).Err()
 	}
@@ -40,8 +45,8 @@ func (endedStream) Recv() (*cleavev1.WatchJobResponse, error) {
 	return &cleavev1.WatchJobResponse{Item: &cleavev1.WatchJobResponse_Event{Event: &cleavev1.Event{Sequence: 1, What: &cleavev1.Event_Ended{Ended: ended}}}}, nil
 }
 
-// A watch that cannot connect goes on with another coordinator; it ends with the context of its caller, and only with
-// that.
+// Watches that cannot connect go on with another coordinator, where the later of them find the first; they end with the
+// context of their caller, and only with that.
 func TestAWatchLeavesACoordinatorThatIsCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, err := Dial("127.0.0.1:1,127.0.0.1:2")
@@ -54,14 +59,23 @@ func TestAWatchLeavesACoordinatorThatIsCutOff(t *testing.T) {
 			t.Fatal(err)
 		}
 		all := func(*cleavev1.WatchJobResponse) bool { return true }
-		c.Jobs = &cutOff{}
-		if ended, err := c.watch(t.Context(), "job", 0, all); err != nil || ended.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
-			t.Errorf("the watch ended with %v, %v", ended, err)
+		jobs := &cutOff{leader: c.leader, silent: first}
+		c.Jobs = jobs
+		var watches sync.WaitGroup
+		for range 2 {
+			watches.Go(func() {
+				if ended, err := c.watch(t.Context(), "job", 0, all); err != nil || ended.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
+					t.Errorf("the watch ended with %v, %v", ended, err)
+				}
+			})
+			time.Sleep(time.Second)
 		}
-		if now, _, err := c.leader.choose(); err != nil || now == first {
-			t.Errorf("the client still calls %s, %v", now, err)
+		watches.Wait()
+		now, _, err := c.leader.choose()
+		if err != nil || now == first || jobs.lost.Load() != 2 {
+			t.Errorf("the client calls %s, %v, and called %s %d times", now, err, first, jobs.lost.Load())
 		}
-		c.Jobs = &cutOff{}
+		c.Jobs = &cutOff{leader: c.leader, silent: now}
 		ctx, cancel := context.WithTimeout(t.Context(), silenceTimeout/2)
 		defer cancel()
 		if _, err := c.watch(ctx, "job", 0, all); !errors.Is(err, context.DeadlineExceeded) {
