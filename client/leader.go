@@ -194,7 +194,8 @@ func (l *leader) close() {
 	l.candidates.Close()
 }
 
-// An overloaded coordinator refuses calls and says when to retry. Pauses grow from there, up to maxRefusalPause.
+// An overloaded coordinator refuses calls and says when to retry. Pauses grow from there, or from the first pause of
+// repeats if that is longer, up to maxRefusalPause.
 const (
 	maxRefusals     = 6
 	maxRefusalPause = 20 * time.Second
@@ -211,7 +212,7 @@ func (c *Client) repeatRefused(ctx context.Context, do func() error) error {
 		if !helps || refusals > maxRefusals {
 			return err
 		}
-		pause := min(bounded(delay)<<(refusals-1), maxRefusalPause)
+		pause := min(max(bounded(delay), repeats.First)<<(refusals-1), maxRefusalPause)
 		pause += rand.N(pause/2 + 1) // so that refused clients do not all come back at once
 		c.warn("%s; trying again in %v (%d of %d)", status.Convert(err).Message(), pause.Round(100*time.Millisecond), refusals, maxRefusals)
 		if backoff.Sleep(ctx, pause) != nil {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -81,32 +82,56 @@ func TestRefusedCallsAreRepeated(t *testing.T) {
 // Nobody tries without end, nor where nothing says that it helps.
 func TestRefusalsAreBounded(t *testing.T) {
 	for seconds, want := range map[float64]int{0.0001: 1 + maxRefusals, 0: 1} {
-		var calls atomic.Int32
-		c, _ := connectTo(t, func(call int32, _ grpc.ServerStream) error {
-			calls.Store(call)
-			return refusal(seconds)
+		synctest.Test(t, func(t *testing.T) {
+			calls := 0
+			c := refusedClient(t, func() error {
+				calls++
+				return refusal(seconds)
+			})
+			_, err := c.Datasets.GetDataset(t.Context(), &cleavev1.GetDatasetRequest{DatasetId: "data"})
+			if e, is := errors.AsType[*Error](err); !is || e.Reason != "TOO_MANY_CALLS" || e.Code != codes.ResourceExhausted || calls != want {
+				t.Errorf("with a hint of %v s: %v after %d calls, want %d", seconds, err, calls, want)
+			}
 		})
-		_, err := c.Datasets.GetDataset(t.Context(), &cleavev1.GetDatasetRequest{DatasetId: "data"})
-		if e, is := errors.AsType[*Error](err); !is || e.Reason != "TOO_MANY_CALLS" || e.Code != codes.ResourceExhausted || int(calls.Load()) != want {
-			t.Errorf("with a hint of %v s: %v after %d calls, want %d", seconds, err, calls.Load(), want)
-		}
 	}
 }
 
-// A negative or huge retry delay from a coordinator does not make the client panic or wait forever.
+// refusedClient returns a client whose unary calls end with the error of refuse. It uses no network.
+func refusedClient(t *testing.T, refuse func() error) *Client {
+	t.Helper()
+	c, err := Dial("127.0.0.1:1", WithGRPC(grpc.WithChainUnaryInterceptor(
+		func(context.Context, string, any, any, *grpc.ClientConn, grpc.UnaryInvoker, ...grpc.CallOption) error {
+			return refuse()
+		},
+	)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// A negative or huge retry delay from a coordinator does not make the client panic or wait forever, and one of nothing
+// does not make it call without a pause.
 func TestImpossibleRetryDelays(t *testing.T) {
 	for _, delay := range []time.Duration{-time.Second, math.MinInt64, math.MaxInt64} {
 		if pause := bounded(delay); pause < 0 || pause > maxRefusalPause {
 			t.Errorf("a pause of %v for %v", pause, delay)
 		}
 	}
-	negative, err := status.New(codes.ResourceExhausted, "not now").WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(-time.Second)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, _ := connectTo(t, func(int32, grpc.ServerStream) error { return negative.Err() })
-	if _, err := c.Jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: "job"}); status.Code(err) != codes.ResourceExhausted {
-		t.Error(err)
+	for _, delay := range []*durationpb.Duration{nil, {}, {Nanos: 1}, durationpb.New(-time.Second)} {
+		refused, err := status.New(codes.ResourceExhausted, "not now").WithDetails(&errdetails.RetryInfo{RetryDelay: delay})
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Test(t, func(t *testing.T) {
+			c := refusedClient(t, refused.Err)
+			began, least := time.Now(), (1<<maxRefusals-1)*repeats.First
+			_, err := c.Jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: "job"})
+			if took := time.Since(began); status.Code(err) != codes.ResourceExhausted || took < least {
+				t.Errorf("with a hint of %v the calls take %v, want %v or more: %v", delay, took, least, err)
+			}
+		})
 	}
 }
 

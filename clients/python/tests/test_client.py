@@ -620,6 +620,9 @@ def test_attempts_find_the_leader_and_end():
     assert late.pause(Failed(), "a:1") is None
     refused = Attempts(fresh, lambda: 0.0)
     assert [refused.pause(Failed("RESOURCE_EXHAUSTED", "BUSY", retry_after=100.0), "a:1") is not None for _ in range(7)] == [True] * 6 + [False]
+    refused = Attempts(fresh, lambda: 0.0)
+    assert refused.pause(Failed("RESOURCE_EXHAUSTED", "BUSY", retry_after=0.0), "a:1") >= 0.1, "a server that names no time gets some"
+    assert refused.pause(Failed("RESOURCE_EXHAUSTED", "BUSY", retry_after=0.0), "a:1") >= 0.2
 
 
 class Breaking:

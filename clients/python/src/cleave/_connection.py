@@ -260,6 +260,7 @@ _ELECTION_TIMEOUT = 30.0  # the same in seconds, if one of them waits to lead
 _RECONNECT_TIMEOUT = 60.0  # the same, if one has answered before: it is probably restarting
 _MAX_REFUSALS = 6  # how often a call is repeated that the server refuses for now
 _MAX_RESTARTS = 6  # how often a download begins again that breaks off each time
+_FIRST_PAUSE = 0.1
 _MAX_REFUSAL_PAUSE = 20.0
 
 
@@ -303,7 +304,7 @@ class Attempts:
         if failure.retry_after is not None:
             if self._refusals == _MAX_REFUSALS:
                 return None
-            longest = min(failure.retry_after * 2.0**self._refusals, _MAX_REFUSAL_PAUSE)
+            longest = min(max(failure.retry_after, _FIRST_PAUSE) * 2.0**self._refusals, _MAX_REFUSAL_PAUSE)
             self._refusals += 1
             return longest * random.uniform(1, 1.5)
         if failure.code != "UNAVAILABLE":
@@ -323,7 +324,7 @@ class Attempts:
             again = self._rounds < _MAX_ROUNDS
         else:
             again = since <= _RECONNECT_TIMEOUT
-        longest = min(0.1 * 2.0 ** (self._rounds - 1), 2.0)
+        longest = min(_FIRST_PAUSE * 2.0 ** (self._rounds - 1), 2.0)
         return longest * random.uniform(0.5, 1) if again else None
 
 
