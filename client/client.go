@@ -22,7 +22,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/cleave-project/cleave/internal/dial/clientopts"
-	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/credentials"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -73,11 +72,8 @@ func Dial(addresses string, options ...Option) (*Client, error) {
 		secured, err := s.Dial.Options(nil, address)
 		return slices.Concat(own, secured, s.GRPC), err
 	})
-	if f, is := errors.AsType[*fault.Error](err); is {
-		return nil, ofFault(f)
-	}
 	if err != nil {
-		return nil, err
+		return nil, refused(err)
 	}
 	c.leader.warn, c.leader.explain = c.warn, c.Explain
 	c.Datasets, c.Tables = cleavev1.NewDatasetServiceClient(c.leader), cleavev1.NewTableServiceClient(c.leader)
