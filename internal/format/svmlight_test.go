@@ -102,6 +102,22 @@ func TestIsSparse(t *testing.T) {
 	}
 }
 
+// A long first row is recognized wherever the part of it that is examined ends.
+func TestLongRowsOfStandardInput(t *testing.T) {
+	var row strings.Builder
+	for feature := 1; row.Len() < peeked/4; feature++ {
+		fmt.Fprintf(&row, " %d:-%.2fe-03", feature, float64(feature)/7)
+	}
+	for cut := range 20 { // more than a cell has bytes
+		for end, separator := range map[string]string{"\n": " ", "\r\n": "\t", "": " "} {
+			text := strings.Repeat("1", 1+cut) + strings.ReplaceAll(row.String(), " ", separator) + end
+			if kind, err := (Input{Path: "-", Stdin: Peekable(strings.NewReader(text))}).Kind(); err != nil || kind != InputSparse {
+				t.Errorf("with a label of %d digits: %v, %v", 1+cut, kind, err)
+			}
+		}
+	}
+}
+
 func TestSparsePointsRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, d := rapid.IntRange(1, 6).Draw(t, "n"), rapid.IntRange(1, 9).Draw(t, "d")
