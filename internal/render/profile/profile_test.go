@@ -78,6 +78,30 @@ func TestTraitsOfNumbersAreTheDefinition(t *testing.T) {
 	})
 }
 
+// A huge value, such as those that programs write where a value is missing, does not spoil the figures of other rows.
+func TestTraitsBesideAHugeValue(t *testing.T) {
+	for _, huge := range []float64{1e20, -1e30, 9.969209968386869e36, -math.MaxFloat32} {
+		for at := range 5 {
+			values, labels := []float64{10, 20, 30, 40, 50}, []int32{0, 1, 1, 2, 2}
+			values[at] = huge
+			sparse, err := dataset.NewSparsePoints(5, 1, []int64{0, 1, 2, 3, 4, 5}, make([]int32, 5), values)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for what, all := range map[string][][]Trait{"a column": Traits([]Column{{Numbers: values}}, labels, 3), "a sparse column": SparseTraits(sparse, labels, 3, 1)} {
+				for cluster, traits := range all {
+					for _, got := range traits {
+						want := naiveNumbers(values, labels, int32(cluster))
+						if !near(got.Inside.Mean, want.Inside.Mean) || !near(got.Outside.Mean, want.Outside.Mean) || math.Abs(got.Difference-want.Difference) > 1e-6 {
+							t.Errorf("%s of %v, cluster %d: got %+v, want %+v", what, values, cluster, got, want)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
 func TestTraitsAreOrderedByTheirDifference(t *testing.T) {
 	labels := []int32{0, 0, 0, 1, 1, 1, 1}
 	columns := []Column{

@@ -16,32 +16,21 @@ func SparseTraits(points *dataset.SparsePoints, labels []int32, k, limit int) []
 	for i, label := range labels {
 		byCluster[label] = append(byCluster[label], int32(i))
 	}
-	whole := make([]moments, points.D)
-	for i := range points.N {
-		addRow(whole, points, i)
-	}
-	traits, inside := make([][]Trait, k), make([]moments, points.D)
+	whole, scratch := make([]total, points.D), make([]moments, points.D)
 	for cluster, rows := range byCluster {
-		var touched []int32
-		for _, i := range rows {
-			columns, _ := points.Row(int(i))
-			for _, j := range columns {
-				if inside[j].count == 0 {
-					touched = append(touched, j)
-				}
-			}
-			addRow(inside, points, int(i))
-		}
+		eachColumn(points, rows, scratch, func(j int32, inside moments) { whole[j].add(cluster, inside) })
+	}
+	traits := make([][]Trait, k)
+	for cluster, rows := range byCluster {
 		others := points.N - len(rows)
-		for _, j := range touched {
-			outside := whole[j].without(inside[j])
-			t := Trait{Column: int(j), Inside: inside[j].summary(len(rows)), Outside: outside.summary(others)}
-			t.Difference = difference(inside[j].over(len(rows)), outside.over(others))
+		eachColumn(points, rows, scratch, func(j int32, inside moments) {
+			outside := whole[j].without(cluster, inside)
+			t := Trait{Column: int(j), Inside: inside.summary(len(rows)), Outside: outside.summary(others)}
+			t.Difference = difference(inside.over(len(rows)), outside.over(others))
 			if others > 0 && t.Difference > 0 {
 				traits[cluster] = append(traits[cluster], t)
 			}
-			inside[j] = moments{}
-		}
+		})
 		slices.SortFunc(traits[cluster], func(a, b Trait) int {
 			return cmp.Or(cmp.Compare(b.Difference, a.Difference), cmp.Compare(a.Column, b.Column))
 		})
@@ -50,11 +39,22 @@ func SparseTraits(points *dataset.SparsePoints, labels []int32, k, limit int) []
 	return traits
 }
 
-// addRow adds the entries of a row to the moments of their columns.
-func addRow(to []moments, points *dataset.SparsePoints, i int) {
-	columns, values := points.Row(i)
-	for at, j := range columns {
-		to[j].add(values[at])
+// eachColumn calls visit with each column that has entries in some rows, and with the moments of those. scratch has
+// zeros for all columns, before and after the call.
+func eachColumn(points *dataset.SparsePoints, rows []int32, scratch []moments, visit func(j int32, inside moments)) {
+	var touched []int32
+	for _, i := range rows {
+		columns, values := points.Row(int(i))
+		for at, j := range columns {
+			if scratch[j].count == 0 {
+				touched = append(touched, j)
+			}
+			scratch[j].add(values[at])
+		}
+	}
+	for _, j := range touched {
+		visit(j, scratch[j])
+		scratch[j] = moments{}
 	}
 }
 

@@ -77,18 +77,21 @@ func numbersTraits(c Column, labels []int32, k int) []Trait {
 	}
 	value := func(at int) float64 { return c.Numbers[order[at]] }
 	n := len(order)
-	center, whole := 0.0, moments{}
+	center := 0.0
 	if n > 0 {
 		center = value(n / 2) // sums of differences from a middle value do not cancel
 	}
 	parts := make([]moments, k)
 	for _, i := range order {
 		parts[labels[i]].add(c.Numbers[i] - center)
-		whole.add(c.Numbers[i] - center)
+	}
+	var whole total
+	for cluster, part := range parts {
+		whole.add(cluster, part)
 	}
 	traits := make([]Trait, k)
 	for cluster, inside := range parts {
-		outside := whole.without(inside)
+		outside := whole.without(cluster, inside)
 		at := places[cluster]
 		t := &traits[cluster]
 		t.Inside = Summary{Count: inside.count, Mean: center + inside.mean(), Median: median(inside.count, func(rank int) float64 { return value(at[rank]) })}
@@ -116,8 +119,7 @@ func median(count int, value func(rank int) float64) float64 {
 	return low + (high-low)/2
 }
 
-// moments holds sums of values and of their squares, so that those of a part can be subtracted from those of the
-// whole.
+// moments holds sums of values and of their squares.
 type moments struct {
 	count        int
 	sum, squares float64
@@ -129,8 +131,29 @@ func (m *moments) add(v float64) {
 	m.squares += v * v
 }
 
-func (m moments) without(part moments) moments {
-	return moments{m.count - part.count, m.sum - part.sum, m.squares - part.squares}
+// total holds the moments of all clusters. It keeps the cluster with the largest squares apart, because the sums of the
+// others would be lost to rounding if they were added to a huge value that is subtracted later.
+type total struct {
+	largest moments
+	cluster int // whose moments are the largest
+	rest    moments
+}
+
+// add adds the moments of a cluster that has not been added yet.
+func (t *total) add(cluster int, m moments) {
+	if m.squares >= t.largest.squares {
+		m, t.largest, t.cluster = t.largest, m, cluster
+	}
+	t.rest = moments{t.rest.count + m.count, t.rest.sum + m.sum, t.rest.squares + m.squares}
+}
+
+// without returns the moments of all clusters but one, whose moments are m.
+func (t total) without(cluster int, m moments) moments {
+	if cluster == t.cluster {
+		return t.rest
+	}
+	rest := moments{t.rest.count - m.count, t.rest.sum - m.sum, t.rest.squares - m.squares}
+	return moments{t.largest.count + rest.count, t.largest.sum + rest.sum, t.largest.squares + rest.squares}
 }
 
 func (m moments) mean() float64 {
