@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import decimal
+import errno
 import importlib
 import inspect
 import io
+import os
 import pkgutil
 import socket
 import sys
@@ -702,6 +704,26 @@ def test_a_list_ends_with_its_last_page_or_at_its_limit():
     assert listed(3) == (list(range(3)), [3])
     assert listed(9) == (list(range(7)), [9] * 3)
     assert listed(0) == ([], [])
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_new_file_is_complete_or_not_there(monkeypatch, tmp_path, links):
+    def refused(*names):
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    if not links:
+        monkeypatch.setattr(os, "link", refused)
+    with _calls.new_file(str(tmp_path / "whole")) as file:
+        file.write(b"content")
+    assert (tmp_path / "whole").read_bytes() == b"content"
+    with pytest.raises(FileExistsError), _calls.new_file(str(tmp_path / "other")) as file:
+        (tmp_path / "other").write_bytes(b"another's")
+    assert (tmp_path / "other").read_bytes() == b"another's"
+    for name in ("link", "replace"):
+        monkeypatch.setattr(os, name, refused)
+    with pytest.raises(PermissionError), _calls.new_file(str(tmp_path / "none")):
+        pass
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "whole"]
 
 
 def test_a_backup_that_breaks_off_starts_over():

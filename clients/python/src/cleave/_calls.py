@@ -233,8 +233,22 @@ def new_file(path: str) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        open(path, "xb").close()  # takes the name, because os.replace would replace a file that appeared meanwhile
-        os.replace(partial, path)
+        _rename(partial, path)
     except BaseException:
         os.unlink(partial)
         raise
+
+
+def _rename(partial: str, path: str) -> None:
+    """Renames a file. Raises FileExistsError if the name is taken."""
+    try:
+        os.link(partial, path)
+    except OSError:  # the name is taken, or the file system has no links
+        open(path, "xb").close()  # takes the name, because os.replace would replace a file that appeared meanwhile
+        try:
+            os.replace(partial, path)
+        except BaseException:
+            os.unlink(path)
+            raise
+    else:
+        os.unlink(partial)
