@@ -88,7 +88,8 @@ func (c *Conn) identifyHTTP2(in *bufio.Reader) error {
 		return err
 	}
 	seen := &bytes.Buffer{} // the framer reads no more than the frames that it returns
-	frames := http2.NewFramer(c.Conn, io.TeeReader(io.LimitReader(in, maxStartBytes), seen))
+	limited := &io.LimitedReader{R: in, N: maxStartBytes}
+	frames := http2.NewFramer(c.Conn, io.TeeReader(limited, seen))
 	frames.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	frames.MaxHeaderListSize = maxHeaderBytes
 	frames.SetMaxReadFrameSize(maxFrameBytes)
@@ -102,6 +103,9 @@ func (c *Conn) identifyHTTP2(in *bufio.Reader) error {
 		}
 		at := seen.Len()
 		frame, err := frames.ReadFrame()
+		if err != nil && limited.N == 0 {
+			return errors.New("too many bytes of HTTP/2 before the first request")
+		}
 		if err != nil {
 			return err
 		}
