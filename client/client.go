@@ -33,7 +33,8 @@ const (
 	pingTimeout = 5 * time.Second
 )
 
-// connectTimeout limits one attempt to connect. A machine that drops packets is thus left soon for another coordinator.
+// connectTimeout limits one attempt to connect. So a client soon tries another coordinator if a machine drops its
+// packets.
 const connectTimeout = 5 * time.Second
 
 // maxMessageBytes is the size limit of one request or response.

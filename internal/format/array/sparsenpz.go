@@ -30,8 +30,8 @@ func isSparseNPZ(archive *zip.Reader) bool {
 	return found == len(sparseArrays)
 }
 
-// HoldsSparse reports whether an NPZ file holds a sparse matrix, without consuming the source. If the source cannot
-// seek, it checks whether the name of the first array is the one that scipy writes first.
+// HoldsSparse reports whether an NPZ file holds a sparse matrix, without consuming the source. If the source is not a
+// file, it checks whether the name of the first array is the one that scipy writes first.
 func HoldsSparse(s *scan.Source) bool {
 	if file, size := s.RegularFile(); file != nil {
 		archive, err := zip.NewReader(file, size)

@@ -16,16 +16,18 @@ import (
 
 // Facts holds what Explain knows about a finished job. Nil fields are unknown.
 type Facts struct {
-	Result      *cleavev1.Result
-	Run         *cleavev1.RunRecord // nil for a job of a coordinator
-	Spec        *cleavev1.JobSpec
-	Labels      []int32                 // of the points
-	Constraints []constraint.Constraint // nil if there are none or they are unknown, see ConstraintsUnknown
-	// ConstraintsUnknown tells that there were constraints that cannot be read here.
+	Result *cleavev1.Result
+	Run    *cleavev1.RunRecord // nil for a job of a coordinator
+	Spec   *cleavev1.JobSpec
+	Labels []int32 // of the points
+
+	// Constraints is nil if there are none, and if they cannot be read here, which ConstraintsUnknown tells.
+	Constraints        []constraint.Constraint
 	ConstraintsUnknown bool
-	IDs                []string  // names of the points; nil if they are known by their numbers
-	Classes            []string  // names of the clusters, "" for none; nil if none has one
-	Confidence         []float64 // of the points
+
+	IDs        []string  // names of the points; nil if they are known by their numbers
+	Classes    []string  // names of the clusters, "" for none; nil if none has one
+	Confidence []float64 // of the points
 }
 
 // Paragraph has the sentences on one topic.

@@ -23,8 +23,8 @@ type Trait struct {
 	Category string // the value that is more or less frequent than elsewhere; "" for numbers
 	// The rows of the cluster, and all others.
 	Inside, Outside Summary
-	// Difference of the two means in standard deviations (Cohen's d, of the pooled variance), and of shares by the
-	// arcsine of their square roots, which is alike (Cohen's h). It is at most MaxDifference.
+	// Difference of the two means in standard deviations (Cohen's d, of the pooled variance), or, for shares, Cohen's
+	// h, which has about the same scale. It is at most MaxDifference.
 	Difference float64
 }
 
