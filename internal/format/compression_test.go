@@ -1,7 +1,6 @@
 package format
 
 import (
-	"bytes"
 	"encoding/hex"
 	"io"
 	"os"
@@ -13,7 +12,6 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/cleave-project/cleave/internal/data/table"
-	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
 func zstdOf(t testing.TB, text string) string {
@@ -74,30 +72,6 @@ func TestBadCompression(t *testing.T) {
 			t.Errorf("%s: allocated %d bytes", what, bytes)
 		}
 	}
-}
-
-// What unfolds into a thousand times its size is refused before it has.
-func TestBombs(t *testing.T) {
-	var bomb bytes.Buffer
-	w, err := zstd.NewWriter(&bomb, zstd.WithWindowSize(1<<20))
-	if err != nil {
-		t.Fatal(err)
-	}
-	zeros := bytes.Repeat([]byte("0,0\n"), 1<<18)
-	for range 40 {
-		if _, err := w.Write(zeros); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	s, err := scan.Open(&bomb, "p.csv", scan.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = io.Copy(io.Discard, s)
-	wantFault(t, "bomb", err, "FILE_GROWS_TOO_MUCH", "p.csv", "1000 times")
 }
 
 // A format is told by the bytes where they can, and otherwise by the name or by what is said.

@@ -3,13 +3,10 @@ package format
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/format/graph"
-	"github.com/cleave-project/cleave/internal/format/scan"
 )
 
 func TestEdgeLists(t *testing.T) {
@@ -74,29 +71,5 @@ func TestInvalidEdgeLists(t *testing.T) {
 	} {
 		_, err := ReadGraph(strings.NewReader(c.text), c.name, c.vertices)
 		wantFault(t, fmt.Sprintf("%q", c.text), err, c.reason, c.says...)
-	}
-}
-
-func TestReadingEdgesAllocatesLittle(t *testing.T) {
-	const count = 200_000
-	var b strings.Builder
-	b.WriteString("src,dst,weight\n")
-	for i := range count {
-		fmt.Fprintf(&b, "%d,%d,%g\n", i%1000, 1000+i, 0.5+float64(i%7))
-	}
-	text := b.String()
-	s, err := scan.Open(strings.NewReader(text), "e.csv", scan.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var lists []dataset.Edges
-	bytes := allocated(func() { lists, err = graph.ReadEdges(scan.NewLines(s, ','), 0) })
-	edges := slices.Collect(dataset.EachEdge(lists))
-	if err != nil || len(edges) != count || edges[count-1] != (dataset.Edge{Source: (count - 1) % 1000, Target: 1000 + count - 1, Weight: 0.5 + (count-1)%7}) {
-		t.Fatalf("%d edges, %v", len(edges), err)
-	}
-	// An edge takes 16 bytes; lines must take nothing beyond the blocks that are read.
-	if bytes > 32*count+16*scan.BlockSize {
-		t.Errorf("%d bytes for an edge", bytes/count)
 	}
 }

@@ -98,7 +98,6 @@ func FuzzMatrixMarket(f *testing.F) {
 			}
 			return err
 		})
-		compareEntries(t, input, 1+len(input)/3)
 		var graph *dataset.Graph
 		read := func() (err error) {
 			graph, err = ReadGraph(bytes.NewReader(input), "f.mtx", 0)
@@ -116,7 +115,6 @@ func FuzzEdges(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, input []byte) {
 		for _, name := range []string{"f.csv", "f.tsv", "f.edges"} {
-			compareEdges(t, input, name, 0, 1+len(input)/3)
 			checkFuzzed(t, len(input), graphBeyond, func() error {
 				graph, err := ReadGraph(bytes.NewReader(input), name, 0)
 				if err == nil && len(graph.Column) == 0 {
