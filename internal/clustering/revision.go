@@ -9,7 +9,7 @@ import (
 // Revision must be incremented whenever a job gives different bits than before, or steppers save their state in
 // another form. A test refuses to record changed answers otherwise. What workers compute has its own version,
 // kernel.NumericClass.
-const Revision = 8
+const Revision = 9
 
 // FirstNumericClass is the class of the first release, whose stored jobs do not name it.
 const FirstNumericClass = "float32-v2.1"

@@ -4,7 +4,7 @@
 // coloring: components that must be apart need different clusters, and those with a known label keep it. A component
 // starts in the cluster of most of its rows. If two that must be apart share a cluster, one of them moves to a cluster
 // without its opponents; if there is none, a chain of components swaps two clusters; if that fails too, a bounded
-// depth-first search assigns all components that are connected by cannot-links.
+// depth-first search assigns all components that are connected by cannot-links between components without known labels.
 package enforce
 
 import (
@@ -235,8 +235,12 @@ func (a *assignment) repair(ctx context.Context) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if !a.trade(root, other) {
+			switch {
+			case a.trade(root, other):
+			case a.fixed[root] == None:
 				a.search(ctx, root)
+			default: // the label of other is not known: it would contradict the link
+				a.search(ctx, other)
 			}
 		}
 	}
@@ -322,29 +326,27 @@ func (a *assignment) chain(root, without, own, c int32) ([]int32, float64) {
 	return chain, change
 }
 
-// search assigns all components that cannot-links connect with root, depth first. It picks the component with the
-// fewest free clusters next and tries its clusters by increasing cost. If it fails or exceeds the bound, nothing
-// changes.
+// search assigns root and all components that cannot-links connect with it, depth first. Links do not connect through a
+// component with a known label, because it is in its cluster whatever the others do. The search picks the component
+// with the fewest free clusters next and tries its clusters by increasing cost. If it fails or exceeds the bound,
+// nothing changes.
 func (a *assignment) search(ctx context.Context, root int32) {
 	if a.searched[root] {
 		return
 	}
-	connected, in := []int32{root}, map[int32]bool{root: true}
-	for at := 0; at < len(connected); at++ {
-		for _, next := range a.against[connected[at]] {
-			if !in[next] {
-				in[next] = true
-				connected = append(connected, next)
+	s := &search{
+		assignment: a, ctx: ctx, open: []int32{root}, before: map[int32]int32{root: a.cluster[root]}, work: maxWork,
+	}
+	for at := 0; at < len(s.open); at++ {
+		for _, next := range a.against[s.open[at]] {
+			if _, found := s.before[next]; !found && a.fixed[next] == None {
+				s.before[next] = a.cluster[next]
+				s.open = append(s.open, next)
 			}
 		}
 	}
-	s := &search{assignment: a, ctx: ctx, before: map[int32]int32{}, work: maxWork}
-	for _, i := range connected {
-		s.before[i] = a.cluster[i]
-		if a.fixed[i] == None {
-			a.cluster[i] = None
-			s.open = append(s.open, i)
-		}
+	for _, i := range s.open {
+		a.cluster[i] = None
 	}
 	least := len(s.open) * (len(s.open) + 1) / 2 // the work of a search that never goes back
 	if least > s.work || !s.color() {

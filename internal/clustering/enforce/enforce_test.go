@@ -177,6 +177,83 @@ func TestWhatCanHoldHolds(t *testing.T) {
 	})
 }
 
+// Rows that share only an opponent with a known label are independent: row 3 can be in no cluster, but 4, 5 and 6 can
+// all be where their links hold.
+func TestARowWithoutAClusterDoesNotPreventOthers(t *testing.T) {
+	const none, a, b, y = 3, 4, 5, 6
+	labels, fixed := []int32{0, 1, 2, 0, 0, 0, 2}, unknown(7)
+	copy(fixed, labels[:3])
+	got := apply(t, 3, labels, fixed, nil, []constraint.Constraint{
+		cannot(none, 0), cannot(none, 1), cannot(none, 2),
+		cannot(a, b), cannot(a, 1), cannot(a, y), cannot(b, 1), cannot(b, 2), cannot(y, 0),
+	})
+	if want := []int32{0, 1, 2, 0, 2, 0, 1}; len(got.Unsatisfied) != 1 || !slices.Equal(got.Labels, want) {
+		t.Errorf("unsatisfied %v with the labels %v, want %v", got.Unsatisfied, got.Labels, want)
+	}
+}
+
+// All links of rows that cannot-links connect, other than through rows with known labels, hold if an exhaustive search
+// satisfies them.
+func TestEachConnectedPartIsSatisfiedIfItCanBe(t *testing.T) {
+	const k = 3
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 10_000 {
+		n := k + 3 + rng.IntN(4)
+		labels, fixed, part := make([]int32, n), unknown(n), make([]int, n)
+		for i := range n {
+			labels[i], part[i] = rng.Int32N(k), i
+			if i < k { // a row of every cluster is known
+				labels[i], fixed[i] = int32(i), int32(i)
+			}
+		}
+		var all []constraint.Constraint
+		for range 2 * n {
+			i, j := rng.Int32N(int32(n)), rng.Int32N(int32(n))
+			if i == j || fixed[i] != enforce.None && fixed[j] != enforce.None {
+				continue
+			}
+			all = append(all, cannot(i, j))
+			if from, to := part[i], part[j]; fixed[i] == enforce.None && fixed[j] == enforce.None {
+				for r := range part {
+					if part[r] == from {
+						part[r] = to
+					}
+				}
+			}
+		}
+		got := apply(t, k, labels, fixed, nil, all)
+		for _, c := range got.Unsatisfied {
+			own := part[max(c.I, c.J)] // the row with the larger number is not known
+			links := slices.DeleteFunc(slices.Clone(all), func(c constraint.Constraint) bool {
+				return part[c.I] != own && part[c.J] != own
+			})
+			if can := satisfying(k, slices.Clone(fixed), links); can != nil {
+				t.Fatalf("%v does not hold, but does with the labels %v: changed %v, known %v, links %v",
+					c, can, labels, fixed, links)
+			}
+		}
+	}
+}
+
+// satisfying returns labels with which all constraints hold, nil if there are none. It tries everything, and overwrites
+// known, which has the known labels.
+func satisfying(k int, known []int32, all []constraint.Constraint) []int32 {
+	at := slices.Index(known, enforce.None)
+	if at < 0 {
+		if slices.ContainsFunc(all, func(c constraint.Constraint) bool { return violated(known, c) }) {
+			return nil
+		}
+		return known
+	}
+	for c := range int32(k) {
+		if known[at] = c; satisfying(k, known, all) != nil {
+			return known
+		}
+	}
+	known[at] = enforce.None
+	return nil
+}
+
 // The fewest changes that an exhaustive search finds are what single violations take.
 func TestFewLabelsChange(t *testing.T) {
 	labels := []int32{0, 0, 0, 1, 1, 1, 2, 2, 2}
