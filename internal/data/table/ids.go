@@ -157,7 +157,7 @@ func (n Naming) Resolve(t *Table) error {
 }
 
 // numbersRows reports whether a table identifies points by their numbers although they have ids: all are numbers of
-// rows, and none is an id.
+// rows, and none is an id, nor is a number that is written as a float, such as 3.0 for the id 3.
 func (t *Table) numbersRows(ids *IDs) bool {
 	found := false
 	for at := range t.Columns {
@@ -166,11 +166,11 @@ func (t *Table) numbersRows(ids *IDs) bool {
 			continue
 		}
 		for _, name := range c.FilledTexts() {
-			number, err := strconv.Atoi(name)
-			if err != nil || number < 0 || ids.open || number >= len(ids.list) {
+			number, whole := integerOf(name)
+			if !whole || number < 0 || ids.open || number >= int64(len(ids.list)) {
 				return false
 			}
-			if _, known := ids.find(name); known {
+			if ids.mayName(name) || ids.mayName(strconv.FormatInt(number, 10)) {
 				return false
 			}
 			found = true
@@ -186,8 +186,8 @@ func (t *Table) resolvePoints(c *Column, ids *IDs) error {
 	numbers := make([]int64, t.rows)
 	for row, name := range c.FilledTexts() {
 		if ids == nil {
-			var err error
-			if numbers[row], err = strconv.ParseInt(name, 10, 64); err != nil {
+			var whole bool
+			if numbers[row], whole = integerOf(name); !whole {
 				return t.Fault(c, row, "UNKNOWN_ID", "%.40q is not a number, and the data has no id column: rows are numbered from 0", name).With("id", name)
 			}
 			continue

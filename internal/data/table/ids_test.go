@@ -94,6 +94,28 @@ func TestGuesses(t *testing.T) {
 	}
 }
 
+// Numbers of rows may be written as floats, as in a file of integers.
+func TestRowNumbersWrittenAsFloats(t *testing.T) {
+	numbered, err := made(t, textColumn("i", "3.0", "4"), textColumn("j", "7.0", "1e3")).ResolveIDs(nil)
+	if err != nil || !slices.Equal(numbered.Columns[0].Integers, []int64{3, 4}) ||
+		!slices.Equal(numbered.Columns[1].Integers, []int64{7, 1000}) {
+		t.Errorf("got %+v, %v", numbered, err)
+	}
+	if _, err := made(t, textColumn("i", "3.5")).ResolveIDs(nil); !fault.Is(err, "UNKNOWN_ID") {
+		t.Errorf("got %v", err)
+	}
+	seeds := made(t, textColumn("index", "0.0", "2.0"))
+	if err := (Naming{IDs: NewIDs([]string{"ann", "bob", "cat"})}).Resolve(seeds); err != nil ||
+		!slices.Equal(seeds.Columns[0].Integers, []int64{0, 2}) {
+		t.Errorf("got %+v, %v", seeds, err)
+	}
+	// 1.0 is not the number of a row if 1 is the id of another.
+	err = (Naming{IDs: NewIDs([]string{"1", "bob", "cat"})}).Resolve(made(t, textColumn("index", "1.0")))
+	if !fault.Is(err, "UNKNOWN_ID") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestOtherNamesOfColumns(t *testing.T) {
 	for header, want := range map[string]string{"id,class": "index,label", "ID,label,class": "index,label,class", "index,label": "index,label", "name,Group": "index,label", "Group": "label"} {
 		read, err := FromHeader("f.csv", strings.Split(header, ","), Naming{InOrder: true}.FileColumns(Labels.Columns))
