@@ -57,10 +57,11 @@ func Join[T any](list []T, word string) string {
 // Or lists alternatives: "2, 3 or 5".
 func Or[T any](list []T) string { return Join(list, "or") }
 
-// Bytes formats a number of bytes with three digits and a binary unit: "1.5 GiB".
+// Bytes formats a number of bytes with at most four digits and a binary unit: "1.5 GiB", "1000 KiB". Only the largest
+// unit, TiB, has more.
 func Bytes[N int64 | uint64](bytes N) string {
 	value, units := float64(bytes), []string{"B", "KiB", "MiB", "GiB", "TiB"}
-	for len(units) > 1 && value >= 1024 {
+	for len(units) > 1 && value >= 1023.5 { // %.0f would write 1024
 		value, units = value/1024, units[1:]
 	}
 	if value >= 999.5 { // %.3g would write 1e+03

@@ -14,7 +14,10 @@ func TestSeconds(t *testing.T) {
 }
 
 func TestTextForPeople(t *testing.T) {
-	for bytes, want := range map[uint64]string{0: "0 B", 1023: "1023 B", 1023693: "1000 KiB", 1536: "1.5 KiB", 3 << 30: "3 GiB", 5 << 50: "5120 TiB"} {
+	for bytes, want := range map[uint64]string{
+		0: "0 B", 1023: "1023 B", 1536: "1.5 KiB", 1023693: "1000 KiB", 1_048_063: "1023 KiB", 1_048_166: "1 MiB",
+		1<<30 - 1: "1 GiB", 3 << 30: "3 GiB", 5 << 50: "5120 TiB",
+	} {
 		if got := Bytes(bytes); got != want {
 			t.Errorf("%d bytes are %q, want %q", bytes, got, want)
 		}
