@@ -9,7 +9,7 @@ import (
 const (
 	// speedWindow is how many of the last operations tell how fast hosts are.
 	speedWindow = 32
-	// speedSamples is how many of them all hosts must have taken part in.
+	// speedSamples is the least number of these operations that all hosts took part in.
 	speedSamples = 16
 )
 
@@ -51,7 +51,7 @@ func add(to *map[string]Work, host string, w Work) {
 	(*to)[host] = Work{Amount: was.Amount + w.Amount, Seconds: was.Seconds + w.Seconds}
 }
 
-// Forget forgets what a host did.
+// Forget drops a host's builds and loads. Its operations leave the window by themselves.
 func (s *Shares) Forget(host string) {
 	delete(s.builds, host)
 	delete(s.loads, host)
@@ -166,6 +166,7 @@ func (s *Shares) Rebalance(l *Layout, rule StorageRule, operations int, atLeast 
 	}
 	before, factor := l.clone(), math.Pow(savingsGrowth, float64(s.changes))
 	l.hosts = weigh(l.hosts, speeds)
+	l.share = shares(len(l.sizes), l.hosts)
 	was, all := maxLoad(l.load, l.hosts), 0.0
 	for _, host := range l.hosts {
 		all += host.Weight

@@ -312,6 +312,9 @@ func TestRebalanceIsSound(t *testing.T) {
 				t.Fatalf("host %+v has another speed than %g", host, want)
 			}
 		}
+		if want := NewLayout("job", sizes, l.hosts).share; !slices.Equal(l.share, want) {
+			t.Fatalf("hosts take up to %v tiles, but %v by their weights", l.share, want)
+		}
 		if !moved {
 			if !slices.Equal(l.Owner, first.Owner) || !slices.Equal(l.Stored, first.Stored) || shares.speeds != nil {
 				t.Fatal("it changed something although it does not pay")
