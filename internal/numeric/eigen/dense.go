@@ -121,11 +121,14 @@ func tridiagonalize(ctx context.Context, n int, a [][]float64) (*tridiagonal, er
 		next, rest := row[k+1:], k+1
 		norm, factor := reflection(next)
 		t.offDiagonal[k], t.factors[k], t.reflections[k] = norm, factor, next
-		parallel.Ranges(n-rest, rowsAtATime, func(from, to int) {
+		err := parallel.RangesContext(ctx, n-rest, rowsAtATime, func(from, to int) {
 			for i := rest + from; i < rest+to; i++ {
 				p[i] = float64(factor * update(a[i][rest:], v[rest:], q[rest:], next, -q[i], -v[i]))
 			}
 		})
+		if err != nil {
+			return nil, err
+		}
 		half := float64(factor*plainDot(p[rest:], next)) / 2
 		copy(v[rest:], next)
 		for i := rest; i < n; i++ {
@@ -201,14 +204,14 @@ func (t *tridiagonal) eigenvectors(ctx context.Context) ([][]float64, error) {
 	}
 	apply()
 	x := Columns(n, n)
-	parallel.Ranges(n, rowsAtATime, func(from, to int) {
+	err = parallel.RangesContext(ctx, n, rowsAtATime, func(from, to int) {
 		for at, rows := range strips {
 			for i := from; i < to; i++ {
 				copy(x[i][at*stripColumns:], rows[i*stripColumns:(i+1)*stripColumns])
 			}
 		}
 	})
-	return x, nil
+	return x, err
 }
 
 // diagonalize leaves the eigenvalues on the diagonal, and reports every rotation of rows i and i+1 to onRotation.

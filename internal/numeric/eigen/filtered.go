@@ -218,7 +218,7 @@ func (f *filtered) filter(ctx context.Context, columns [][]float64, top float64)
 	f.Products += degree * len(columns)
 	n := f.Rows()
 	out := make([][]float64, len(columns))
-	parallel.Ranges(len(columns), together, func(from, to int) {
+	err := parallel.RangesContext(ctx, len(columns), together, func(from, to int) {
 		previous, current := interleaved(n, columns[from:to]), make([]float64, together*n)
 		f.step(previous, current, 1/half, -center/half, 0)
 		for range degree - 1 {
@@ -235,7 +235,7 @@ func (f *filtered) filter(ctx context.Context, columns [][]float64, top float64)
 			}
 		}
 	})
-	return out, ctx.Err()
+	return out, cmp.Or(err, ctx.Err()) // a piece that ends early has no error
 }
 
 // step replaces y by byProduct P M x + byX x + byY y for interleaved columns, where P projects to the complement of

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
@@ -115,6 +116,11 @@ func TestFilteredHasTheSameBits(t *testing.T) {
 			t.Errorf("%s: %v %+v, want %v %+v", what, got.Values, got.Work, want.Values, want.Work)
 		}
 	}
+	limited, err := Filtered(parallel.WithThreads(context.Background(), 3), m, nil, count, seeded(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same("three threads", limited)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	alone, err := Filtered(context.Background(), m, nil, count, seeded(), Options{})
 	if err != nil {

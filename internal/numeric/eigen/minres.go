@@ -24,10 +24,13 @@ func minres(ctx context.Context, m columnProducts, b [][]float64, steps int) err
 		if err != nil {
 			return err
 		}
-		parallel.Ranges(len(b), 1, func(j, _ int) {
+		err = parallel.RangesContext(ctx, len(b), 1, func(j, _ int) {
 			systems[j].step(products[j])
 			v[j] = systems[j].v
 		})
+		if err != nil {
+			return err
+		}
 	}
 	for j := range b {
 		copy(b[j], systems[j].x)

@@ -61,7 +61,9 @@ func Run(ctx context.Context, threads, count int, do func(at int) error) error {
 }
 
 // Ranges calls do for consecutive ranges of 0..n-1, each of the given size, on all processors. A panic in do becomes a
-// panic of the caller, which can recover from it.
+// panic of the caller, which can recover from it. Ranges is for short work whose callers have no context, such as
+// products of blocks of vectors: it does not end early, and it ignores WithThreads, so its goroutines compete with
+// those of the tasks beside it.
 func Ranges(n, size int, do func(from, to int)) {
 	if err := RangesContext(context.Background(), n, size, do); err != nil {
 		panic(err)
