@@ -21,13 +21,23 @@ type shape struct {
 	mark            float64 // of numbers: the absolute sum of standardized values with signs by row, nearly equal for copies
 }
 
+// The constants of FNV-1a.
+const (
+	fnvOffset = 14695981039346656037
+	fnvPrime  = 1099511628211
+)
+
+// mixInto returns the hash of numbers, given the hash of those before the last one. It is FNV-1a with words in place of
+// bytes.
+func mixInto(hash, number uint64) uint64 { return (hash ^ number) * fnvPrime }
+
 // shapeOf describes a column of the given numbers, or a categorical one if they are nil.
 func shapeOf(column *table.Column, numbers []float64) shape {
-	described := shape{column: column, categorical: numbers == nil, gaps: 14695981039346656037, groups: 14695981039346656037}
+	described := shape{column: column, categorical: numbers == nil, gaps: fnvOffset, groups: fnvOffset}
 	if empty, first := countEmpty(column); empty > 0 {
 		for row := first; row < column.Len(); row++ {
 			if column.IsEmpty(row) {
-				described.gaps = (described.gaps ^ uint64(row)) * 1099511628211
+				described.gaps = mixInto(described.gaps, uint64(row))
 			}
 		}
 	}
@@ -38,7 +48,7 @@ func shapeOf(column *table.Column, numbers []float64) shape {
 			if _, known := number[value]; !known {
 				number[value] = uint64(len(number))
 			}
-			described.groups = (described.groups ^ number[value]) * 1099511628211
+			described.groups = mixInto(described.groups, number[value])
 		}
 		return described
 	}
@@ -76,7 +86,7 @@ func (s *shape) varies() bool { return s.deviation > 0 && s.deviation-s.deviatio
 
 func (s *shape) standard(row int) float64 { return (s.column.Number(row) - s.mean) / s.deviation }
 
-// signed returns v or -v, pseudorandomly by row.
+// signed returns v or -v, pseudorandomly by row. One bit needs only a part of the finalizer of splitmix64.
 func signed(v float64, row int) float64 {
 	const signBit = 1 << 63
 	h := uint64(row+1) * 0x9E3779B97F4A7C15
