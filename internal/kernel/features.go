@@ -191,9 +191,9 @@ func Square(spec MatrixSpec, points dataset.Dataset) ([]float64, error) {
 	values := make([]float64, 0, n*n)
 	w := s.borrowWindow()
 	defer s.returnWindow(w)
+	t := s.rowsTile(partition.Range{From: 0, To: n})
 	for from := 0; from < n; from += FeatureRows { // the matrix is symmetric: rows are columns
 		rows := partition.Range{From: from, To: min(from+FeatureRows, n)}
-		t := s.rowsTile(partition.Range{From: 0, To: n})
 		v, err := t.locate(s.allColumns()[rows.From:rows.To], w)
 		if err != nil {
 			return nil, err
