@@ -43,17 +43,6 @@ func (s Spec) Source(stream uint64) *rand.PCG { return rand.NewPCG(s.Seed, strea
 // Random returns the generator of a stream.
 func (s Spec) Random(stream uint64) *rand.Rand { return rand.New(s.Source(stream)) }
 
-// DrawRows draws min(n, count) of n rows uniformly without replacement and returns them in ascending order.
-func DrawRows(n, count int, rng *rand.Rand) []int32 {
-	rows := make([]int32, 0, min(n, count))
-	for i := range n {
-		if rng.IntN(n-i) < count-len(rows) {
-			rows = append(rows, int32(i))
-		}
-	}
-	return rows
-}
-
 // Draw maps u in [0, 1) to an index, with probabilities proportional to chance. It returns -1 if all are 0. Sums are
 // computed tile by tile, so that the result does not depend on how rows are distributed.
 func Draw(u float64, chance []float64) int {

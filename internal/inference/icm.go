@@ -1,6 +1,10 @@
 package inference
 
-import "math"
+import (
+	"math"
+
+	"github.com/cleave-project/cleave/internal/numeric/choose"
+)
 
 // icm runs Iterated Conditional Modes (Bilenko2004 3.2). Each pass visits the points in a new random order, and each
 // point takes the label that is cheapest given the others, until a pass changes nothing. A point moves only if that
@@ -61,12 +65,7 @@ func (g *graph) improve(i int32, labels []int32, cost []float64) bool {
 // cheapest returns the label of least cost. Of equally cheap labels it returns the preferred one, or else the lowest;
 // preferred may be -1.
 func cheapest(cost []float64, preferred int32) int32 {
-	best := int32(0)
-	for label, c := range cost {
-		if c < cost[best] {
-			best = int32(label)
-		}
-	}
+	best := int32(choose.Smallest(cost))
 	if preferred >= 0 && cost[preferred] == cost[best] {
 		return preferred
 	}

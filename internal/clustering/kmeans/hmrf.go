@@ -10,6 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/inference"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/snapshot"
@@ -187,7 +188,7 @@ func (m *hmrf) infer(ctx context.Context) ([]labeling.Move, error) {
 		current[group] = m.labels[members[0]]
 		// If the start left the group without a label, or split it, it begins where it costs least.
 		if current[group] < 0 || slices.ContainsFunc(members, func(point int32) bool { return m.labels[point] != current[group] }) {
-			current[group] = nearest(costs[group*k : (group+1)*k])
+			current[group] = int32(choose.Smallest(costs[group*k : (group+1)*k]))
 		}
 	}
 	result, err := m.energy.Solve(ctx, m.p.options.Inference, costs, current, m.rng)
@@ -238,16 +239,6 @@ func (m *hmrf) warnDegenerate(outcome metric.Outcome) {
 	m.notices = append(m.notices, clustering.Notice{Code: "DEGENERATE_METRIC", Message: fmt.Sprintf(
 		"the points do not determine the metric in every direction: %d of its values were kept unchanged, and %d were raised to 1e-9 of the largest",
 		outcome.Kept, outcome.Floored)})
-}
-
-func nearest(distances []float64) int32 {
-	best := 0
-	for c, d := range distances {
-		if d < distances[best] {
-			best = c
-		}
-	}
-	return int32(best)
 }
 
 // pairCosts returns what each pair costs if it is violated.

@@ -56,7 +56,7 @@ func newParts(data dataset.Dataset, spec clustering.Spec) ([]part, error) {
 		if g, ok := data.(*dataset.Graph); ok {
 			all[i].data, err = someEdges(g, rng)
 		} else {
-			all[i].rows = clustering.DrawRows(data.Rows(), partRows(data.Rows()), rng)
+			all[i].rows = choose.RandomRows(data.Rows(), partRows(data.Rows()), rng)
 			all[i].data, err = dataset.Take(data, all[i].rows)
 		}
 		if err != nil {

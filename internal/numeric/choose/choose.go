@@ -91,6 +91,17 @@ func Largest(values []float64) int {
 	return best
 }
 
+// Smallest returns the index of the smallest value, the first of equal ones.
+func Smallest(values []float64) int {
+	best := 0
+	for i, v := range values {
+		if v < values[best] {
+			best = i
+		}
+	}
+	return best
+}
+
 // All returns the indices 0 to n-1.
 func All[I int | int32](n int) []I {
 	indices := make([]I, n)
@@ -101,7 +112,8 @@ func All[I int | int32](n int) []I {
 }
 
 // Random draws count of n indices without replacement (Floyd's algorithm), ascending. It returns all if n <= count,
-// and draws no random number then.
+// and draws no random number then. It draws count random numbers, where RandomRows draws n; answers depend on which
+// is used, so neither can replace the other.
 func Random(n, count int, rng *rand.Rand) []int {
 	if n <= count {
 		return All[int](n)
@@ -118,6 +130,18 @@ func Random(n, count int, rng *rand.Rand) []int {
 	}
 	slices.Sort(sample)
 	return sample
+}
+
+// RandomRows draws min(n, count) of n rows uniformly without replacement and returns them in ascending order. Random
+// does the same with other random numbers, see there.
+func RandomRows(n, count int, rng *rand.Rand) []int32 {
+	rows := make([]int32, 0, min(n, count))
+	for i := range n {
+		if rng.IntN(n-i) < count-len(rows) {
+			rows = append(rows, int32(i))
+		}
+	}
+	return rows
 }
 
 // Even returns count of n indices, evenly spaced: i * n / count for i < count. It returns all if n <= count.

@@ -28,7 +28,12 @@ func TestRankAgainstSorting(t *testing.T) {
 func TestIndices(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, count := rapid.IntRange(0, 300).Draw(t, "n"), rapid.IntRange(0, 300).Draw(t, "count")
-		for _, chosen := range [][]int{Even[int](n, count), Random(n, count, rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1)))} {
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		var rows []int
+		for _, row := range RandomRows(n, count, rng) {
+			rows = append(rows, int(row))
+		}
+		for _, chosen := range [][]int{Even[int](n, count), Random(n, count, rng), rows} {
 			if len(chosen) != min(n, count) {
 				t.Fatalf("%d chosen", len(chosen))
 			}
