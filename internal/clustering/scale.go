@@ -24,8 +24,8 @@ func (s Scale) String() string {
 	return text.Name(s, "", "auto", "zscore", "none", "minmax", "robust")
 }
 
-// rules holds how the units of each scale are computed.
-var rules = [...]dataset.Rule{
+// ruleOf holds how the units of each scale are computed.
+var ruleOf = [...]dataset.Rule{
 	ScaleDefault: dataset.Raw, ScaleAuto: dataset.Raw, ScaleNone: dataset.Raw,
 	ScaleZscore: dataset.Standard, ScaleMinMax: dataset.MinMax, ScaleRobust: dataset.Robust,
 }
@@ -44,8 +44,8 @@ func ScaleOf(units *dataset.Units) Scale {
 	}
 }
 
-// decides is the share of the variance above which one column alone determines which points are near.
-const decides = 0.9
+// dominantShare is the share of the variance above which a single column dominates all distances.
+const dominantShare = 0.9
 
 // InUnits returns the data converted to the units of a scale, and the units, which are nil if the data is unchanged.
 // The notices report what was decided by the data.
@@ -80,7 +80,7 @@ func UnitsOf(data dataset.Dataset, scale Scale) (units *dataset.Units, notices [
 			notices = oneDecides(points)
 		}
 	}
-	rule := rules[scale]
+	rule := ruleOf[scale]
 	if rule == dataset.Raw && len(points.Categorical) == 0 {
 		return nil, notices, nil
 	}
@@ -107,7 +107,7 @@ func UnlikeUnits(points *dataset.Points) text.Message {
 // oneDecides warns if one column alone determines which points are near.
 func oneDecides(points *dataset.Points) []Notice {
 	column, share, varying := dataset.ColumnSpread(points).Widest(points)
-	if share <= decides || varying < 2 {
+	if share <= dominantShare || varying < 2 {
 		return nil
 	}
 	return []Notice{NewNotice("ONE_COLUMN_DECIDES", text.Plain("column "), text.Column(column), text.Plain(

@@ -68,7 +68,9 @@ func (s *search) row(i int32) []float64 { return s.cost[int(i)*s.g.k : (int(i)+1
 // weight to those before it, so that the constraints affect the bound early.
 func searchOrder(g *graph) []int32 {
 	n := g.size()
-	bound := make([]float64, n) // the weight of edges to points in the order, plus a little of all weights to choose the first
+	// bound is the weight of a point's edges to points in the order, plus 1e-6 of all its weights, which decides which
+	// point is first.
+	bound := make([]float64, n)
 	var open pointQueue
 	for i := range n {
 		for _, w := range g.weight[g.start[i]:g.start[i+1]] {

@@ -52,7 +52,7 @@ type limits struct {
 	roundings   int     // Kleinberg-Tardos roundings of a relaxation, of which the best counts
 	lpWork      float64 // multiplications that one relaxation may take: about a minute
 	searchNodes int     // nodes that one exact search may visit: some seconds
-	messages    int     // numbers in the messages of one piece, k for each end of a pair: 2 GiB
+	messages    int     // float64 values in the messages of one piece (k per end of a pair); 1<<28 of them take 2 GiB
 }
 
 func defaultLimits() limits {

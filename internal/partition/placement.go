@@ -231,8 +231,9 @@ func (l *Layout) clone() *Layout {
 }
 
 // levelOut moves tiles one by one from the most loaded host that has more than a number of tiles to the least loaded
-// one, as long as that lowers the larger of the two loads. A host that gives tiles takes none and the reverse, because
-// after a move no host would have less than the taker, or less than the giver had, if it took one more.
+// one, as long as that lowers the larger of the two loads. No host both gives and takes tiles: after a move, any host
+// that took one more would be at least as loaded as the taker is, and the giver as loaded as it was, which is the most
+// that any host has from then on.
 func (l *Layout) levelOut(rule StorageRule, keep int) {
 	queues, order := map[[2]int]*queue{}, l.givingOrder() // queues by giver and taker
 	for {

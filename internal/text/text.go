@@ -156,16 +156,16 @@ func OneLine(text string) string {
 	return out.String()
 }
 
-// compared is how many bytes of a name are compared, so that a whole file given as a name costs no time.
-const compared = 100
+// maxComparedBytes is how many bytes of a name are compared, so that a whole file given as a name costs no time.
+const maxComparedBytes = 100
 
 // Similar returns the name that a mistyped one was probably meant to be: the first of the nearest, if few changes lead
 // to it, or the only one that begins with it. It returns "" if there is none.
 func Similar(mistyped string, names []string) string {
-	given := mistyped[:min(len(mistyped), compared)]
-	nearest, fewest := "", len(given)+compared
+	given := mistyped[:min(len(mistyped), maxComparedBytes)]
+	nearest, fewest := "", len(given)+maxComparedBytes
 	for _, name := range names {
-		if changes := editDistance(given, name[:min(len(name), compared)]); changes < fewest {
+		if changes := editDistance(given, name[:min(len(name), maxComparedBytes)]); changes < fewest {
 			nearest, fewest = name, changes
 		}
 	}

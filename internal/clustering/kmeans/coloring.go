@@ -119,11 +119,11 @@ const (
 	undecided
 )
 
-// exact looks for any coloring by exhaustive search, which may color a vertex limit times. The next vertex is always
-// the one with the fewest colors left (DSATUR). Colors that no vertex has yet are interchangeable, so only the first of
-// them is tried. It fails only if the context ends. It takes memory for the graph, and time
-// O(degree (log n + min(k, degree))) to color a vertex. The search of package enforce differs: there clusters have
-// costs, and some are given.
+// exact looks for any coloring by exhaustive search, which gives up after coloring `limit` vertices. The next vertex is
+// always the one with the fewest colors left (DSATUR). Colors that no vertex has yet are interchangeable, so only the
+// first of them is tried. It fails only if the context ends. It takes memory for the graph, and time O(degree (log n +
+// min(k, degree))) to color a vertex. The search of package enforce differs: there clusters have costs, and some are
+// given.
 func (g *coloring) exact(ctx context.Context, limit int) ([]int32, verdict, error) {
 	n := len(g.components)
 	colors := clustering.Unassigned(n)

@@ -11,7 +11,7 @@
 // are independent of others and have their overall variance in every cluster.
 //
 // Rows of a must-link component belong to the same cluster: their densities multiply (Shental, Bar-Hillel, Hertz and
-// Weinshall 2003). Two components that are apart cost a factor of e^apart if they share a cluster, which is
+// Weinshall 2003). Two components that are apart cost a factor of e^cannotLinkCost if they share a cluster, which is
 // approximated by mean fields.
 package mixture
 
@@ -30,9 +30,10 @@ import (
 
 const (
 	ridge = 1e-3
-	apart = 8.0
-	// sweeps is the number of times that the mean fields of cannot-links are updated in an iteration.
-	sweeps = 5
+	// cannotLinkCost is the log-likelihood that a violated cannot-link of weight 1 costs.
+	cannotLinkCost = 8.0
+	// meanFieldRounds is the number of times that the mean fields of cannot-links are updated in an iteration.
+	meanFieldRounds = 5
 	// minShare is the probability below which a row does not count as part of a cluster.
 	minShare = 1e-12
 	// minGain is the increase of the log-likelihood per row below which a fit has converged.
@@ -189,7 +190,7 @@ func newFit(p *Problem) *fit {
 			if f.neighbors[pair[0]] == nil {
 				f.linked = append(f.linked, pair[0])
 			}
-			f.neighbors[pair[0]] = append(f.neighbors[pair[0]], apartFrom{pair[1], apart * c.Weight})
+			f.neighbors[pair[0]] = append(f.neighbors[pair[0]], apartFrom{pair[1], cannotLinkCost * c.Weight})
 		}
 	}
 	slices.Sort(f.linked)
@@ -360,7 +361,7 @@ func (f *fit) expect() float64 {
 		total += toShares(f.shares[component*k:][:k])
 	}
 	fields := make([]float64, k)
-	for range sweeps {
+	for range meanFieldRounds {
 		for _, component := range f.linked {
 			copy(fields, logs[component])
 			for _, other := range f.neighbors[component] {

@@ -48,7 +48,7 @@ func GraphOf(n int, lists []Edges) (*Graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := newRows(n, lists)
+	r := newGraphBuilder(n, lists)
 	if err := r.fill(lists); err != nil {
 		return nil, err
 	}

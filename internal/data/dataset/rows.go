@@ -10,11 +10,11 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/parallel"
 )
 
-// rows makes the compressed rows of a graph by counting, in two steps. The first puts the entries, both directions of
-// every edge, into buckets of consecutive rows, in the order of the edges. The second sorts each bucket and merges
-// repeated entries. A bucket fits into the cache of a core; a single step over all rows would wait for memory at every
-// entry. Threads share the edges, then the buckets; the result does not depend on their number.
-type rows struct {
+// graphBuilder makes the compressed rows of a graph by counting, in two steps. The first puts the entries, both
+// directions of every edge, into buckets of consecutive rows, in the order of the edges. The second sorts each bucket
+// and merges repeated entries. A bucket fits into the cache of a core; a single step over all rows would wait for
+// memory at every entry. Threads share the edges, then the buckets; the result does not depend on their number.
+type graphBuilder struct {
 	n       int
 	shift   int // bucket b starts at row b << shift
 	buckets int
@@ -37,8 +37,8 @@ const (
 	edgesPerPart   = 1 << 16
 )
 
-func newRows(n int, lists []Edges) *rows {
-	r := &rows{n: n, threads: threadsFor(CountEdges(lists)), start: make([]int64, n+1)}
+func newGraphBuilder(n int, lists []Edges) *graphBuilder {
+	r := &graphBuilder{n: n, threads: threadsFor(CountEdges(lists)), start: make([]int64, n+1)}
 	r.scratch.New = func() any { return &bucketRows{} }
 	for r.shift = minBucketShift; n>>r.shift >= maxBuckets; r.shift++ {
 	}
@@ -48,7 +48,7 @@ func newRows(n int, lists []Edges) *rows {
 }
 
 // each calls do with the numbers below count, on all threads.
-func (r *rows) each(count int, do func(at int) error) error {
+func (r *graphBuilder) each(count int, do func(at int) error) error {
 	return r.pool.Run(context.Background(), r.threads, count, do)
 }
 
@@ -56,7 +56,7 @@ func (r *rows) each(count int, do func(at int) error) error {
 func threadsFor(edges int) int { return min(runtime.GOMAXPROCS(0), 1+edges/edgesPerPart) }
 
 // fill puts the entries into the buckets and empties the lists.
-func (r *rows) fill(lists []Edges) error {
+func (r *graphBuilder) fill(lists []Edges) error {
 	shares := r.share(lists)
 	next := make([][]int, len(shares)) // for each share, its next place in each bucket
 	err := r.each(len(shares), func(share int) error {
@@ -120,7 +120,7 @@ func (r *rows) fill(lists []Edges) error {
 }
 
 // share divides the edges among the threads.
-func (r *rows) share(lists []Edges) [][]Edges {
+func (r *graphBuilder) share(lists []Edges) [][]Edges {
 	var parts []Edges
 	for _, e := range lists {
 		for from := 0; from < e.Len(); from += edgesPerPart {
@@ -146,7 +146,7 @@ type bucketRows struct {
 
 // finish sorts the entries of a bucket by row and column, merges repeated ones, and counts the entries of each row. It
 // leaves the entries at the beginning of the bucket.
-func (r *rows) finish(b int) error {
+func (r *graphBuilder) finish(b int) error {
 	w := r.scratch.Get().(*bucketRows)
 	defer r.scratch.Put(w)
 	from, to := r.first[b], r.first[b+1]
@@ -181,7 +181,7 @@ func (r *rows) finish(b int) error {
 
 // sort copies the entries of a bucket, sorted by row, column, and the order of the edges. It sets next to where each
 // row ends.
-func (w *bucketRows) sort(r *rows, low int32, height, from, to int) {
+func (w *bucketRows) sort(r *graphBuilder, low int32, height, from, to int) {
 	w.next = append(w.next[:0], make([]int, height+1)...)
 	for _, i := range r.row[from:to] {
 		w.next[i-low+1]++
@@ -246,7 +246,7 @@ func sortColumns(columns []int32) {
 }
 
 // graph finishes all buckets and puts their rows together.
-func (r *rows) graph() (*Graph, error) {
+func (r *graphBuilder) graph() (*Graph, error) {
 	if err := r.each(r.buckets, r.finish); err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 // It is quickselect; after too many steps it sorts the rest, so that the worst case stays n log n. It does not call
 // RankFunc, because a call for each comparison takes three times as long.
 func Rank(numbers []float64, at int) {
-	for steps := maxSteps(len(numbers)); len(numbers) > short && steps > 0; steps-- {
+	for steps := maxSteps(len(numbers)); len(numbers) > sortBelow && steps > 0; steps-- {
 		ends := [...]float64{numbers[0], numbers[len(numbers)/2], numbers[len(numbers)-1]}
 		slices.Sort(ends[:])
 		pivot, low, high := ends[1], 0, len(numbers)-1
@@ -43,15 +43,15 @@ func Rank(numbers []float64, at int) {
 	slices.Sort(numbers)
 }
 
-// short is the number of items that are sorted instead of divided.
-const short = 64
+// sortBelow is the largest number of items that are sorted instead of divided.
+const sortBelow = 64
 
 // maxSteps returns after how many divisions n items are sorted.
 func maxSteps(n int) int { return 2 * bits.Len(uint(n)) }
 
 // RankFunc is Rank for items in the order of compare.
 func RankFunc[T any](items []T, at int, compare func(a, b T) int) {
-	for steps := maxSteps(len(items)); len(items) > short && steps > 0; steps-- {
+	for steps := maxSteps(len(items)); len(items) > sortBelow && steps > 0; steps-- {
 		ends := [...]T{items[0], items[len(items)/2], items[len(items)-1]}
 		slices.SortFunc(ends[:], compare)
 		pivot, low, high := ends[1], 0, len(items)-1

@@ -28,9 +28,9 @@ func Identity(n int) [][]float64 {
 
 // overTiles calls work for every tile of n rows.
 func overTiles(n int, work func(tile int, rows partition.Range)) {
-	const worthIt = 4 // fewer short tiles are done before another thread has woken up
+	const minSharedTiles = 4 // fewer short tiles are done before another thread has woken up
 	size := 1
-	if n < worthIt*1024 {
+	if n < minSharedTiles*1024 {
 		size = partition.TileCount(n)
 	}
 	parallel.Ranges(partition.TileCount(n), size, func(from, to int) {
