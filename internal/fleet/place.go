@@ -74,11 +74,11 @@ func (e *execution) placeLocked(betweenOps, wholeMatrix bool) (stopping bool, wa
 			return false, "", nil // nothing changed since the last time
 		}
 		e.removeLostLocked()
-		e.handovers.preferYieldedLocked()
+		e.handovers.preferYielded()
 		sessions := f.workersLocked()
 		layout, unplaced := e.findLayoutLocked(sessions)
 		if layout == nil {
-			if e.handovers.cancelAllLocked() || p.dropCopies(func(*copied) bool { return true }) || e.freeSiblingsLocked() {
+			if e.handovers.cancelAll() || p.dropCopies(func(*copied) bool { return true }) || e.freeSiblingsLocked() {
 				continue
 			}
 			waiting, err := e.cannotPlaceLocked(sessions)
@@ -93,12 +93,12 @@ func (e *execution) placeLocked(betweenOps, wholeMatrix bool) (stopping bool, wa
 			p.storedAt = f.changed.Wait()
 		}
 		atOnce := e.mustBuildAtOnceLocked(layout, sessions)
-		h := e.handovers.toAnyOfLocked(atOnce)
+		h := e.handovers.toAnyOf(atOnce)
 		if h == nil {
 			e.applyLocked(layout, sessions, atOnce)
 			return false, "", nil
 		}
-		if e.handovers.stopLocked(h); h.running {
+		if e.handovers.stop(h); h.running {
 			return true, "", nil
 		}
 	}
@@ -287,7 +287,7 @@ func (e *execution) cannotPlaceLocked(sessions []*session) (waiting string, err 
 // freeTilesLocked takes all tiles off their workers. The next operation rebuilds them. It reports whether there were
 // any.
 func (e *execution) freeTilesLocked() bool {
-	e.handovers.cancelAllLocked()
+	e.handovers.cancelAll()
 	freed := e.placed.removeAll()
 	if freed {
 		e.fleet.changed.Notify()
@@ -336,7 +336,7 @@ func (e *execution) applyLocked(layout *partition.Layout, sessions []*session, a
 		if c := e.handovers.tiles[t]; c != nil && c.worker == to {
 			continue
 		}
-		e.handovers.dropLocked(t)
+		e.handovers.drop(t)
 		switch {
 		case from == nil || from == to:
 		case atOnce[to]:

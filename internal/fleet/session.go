@@ -86,7 +86,7 @@ type session struct {
 	noStore     string // why it could not read the object store when it last tried; empty if it could or never tried
 	joinedSince bool   // it has joined a data set since then
 
-	// Reservations. Every ledger and every handover keeps account of its part.
+	// Reservations. Every placement and every handover keeps account of its part.
 	tiles  int               // tiles of all jobs
 	used   int64             // bytes reserved by all jobs
 	offers map[string]*offer // what it holds from an earlier coordinator, by identity
