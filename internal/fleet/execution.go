@@ -96,7 +96,7 @@ type execution struct {
 	family       family
 	payloads     []*payload      // freed with the job
 	identity     []byte          // distinguishes the job's tiles from those of other jobs; see offers.go
-	ctx          context.Context // canceled by Release
+	released     context.Context // canceled by Release
 	cancel       context.CancelFunc
 
 	// These are safe for concurrent use.
@@ -158,7 +158,7 @@ func (f *Fleet) newExecution(task Task, family family) *execution {
 	if e.ran == nil {
 		e.ran = &atomic.Bool{}
 	}
-	e.ctx, e.cancel = context.WithCancel(context.Background())
+	e.released, e.cancel = context.WithCancel(context.Background())
 	if e.need.Scaled = task.Units != nil; e.need.Scaled {
 		e.units.center = keep(e, wire.PackFloat64s, task.Units.Center)
 		e.units.scale = keep(e, wire.PackFloat64s, task.Units.Scale)

@@ -206,7 +206,7 @@ func (e *execution) runCommand(ctx context.Context, g *group, tiles []int, maxBy
 	parent, end := e.fleet.cfg.Observe.Command(ctx, wire.CommandName(c), g.session.name, len(tiles))
 	c.TraceParent = parent
 	timed := e.pace.Start(paceOf(g, c, len(tiles), e.rowsOf(tiles)), time.Now())
-	r, err := e.fleet.await(ctx, e.ctx, e.stallTimeout, g.session, c, maxBytes)
+	r, err := e.fleet.await(ctx, e.released, e.stallTimeout, g.session, c, maxBytes)
 	e.pace.Finish(timed, err == nil, time.Now())
 	end(failureLabel(err))
 	if err == nil && listed != nil {

@@ -97,7 +97,7 @@ func (e *execution) startHandoverLocked(t int, to *session, stored bool) {
 	h := e.handovers.to[to]
 	if h == nil {
 		h = &handover{to: to, member: &membership{}, copies: map[int]*copied{}, built: map[int]bool{}}
-		h.ctx, h.cancel = context.WithCancel(e.ctx)
+		h.ctx, h.cancel = context.WithCancel(e.released)
 		e.handovers.to[to] = h
 		to.used += e.placed.fixedBytes(to)
 	}
@@ -113,7 +113,7 @@ func (e *execution) followsLabels() bool { return !e.answersChanges() && e.label
 
 // continueHandoverLocked starts the goroutine of a handover unless it runs already.
 func (e *execution) continueHandoverLocked(h *handover) {
-	if !h.running && e.ctx.Err() == nil {
+	if !h.running && e.released.Err() == nil {
 		h.running = true
 		e.handovers.active.Go(func() { e.runHandover(h) })
 	}

@@ -120,7 +120,7 @@ func (e *execution) perform(ctx context.Context, op *operation) (err error) {
 	defer func() { end(err) }()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(e.ctx, func() { cancel(ErrReleased) })()
+	defer context.AfterFunc(e.released, func() { cancel(ErrReleased) })()
 
 	pending := slices.Clone(op.tiles)
 	if op.tiles == nil {

@@ -62,7 +62,7 @@ func (e *execution) placeLocked(betweenOps, wholeMatrix bool) (stopping bool, wa
 		switch {
 		case f.closed:
 			return false, "", ErrClosed
-		case e.ctx.Err() != nil:
+		case e.released.Err() != nil:
 			return false, "", ErrReleased
 		}
 		if e.finishHandoversLocked(betweenOps) {
