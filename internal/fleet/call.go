@@ -180,8 +180,8 @@ func (s *session) postLocked(c *workerv1.Command) {
 	}
 }
 
-// keep returns a payload of values that is freed with the job, or nil if values is nil.
-func keep[T any](e *execution, pack func([]T) []byte, values []T) *payload {
+// jobPayload returns a payload of values that is freed with the job, or nil if values is nil.
+func jobPayload[T any](e *execution, pack func([]T) []byte, values []T) *payload {
 	if values == nil {
 		return nil
 	}

@@ -160,8 +160,8 @@ func (f *Fleet) newExecution(task Task, family family) *execution {
 	}
 	e.released, e.cancel = context.WithCancel(context.Background())
 	if e.need.Scaled = task.Units != nil; e.need.Scaled {
-		e.units.center = keep(e, wire.PackFloat64s, task.Units.Center)
-		e.units.scale = keep(e, wire.PackFloat64s, task.Units.Scale)
+		e.units.center = jobPayload(e, wire.PackFloat64s, task.Units.Center)
+		e.units.scale = jobPayload(e, wire.PackFloat64s, task.Units.Scale)
 	}
 	e.placed = newPlacement(f, e.need)
 	e.handovers = newHandovers(&e.placed)

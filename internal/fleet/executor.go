@@ -41,7 +41,8 @@ var _ kernelkmeans.Executor = (*Executor)(nil)
 func (f *Fleet) NewExecutor(ctx context.Context, task Task) (*Executor, error) {
 	e := &Executor{spec: task.Need.Matrix}
 	e.execution = f.newExecution(task, e)
-	e.mean, e.scale = keep(e.execution, wire.PackFloat64s, e.spec.Mean), keep(e.execution, wire.PackFloat64s, e.spec.Scale)
+	e.mean = jobPayload(e.execution, wire.PackFloat64s, e.spec.Mean)
+	e.scale = jobPayload(e.execution, wire.PackFloat64s, e.spec.Scale)
 	if err := e.start(ctx); err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ func (e *execution) ensurePlaced(ctx context.Context, betweenOps, wholeMatrix bo
 		stopping, waiting, err := e.placeLocked(betweenOps, wholeMatrix)
 		e.fleet.mu.Unlock()
 		if stopping {
-			<-changed
+			<-changed // soon: the goroutine of a handover that is stopped waits for no worker, and notifies when it ends
 			continue
 		}
 		if waiting, err = short.check(waiting, err); err != nil {
@@ -115,10 +115,10 @@ const (
 
 // findLayoutLocked returns a placement of all tiles after all handovers, or nil if there is no room. unplaced reports
 // whether a tile had no worker. It tries several ways, the best first. Tiles move from a worker that yields them even
-// to a slow one, but not to one that may not answer while they can stay.
+// to a slow one, but not to an unreliable one while they can stay.
 func (e *execution) findLayoutLocked(sessions []*session) (found *partition.Layout, unplaced bool) {
 	for _, stays := range []stay{stayNowhere, stayIfWorking, stayAnywhere} {
-		for most := noDoubt; most <= mayNotEnd && (stays != stayNowhere || most < mayNotEnd); most++ {
+		for most := noDoubt; most <= unreliable && (stays != stayNowhere || most < unreliable); most++ {
 			layout, unplaced := e.layoutLocked(sessions, e.hostsLocked(sessions, most), stays)
 			if layout.Place(e.need.StorageRule()) {
 				return layout, unplaced
@@ -209,7 +209,7 @@ func (e *execution) removeLostLocked() {
 func (e *execution) hostsLocked(sessions []*session, most doubt) []partition.Host {
 	draining := slices.ContainsFunc(e.placed.tiles, func(t tile) bool { return t.worker != nil && t.worker.yieldsLocked() && t.worker.workingLocked() })
 	if !draining && !slices.ContainsFunc(sessions, func(s *session) bool { return e.usableLocked(s) && e.blame.doubts(s) == noDoubt }) {
-		most = mayNotEnd
+		most = unreliable
 	}
 	hosts := make([]partition.Host, len(sessions))
 	for h, s := range sessions {

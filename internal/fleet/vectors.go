@@ -51,10 +51,11 @@ func (f *Fleet) NewKMeansExecutor(ctx context.Context, task Task) (*KMeansExecut
 	e.k, e.lanes = task.Need.K, max(1, task.Need.Lanes)
 	e.sums = make([]float64, e.lanes*e.k*e.spec.Width())
 	e.labels, e.step = clustering.Unassigned(e.lanes*e.rows), 1
-	e.mean, e.grids = keep(e.execution, wire.PackFloat64s, e.spec.Mean), keep(e.execution, wire.PackInt32s, e.spec.Grids)
+	e.mean = jobPayload(e.execution, wire.PackFloat64s, e.spec.Mean)
+	e.grids = jobPayload(e.execution, wire.PackInt32s, e.spec.Grids)
 	e.packFeatures()
 	if e.need.ByRows() {
-		e.tileEntries = keep(e.execution, wire.PackInt64s, e.need.Vectors.Entries)
+		e.tileEntries = jobPayload(e.execution, wire.PackInt64s, e.need.Vectors.Entries)
 	}
 	if err := e.start(ctx); err != nil {
 		return nil, err
@@ -79,11 +80,11 @@ func (e *KMeansExecutor) packFeatures() {
 	if f == nil {
 		return
 	}
-	e.features.mean = keep(e.execution, wire.PackFloat64s, f.Matrix.Mean)
-	e.features.landmarks = keep(e.execution, wire.PackInt32s, f.Landmarks)
-	e.features.projection = keep(e.execution, wire.PackFloat64s, f.Projection)
+	e.features.mean = jobPayload(e.execution, wire.PackFloat64s, f.Matrix.Mean)
+	e.features.landmarks = jobPayload(e.execution, wire.PackInt32s, f.Landmarks)
+	e.features.projection = jobPayload(e.execution, wire.PackFloat64s, f.Projection)
 	if e.need.ByRows() {
-		e.features.points = keep(e.execution, wire.PackFloat64s, f.Points.Values)
+		e.features.points = jobPayload(e.execution, wire.PackFloat64s, f.Points.Values)
 	}
 }
 
