@@ -159,8 +159,12 @@ func (e *execution) ask(ctx context.Context, g *group, op *operation, tiles []in
 	if err != nil {
 		return err
 	}
-	if op.decode != nil {
-		if err := op.decode(done, g.session, tiles); err != nil {
+	decode := op.decode
+	if op.earlier != nil && !g.session.compact() {
+		decode = op.earlier
+	}
+	if decode != nil {
+		if err := decode(done, tiles); err != nil {
 			return &wrongAnswer{err}
 		}
 	}

@@ -176,13 +176,7 @@ func (e *execution) applyChange(ctx context.Context, g *group, change *labelChan
 			c.Operation = &workerv1.Command_Load{Load: &workerv1.Load{Step: change.step, Labels: change.labels.message()}}
 			return
 		}
-		update := &workerv1.Update{Step: change.step - 1}
-		if g.session.compact() {
-			update.PackedMoves = change.moves.message()
-		} else {
-			update.Moves = change.moves.message()
-		}
-		c.Operation = &workerv1.Command_Update{Update: update}
+		c.Operation = g.session.update(change.step-1, change.moves)
 	})
 	return err
 }
@@ -241,11 +235,9 @@ func (e *execution) followMoves(step uint64, moves []labeling.Move) {
 		if !h.loaded {
 			continue
 		}
-		moves, pack := slices.Clone(moves), wire.PackMoveTriples
-		if k := e.k; h.to.compact() {
-			pack = func(moves []labeling.Move) []byte { return wire.PackMoves(moves, k) }
-		}
-		h.queue = append(h.queue, labelChange{step: step + 1, moves: e.newPayload(func() []byte { return pack(moves) })})
+		moves, k := slices.Clone(moves), e.k
+		packed := e.newPayload(func() []byte { return h.to.packMoves(moves, k) })
+		h.queue = append(h.queue, labelChange{step: step + 1, moves: packed})
 		e.continueHandoverLocked(h)
 	}
 }

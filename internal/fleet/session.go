@@ -136,22 +136,6 @@ func (f *Fleet) keepConductLocked(s *session) {
 	}
 }
 
-// compact reports whether the worker knows the operations and small forms of messages that came after v0.1.0. Others
-// are sent the forms of v0.1.0, until v0.3.0 (see wire.WorkerProtocolMinor).
-func (s *session) compact() bool { return s.minor >= 2 }
-
-// allCompact reports whether all workers that may get tiles know them.
-func (f *Fleet) allCompact() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, s := range f.sessions {
-		if !s.compact() && s.wrong == nil {
-			return false
-		}
-	}
-	return true
-}
-
 // attachment is a stream of a worker. It belongs to the session for as long as session.stream points to it.
 type attachment = outbox.Outbox[workerv1.AttachResponse]
 

@@ -129,33 +129,6 @@ func (e *KMeansExecutor) Update(ctx context.Context, moves []labeling.Move) erro
 	return err
 }
 
-// dropUnmovedLanes reduces the changes that a worker answers to the lanes in which points of the tiles moved. Workers
-// of minor version 0 get all moves, and answer for the lanes in which any point moved.
-func (e *KMeansExecutor) dropUnmovedLanes(moves []labeling.Move) decodeFunc {
-	return func(answer *reply, from *session, tiles []int) error {
-		if from.compact() {
-			return nil
-		}
-		all, moved := vector.MovedLanes(e.k, moves), vector.MovedLanes(e.k, e.movesOf(tiles, moves))
-		size := 8 * e.k * e.spec.Width()
-		if len(answer.values) != len(all)*size {
-			return errors.New("changes of the wrong number of lanes")
-		}
-		var kept []byte
-		for at, lane := range all {
-			changes := answer.values[at*size : (at+1)*size]
-			switch {
-			case slices.Contains(moved, lane):
-				kept = append(kept, changes...)
-			case slices.ContainsFunc(changes, func(b byte) bool { return b != 0 }):
-				return errors.New("changes of a lane in which no point moved")
-			}
-		}
-		answer.values = kept
-		return nil
-	}
-}
-
 // packedQueries holds queries with their arrays as payloads, for one operation.
 type packedQueries struct {
 	queries          []vector.Query
@@ -184,13 +157,11 @@ func (e *KMeansExecutor) numberOf(values []byte) uint64 {
 	return e.models.id
 }
 
-// forWorker returns the queries for one worker, which gets their values only if it does not remember them.
+// forWorker returns the queries for one worker, which gets their values only if it does not remember them, as workers
+// of v0.1.0 never do.
 func (p *packedQueries) forWorker(g *group) *workerv1.VectorQueries {
-	if !g.session.compact() {
-		return wire.QueriesToProto(p.queries, p.values.message(), p.integers.message())
-	}
 	var values *workerv1.Payload
-	if g.member.valuesID != p.valuesID {
+	if g.member.valuesID != p.valuesID || !g.session.compact() {
 		values, g.member.valuesID = p.values.message(), 0 // until the worker has answered
 	}
 	packed := wire.QueriesToProto(p.queries, values, p.integers.message())
@@ -218,8 +189,8 @@ func (p *packedQueries) free() {
 func (e *KMeansExecutor) Assign(ctx context.Context, queries []vector.Query) ([]labeling.Move, error) {
 	packed := e.pack(queries)
 	defer packed.free()
-	return e.assign(ctx, lanesOf(queries, queryLane), packed.ask(func(c *workerv1.Command, g *group, queries *workerv1.VectorQueries) {
-		c.Operation = &workerv1.Command_VectorAssign{VectorAssign: &workerv1.VectorAssign{Step: e.step, Queries: queries, Packed: g.session.compact()}}
+	return e.assign(ctx, lanesOf(queries, queryLane), packed.ask(func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
+		c.Operation = &workerv1.Command_VectorAssign{VectorAssign: &workerv1.VectorAssign{Step: e.step, Queries: queries, Packed: true}}
 	}))
 }
 
