@@ -79,16 +79,16 @@ func (b *blame) whyExcluded(s *session) *fault.Error {
 type doubt int
 
 const (
-	noDoubt   doubt = iota
-	isSlow          // others are preferred
-	mayNotEnd       // hangs, has failed or crashed: tiles rather stay on a worker that drains
+	noDoubt    doubt = iota
+	isSlow           // others are preferred
+	unreliable       // hangs, has failed or crashed: a draining worker keeps its tiles rather than give them to this one
 )
 
-// doubts returns how reluctantly a worker is used: it is only if there is no better one.
+// doubts returns how reluctantly a worker is used; a doubted one is used only if there is no better one.
 func (b *blame) doubts(s *session) doubt {
 	switch {
 	case b.failing[s], s.stalled != 0, b.crashes[s.name].all >= doubtfulCrashes:
-		return mayNotEnd
+		return unreliable
 	case s.slow:
 		return isSlow
 	}
@@ -149,7 +149,8 @@ func (b *blame) noneAttached() (waiting string, err error) {
 }
 
 // nobodyLeft returns why the job excludes one of the workers, or nil if it excludes none, and whether it excludes all.
-// That is the error of a job that cannot be placed without them. A worker that called the input invalid is believed now.
+// That is the error of a job that cannot be placed without them. If one of them called the input invalid, that is the
+// error.
 func (b *blame) nobodyLeft(sessions []*session) (why *fault.Error, all bool) {
 	all = len(sessions) > 0
 	for _, s := range sessions {

@@ -29,7 +29,8 @@ type call struct {
 }
 
 // commandLocked queues a command and returns the pending call. The command is sent again on every new stream until it
-// is answered.
+// is answered. Workers recognize it, because ids ascend, and keep one answer of each job to send again: at most one
+// call of a job on a worker may be waited for at a time.
 func (s *session) commandLocked(c *workerv1.Command, maxBytes int) *call {
 	s.nextID++
 	c.CommandId = s.nextID
@@ -180,8 +181,8 @@ func (s *session) postLocked(c *workerv1.Command) {
 	}
 }
 
-// keep returns a payload of values that is freed with the job, or nil if values is nil.
-func keep[T any](e *execution, pack func([]T) []byte, values []T) *payload {
+// jobPayload returns a payload of values that is freed with the job, or nil if values is nil.
+func jobPayload[T any](e *execution, pack func([]T) []byte, values []T) *payload {
 	if values == nil {
 		return nil
 	}

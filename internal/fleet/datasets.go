@@ -117,7 +117,7 @@ func (f *Fleet) checkJoin(ctx context.Context, join *workerv1.Join) (w distribut
 	case s.referee:
 		return w, 0, false, status.Error(codes.Unimplemented, "the referee gets data sets from the coordinator only")
 	}
-	s.noStore = "" // the worker may try the object store again
+	s.joinedSince = true
 	for _, other := range f.sessions {
 		peers = peers || other.passesOnLocked()
 	}
@@ -137,6 +137,17 @@ type reports struct{ *Fleet }
 
 func (r reports) Heard(worker string) { r.hear(worker) }
 
+// Arrived records that a worker passed a piece on, or that one can read the object store. If it could not, other pieces
+// of the same data set, which may be on their way, do not show that it can now.
+func (r reports) Arrived(worker string, from swarm.Source) {
+	r.hear(from.Peer)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s := r.sessions[worker]; from.Kind == swarm.Store && s != nil && s.joinedSince {
+		s.noStore = ""
+	}
+}
+
 func (r reports) DatasetRead(dataset string, err error) { r.noteDamage(dataset, err, true) }
 
 // SourceFailed records the failure for logs and lists of workers.
@@ -148,10 +159,10 @@ func (r reports) SourceFailed(dataset, worker string, from swarm.Source, failed 
 	switch {
 	case s == nil:
 	case from.Kind == swarm.Store:
-		if s.noStore == "" {
+		if s.joinedSince {
 			r.log.Warn("worker could not read the object store; it gets data from elsewhere for now", "worker", s.name, "error", message)
 		}
-		s.noStore = message
+		s.noStore, s.joinedSince = message, false
 	case from.Kind == swarm.Peer && source != nil: // otherwise it has left, which explains the failure
 		r.log.Warn("worker could not fetch a piece from another", "worker", s.name, "from", source.name, "dataset", dataset,
 			"error", message)

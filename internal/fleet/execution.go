@@ -96,7 +96,7 @@ type execution struct {
 	family       family
 	payloads     []*payload      // freed with the job
 	identity     []byte          // distinguishes the job's tiles from those of other jobs; see offers.go
-	ctx          context.Context // canceled by Release
+	released     context.Context // canceled by Release
 	cancel       context.CancelFunc
 
 	// These are safe for concurrent use.
@@ -109,7 +109,7 @@ type execution struct {
 	labelState
 
 	// Fleet.mu guards these.
-	placed    ledger    // who has which tile
+	placed    placement // who has which tile
 	handovers handovers // who builds which tile in the background
 	blame     blame     // who gets no tiles, or only if there is no other
 }
@@ -158,12 +158,12 @@ func (f *Fleet) newExecution(task Task, family family) *execution {
 	if e.ran == nil {
 		e.ran = &atomic.Bool{}
 	}
-	e.ctx, e.cancel = context.WithCancel(context.Background())
+	e.released, e.cancel = context.WithCancel(context.Background())
 	if e.need.Scaled = task.Units != nil; e.need.Scaled {
-		e.units.center = keep(e, wire.PackFloat64s, task.Units.Center)
-		e.units.scale = keep(e, wire.PackFloat64s, task.Units.Scale)
+		e.units.center = jobPayload(e, wire.PackFloat64s, task.Units.Center)
+		e.units.scale = jobPayload(e, wire.PackFloat64s, task.Units.Scale)
 	}
-	e.placed = newLedger(f, e.need)
+	e.placed = newPlacement(f, e.need)
 	e.handovers = newHandovers(&e.placed)
 	e.progress = progress{report: task.Report, last: Status{Tiles: len(e.placed.tiles)}}
 	return e
@@ -197,7 +197,7 @@ func (e *execution) Release() {
 	}
 	delete(f.executions, e)
 	e.cancel()
-	e.handovers.cancelAllLocked()
+	e.handovers.cancelAll()
 	e.placed.removeAll()
 	f.changed.Notify()
 	f.mu.Unlock()

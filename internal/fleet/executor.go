@@ -41,7 +41,8 @@ var _ kernelkmeans.Executor = (*Executor)(nil)
 func (f *Fleet) NewExecutor(ctx context.Context, task Task) (*Executor, error) {
 	e := &Executor{spec: task.Need.Matrix}
 	e.execution = f.newExecution(task, e)
-	e.mean, e.scale = keep(e.execution, wire.PackFloat64s, e.spec.Mean), keep(e.execution, wire.PackFloat64s, e.spec.Scale)
+	e.mean = jobPayload(e.execution, wire.PackFloat64s, e.spec.Mean)
+	e.scale = jobPayload(e.execution, wire.PackFloat64s, e.spec.Scale)
 	if err := e.start(ctx); err != nil {
 		return nil, err
 	}
@@ -228,10 +229,9 @@ func (e *Executor) selfAffinities() ([]kernel.Int128, mergeFunc) {
 
 // Assign implements kernelkmeans.Executor.
 func (e *Executor) Assign(ctx context.Context, stats []kernel.ClusterStats) ([]labeling.Move, error) {
-	packed := wire.StatsToProto(stats)
-	return e.assign(ctx, lanesOf(stats, statsLane), &operation{request: func(c *workerv1.Command, g *group, _ []int) {
-		c.Operation = &workerv1.Command_MatrixAssign{MatrixAssign: &workerv1.MatrixAssign{Step: e.step, Stats: packed, Packed: g.session.compact()}}
-	}})
+	return e.assign(ctx, lanesOf(stats, statsLane), &operation{request: always(&workerv1.Command{Operation: &workerv1.Command_MatrixAssign{
+		MatrixAssign: &workerv1.MatrixAssign{Step: e.step, Stats: wire.StatsToProto(stats), Packed: true},
+	}})})
 }
 
 // Farthest implements kernelkmeans.Executor.
@@ -256,31 +256,15 @@ func (p *packedOperands) free() {
 // Gains implements kernelkmeans.Executor. Workers return only as many values as are needed.
 func (e *Executor) Gains(ctx context.Context, stats []kernel.ClusterStats, needed int) ([][]float64, error) {
 	needed = max(1, needed)
-	packed := wire.StatsToProto(stats)
 	values := make([][]float64, len(stats))
 	for at := range values {
 		values[at] = slices.Repeat([]float64{math.Inf(-1)}, e.rows)
 	}
 	op := &operation{name: "gains", maxBytes: e.perRowBytes(wire.LargestBytes * len(stats))}
-	op.request = func(c *workerv1.Command, g *group, _ []int) {
-		gains := &workerv1.Gains{Step: e.step, Stats: packed}
-		if g.session.compact() {
-			gains.Most = uint32(needed)
-		}
-		c.Operation = &workerv1.Command_Gains{Gains: gains}
-	}
-	op.decode = func(answer *reply, from *session, tiles []int) error {
-		if from.compact() {
-			return nil
-		}
-		all, err := wire.UnpackFloat64s(answer.values)
-		if rows := e.rowsOf(tiles); err == nil && len(all) != len(stats)*rows {
-			err = fmt.Errorf("%d gains of %d rows", len(all), rows)
-		} else if err == nil {
-			answer.values = wire.PackLargest(slices.Collect(slices.Chunk(all, rows)), needed)
-		}
-		return err
-	}
+	op.earlier = e.packLargest(len(stats), needed)
+	op.request = always(&workerv1.Command{Operation: &workerv1.Command_Gains{
+		Gains: &workerv1.Gains{Step: e.step, Stats: wire.StatsToProto(stats), Most: uint32(needed)},
+	}})
 	op.merge = func(tiles []int, answer *reply) error {
 		lists, err := wire.UnpackLargest(answer.values, len(stats), e.rowsOf(tiles), needed)
 		if err != nil {
@@ -308,7 +292,6 @@ func (e *Executor) Fits(ctx context.Context, stats []kernel.ClusterStats) ([][]f
 
 // Blocks implements kernelkmeans.Executor. Workers return each pair of points once.
 func (e *Executor) Blocks(ctx context.Context, blocks []kernel.Block) ([][]float64, error) {
-	packed := wire.BlocksToProto(blocks)
 	values := make([][]float64, len(blocks))
 	for at, b := range blocks {
 		if len(b.Points) > e.need.Block {
@@ -319,15 +302,10 @@ func (e *Executor) Blocks(ctx context.Context, blocks []kernel.Block) ([][]float
 	err := e.atStep(ctx, &operation{
 		name:     "blocks",
 		maxBytes: func([]int) int { return 8 * len(blocks) * e.need.Block * (e.k + e.need.Block) }, // with each pair twice
-		request: func(c *workerv1.Command, g *group, _ []int) {
-			c.Operation = &workerv1.Command_Blocks{Blocks: &workerv1.Blocks{Step: e.step, Blocks: packed, PairsOnce: g.session.compact()}}
-		},
-		decode: func(answer *reply, from *session, tiles []int) error {
-			if from.compact() {
-				return nil
-			}
-			return e.dropRepeated(answer, blocks, tiles)
-		},
+		request: always(&workerv1.Command{Operation: &workerv1.Command_Blocks{
+			Blocks: &workerv1.Blocks{Step: e.step, Blocks: wire.BlocksToProto(blocks), PairsOnce: true},
+		}}),
+		earlier: e.dropRepeated(blocks),
 		merge: func(tiles []int, answer *reply) error {
 			parts, rest, bytes := e.blockParts(blocks, values, tiles), answer.values, 0
 			for _, part := range parts {
@@ -364,31 +342,4 @@ func (e *Executor) blockParts(blocks []kernel.Block, values [][]float64, tiles [
 		}
 	}
 	return parts
-}
-
-// dropRepeated reduces the blocks that a worker of an earlier minor version answers to each pair once.
-func (e *Executor) dropRepeated(answer *reply, blocks []kernel.Block, tiles []int) error {
-	all, err := wire.UnpackFloat64s(answer.values)
-	if err != nil {
-		return err
-	}
-	var kept []float64
-	ranges := partition.TileRanges(e.rows, tiles)
-	for _, b := range blocks {
-		size := 0
-		for _, rows := range ranges {
-			from, to := b.Within(rows)
-			size += (to - from) * b.Width(e.k)
-		}
-		if size > len(all) {
-			return fmt.Errorf("%d values of blocks are missing", size-len(all))
-		}
-		kept = append(kept, b.DropRepeated(all[:size], e.k, ranges)...)
-		all = all[size:]
-	}
-	if len(all) > 0 {
-		return fmt.Errorf("%d values more than the blocks have", len(all))
-	}
-	answer.values = wire.PackFloat64s(kept)
-	return nil
 }

@@ -19,7 +19,7 @@ import (
 // handovers are the handovers of a job. Fleet.mu guards the maps. A tile is part of one handover at most: tiles has
 // exactly the copies of all handovers.
 type handovers struct {
-	placed *ledger
+	placed *placement
 	to     map[*session]*handover // by the worker that builds
 	tiles  map[int]*copied        // by number of the tile
 	direct map[*session]bool      // failed to build in the background; their tiles move at once
@@ -55,24 +55,24 @@ type labelChange struct {
 // After that it takes over with the sums that it has, and they are computed again.
 const maxWaited = 64
 
-func newHandovers(p *ledger) handovers {
+func newHandovers(p *placement) handovers {
 	return handovers{placed: p, to: map[*session]*handover{}, tiles: map[int]*copied{}, direct: map[*session]bool{}}
 }
 
-// completeLocked reports whether all tiles of the handover are built.
-func (h *handover) completeLocked() bool { return len(h.built) == len(h.copies) }
+// complete reports whether all tiles of the handover are built.
+func (h *handover) complete() bool { return len(h.built) == len(h.copies) }
 
-// readyLocked reports whether the worker can take its tiles over. If follows is set, it must have the current sums.
-func (h *handover) readyLocked(follows bool) bool {
-	return !h.running && h.completeLocked() && (!follows || h.loaded && len(h.queue) == 0)
+// ready reports whether the worker can take its tiles over. If follows is set, it must have the current sums.
+func (h *handover) ready(follows bool) bool {
+	return !h.running && h.complete() && (!follows || h.loaded && len(h.queue) == 0)
 }
 
-// stoppedLocked reports whether the handover ends early: the worker takes over what it has built.
-func (h *handover) stoppedLocked() bool { return h.ctx.Err() != nil }
+// stopped reports whether the handover ends early: the worker takes over what it has built.
+func (h *handover) stopped() bool { return h.ctx.Err() != nil }
 
-// invalidateLocked makes the worker load the labels again, because what it has loaded or was to apply has become
+// invalidate makes the worker load the labels again, because what it has loaded or was to apply has become
 // useless.
-func (h *handover) invalidateLocked() {
+func (h *handover) invalidate() {
 	h.version++
 	h.loaded, h.queue = false, nil
 	for t := range h.built {
@@ -97,13 +97,13 @@ func (e *execution) startHandoverLocked(t int, to *session, stored bool) {
 	h := e.handovers.to[to]
 	if h == nil {
 		h = &handover{to: to, member: &membership{}, copies: map[int]*copied{}, built: map[int]bool{}}
-		h.ctx, h.cancel = context.WithCancel(e.ctx)
+		h.ctx, h.cancel = context.WithCancel(e.released)
 		e.handovers.to[to] = h
 		to.used += e.placed.fixedBytes(to)
 	}
 	c := e.placed.reserveCopy(to, t, stored)
 	h.copies[t], e.handovers.tiles[t] = c, c
-	h.invalidateLocked()
+	h.invalidate()
 	e.continueHandoverLocked(h)
 }
 
@@ -113,7 +113,7 @@ func (e *execution) followsLabels() bool { return !e.answersChanges() && e.label
 
 // continueHandoverLocked starts the goroutine of a handover unless it runs already.
 func (e *execution) continueHandoverLocked(h *handover) {
-	if !h.running && e.ctx.Err() == nil {
+	if !h.running && e.released.Err() == nil {
 		h.running = true
 		e.handovers.active.Go(func() { e.runHandover(h) })
 	}
@@ -146,18 +146,18 @@ func (e *execution) nextOfHandover(h *handover) (g *group, change *labelChange, 
 	defer e.fleet.mu.Unlock()
 	g = &group{role: joins, session: h.to, member: h.member, copies: map[int]*tile{}}
 	for t, c := range h.copies {
-		if h.completeLocked() && len(h.queue) > 0 || !h.built[t] && len(g.tiles) < e.tilesAtOnce(h.to) {
+		if h.complete() && len(h.queue) > 0 || !h.built[t] && len(g.tiles) < e.tilesAtOnce(h.to) {
 			g.tiles = append(g.tiles, t)
 			g.copies[t] = &c.tile
 		}
 	}
-	if len(g.tiles) == 0 || h.stoppedLocked() {
+	if len(g.tiles) == 0 || h.stopped() {
 		h.running = false
 		e.fleet.changed.Notify() // an operation finishes the handover
 		return nil, nil, 0
 	}
 	slices.Sort(g.tiles)
-	if h.completeLocked() {
+	if h.complete() {
 		change = &h.queue[0]
 		h.queue = h.queue[1:]
 	}
@@ -176,13 +176,7 @@ func (e *execution) applyChange(ctx context.Context, g *group, change *labelChan
 			c.Operation = &workerv1.Command_Load{Load: &workerv1.Load{Step: change.step, Labels: change.labels.message()}}
 			return
 		}
-		update := &workerv1.Update{Step: change.step - 1}
-		if g.session.compact() {
-			update.PackedMoves = change.moves.message()
-		} else {
-			update.Moves = change.moves.message()
-		}
-		c.Operation = &workerv1.Command_Update{Update: update}
+		c.Operation = g.session.update(change.step-1, change.moves)
 	})
 	return err
 }
@@ -206,10 +200,10 @@ func (e *execution) recordHandover(h *handover, g *group, change *labelChange, v
 		for _, t := range g.tiles {
 			g.copies[t].step = change.step
 		}
-	case !h.stoppedLocked():
+	case !h.stopped():
 		e.fleet.log.Warn("worker failed to build tiles in the background", "job", e.jobID, "worker", h.to.name, "error", err)
 		e.handovers.direct[h.to] = true
-		e.handovers.cancelLocked(h)
+		e.handovers.cancel(h)
 	}
 }
 
@@ -222,7 +216,7 @@ func (e *execution) followLabels() {
 	e.fleet.mu.Lock()
 	defer e.fleet.mu.Unlock()
 	for _, h := range e.handovers.to {
-		if !h.completeLocked() || h.loaded {
+		if !h.complete() || h.loaded {
 			continue
 		}
 		labels := slices.Clone(e.labels)
@@ -241,11 +235,9 @@ func (e *execution) followMoves(step uint64, moves []labeling.Move) {
 		if !h.loaded {
 			continue
 		}
-		moves, pack := slices.Clone(moves), wire.PackMoveTriples
-		if k := e.k; h.to.compact() {
-			pack = func(moves []labeling.Move) []byte { return wire.PackMoves(moves, k) }
-		}
-		h.queue = append(h.queue, labelChange{step: step + 1, moves: e.newPayload(func() []byte { return pack(moves) })})
+		moves, k := slices.Clone(moves), e.k
+		packed := e.newPayload(func() []byte { return h.to.packMoves(moves, k) })
+		h.queue = append(h.queue, labelChange{step: step + 1, moves: packed})
 		e.continueHandoverLocked(h)
 	}
 }
@@ -255,7 +247,7 @@ func (e *execution) invalidateHandovers() {
 	e.fleet.mu.Lock()
 	defer e.fleet.mu.Unlock()
 	for _, h := range e.handovers.to {
-		h.invalidateLocked()
+		h.invalidate()
 	}
 }
 
@@ -268,22 +260,22 @@ func (e *execution) finishHandoversLocked(betweenOps bool) (stopping bool) {
 		return false
 	}
 	e.removeLostLocked()
-	e.handovers.stopUrgentLocked()
+	e.handovers.stopUrgent()
 	for s, h := range e.handovers.to {
 		if s.ended || s.away || s.stream != nil && !e.canJoinLocked(s) {
-			e.handovers.cancelLocked(h)
+			e.handovers.cancel(h)
 			continue
 		}
-		if betweenOps && h.completeLocked() {
+		if betweenOps && h.complete() {
 			if h.waited++; h.waited > maxWaited {
-				e.handovers.stopLocked(h)
+				e.handovers.stop(h)
 			}
 		}
 		switch {
-		case h.stoppedLocked() && h.running:
+		case h.stopped() && h.running:
 			return true
-		case h.stoppedLocked(), betweenOps && h.readyLocked(e.followsLabels()) && s.stream != nil:
-			if tiles := e.handovers.finishLocked(h); tiles > 0 {
+		case h.stopped(), betweenOps && h.ready(e.followsLabels()) && s.stream != nil:
+			if tiles := e.handovers.finish(h); tiles > 0 {
 				e.fleet.log.Info("worker took over tiles", "job", e.jobID, "worker", s.name, "tiles", tiles, "of", len(e.placed.tiles))
 			}
 		}
@@ -291,12 +283,12 @@ func (e *execution) finishHandoversLocked(betweenOps bool) (stopping bool) {
 	return false
 }
 
-// finishLocked places the tiles that the worker of a handover has built on that worker, and returns their number. The
+// finish places the tiles that the worker of a handover has built on that worker, and returns their number. The
 // others stay where they are. No operation may use the tiles.
-func (hs *handovers) finishLocked(h *handover) int {
+func (hs *handovers) finish(h *handover) int {
 	for t := range h.copies {
 		if !h.built[t] {
-			hs.dropLocked(t)
+			hs.drop(t)
 		}
 	}
 	if hs.to[h.to] != h { // nothing was built
@@ -322,15 +314,15 @@ func (hs *handovers) finishLocked(h *handover) int {
 	return len(h.copies)
 }
 
-// stopLocked ends a handover early: finishHandoversLocked takes over the tiles that are built by then.
-func (hs *handovers) stopLocked(h *handover) {
+// stop ends a handover early: finishHandoversLocked takes over the tiles that are built by then.
+func (hs *handovers) stop(h *handover) {
 	h.cancel()
 	hs.placed.recheck()
 }
 
-// toAnyOfLocked returns a handover to one of the workers, or nil. A worker cannot do both, build in the background and
+// toAnyOf returns a handover to one of the workers, or nil. A worker cannot do both, build in the background and
 // take part in operations.
-func (hs *handovers) toAnyOfLocked(workers map[*session]bool) *handover {
+func (hs *handovers) toAnyOf(workers map[*session]bool) *handover {
 	for s := range workers {
 		if h := hs.to[s]; h != nil {
 			return h
@@ -339,19 +331,19 @@ func (hs *handovers) toAnyOfLocked(workers map[*session]bool) *handover {
 	return nil
 }
 
-// stopUrgentLocked stops the handovers of tiles whose worker is gone, so that they can be used now.
-func (hs *handovers) stopUrgentLocked() {
+// stopUrgent stops the handovers of tiles whose worker is gone, so that they can be used now.
+func (hs *handovers) stopUrgent() {
 	for t, c := range hs.tiles {
 		if s := hs.placed.tiles[t].worker; s == nil || s.yieldsLocked() && !s.workingLocked() {
-			hs.stopLocked(hs.to[c.worker])
+			hs.stop(hs.to[c.worker])
 		}
 	}
 }
 
-// cancelLocked ends a handover whose tiles stay where they are.
-func (hs *handovers) cancelLocked(h *handover) {
+// cancel ends a handover whose tiles stay where they are.
+func (hs *handovers) cancel(h *handover) {
 	h.cancel()
-	h.invalidateLocked()
+	h.invalidate()
 	delete(hs.to, h.to)
 	for t, c := range h.copies {
 		delete(hs.tiles, t)
@@ -364,17 +356,17 @@ func (hs *handovers) cancelLocked(h *handover) {
 	hs.placed.fleet.dismissIfIdleLocked(h.to)
 }
 
-// cancelAllLocked cancels all handovers, and reports whether there were any.
-func (hs *handovers) cancelAllLocked() bool {
+// cancelAll cancels all handovers, and reports whether there were any.
+func (hs *handovers) cancelAll() bool {
 	before := len(hs.to)
 	for _, h := range hs.to {
-		hs.cancelLocked(h)
+		hs.cancel(h)
 	}
 	return before > 0
 }
 
-// dropLocked takes a tile out of its handover, if any.
-func (hs *handovers) dropLocked(t int) {
+// drop takes a tile out of its handover, if any.
+func (hs *handovers) drop(t int) {
 	c := hs.tiles[t]
 	if c == nil {
 		return
@@ -386,13 +378,13 @@ func (hs *handovers) dropLocked(t int) {
 	h.to.used -= c.bytes
 	hs.placed.tellToDrop(h.to, []*workerv1.Tile{{Tile: uint32(t), Epoch: c.epoch}})
 	if len(h.copies) == 0 {
-		hs.cancelLocked(h)
+		hs.cancel(h)
 	}
 }
 
-// preferYieldedLocked makes room for the tiles of workers that yield them. If nobody builds some of those yet, it takes
+// preferYielded makes room for the tiles of workers that yield them. If nobody builds some of those yet, it takes
 // tiles that move only for balance, and are not built yet, out of their handovers.
-func (hs *handovers) preferYieldedLocked() {
+func (hs *handovers) preferYielded() {
 	if len(hs.tiles) == 0 {
 		return
 	}
@@ -406,7 +398,7 @@ func (hs *handovers) preferYieldedLocked() {
 	}
 	for t, c := range hs.tiles {
 		if !hs.placed.tiles[t].worker.yieldsLocked() && !hs.to[c.worker].built[t] {
-			hs.dropLocked(t)
+			hs.drop(t)
 		}
 	}
 }

@@ -16,9 +16,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// decodeFunc brings the answer of a worker for some tiles into the form that the answers of all workers have,
-// whichever version of the protocol they know.
-type decodeFunc func(answer *reply, from *session, tiles []int) error
+// decodeFunc brings the answer of a worker for some tiles into the form that merge expects.
+type decodeFunc func(answer *reply, tiles []int) error
 
 // mergeFunc adds the answer of some tiles to the result of an operation. It is called exactly once for each tile.
 type mergeFunc func(tiles []int, answer *reply) error
@@ -56,7 +55,7 @@ func (e *execution) load(ctx context.Context, labels []int32, merge mergeFunc) e
 // update is loaded with the labels after the moves. After an error it restores the labels. A tile at the current step
 // receives only the moves. Any other tile receives all labels, and also the moves if the answer consists of what they
 // change.
-func (e *execution) update(ctx context.Context, moves []labeling.Move, decode decodeFunc, merge mergeFunc) error {
+func (e *execution) update(ctx context.Context, moves []labeling.Move, earlier decodeFunc, merge mergeFunc) error {
 	if e.labels == nil {
 		return errors.New("fleet: update before load")
 	}
@@ -66,9 +65,9 @@ func (e *execution) update(ctx context.Context, moves []labeling.Move, decode de
 	packed := e.newPayload(func() []byte { return wire.PackInt32s(e.labels) })
 	defer packed.free()
 	triples := e.newPayload(func() []byte { return wire.PackMoveTriples(moves) })
-	packedMoves := e.newPayload(func() []byte { return wire.PackMoves(moves, e.k) })
+	all := e.newPayload(func() []byte { return wire.PackMoves(moves, e.k) })
 	var mu sync.Mutex // guards sent
-	sent := []*payload{triples, packedMoves}
+	sent := []*payload{triples, all}
 	defer func() {
 		for _, p := range sent {
 			p.free()
@@ -79,25 +78,22 @@ func (e *execution) update(ctx context.Context, moves []labeling.Move, decode de
 		name:        "update",
 		wholeMatrix: kernel.FullSweepIsCheaper(e.rows, len(moves)), // reads nearly every column
 		maxBytes:    func([]int) int { return e.family.changeBytes() },
-		decode:      decode,
+		earlier:     earlier,
 		merge:       merge,
 		reload:      &reload{labels: packed, step: step + 1, unless: step, answers: !e.answersChanges()},
 		resultStep:  step + 1,
 		request: func(c *workerv1.Command, g *group, tiles []int) {
-			update := &workerv1.Update{Step: step}
+			own := all // the rows of a matrix have an entry for every point, so its tiles need all moves
 			switch {
 			case !g.session.compact():
-				update.Moves = triples.message()
-			case !e.answersChanges(): // the rows of a matrix have an entry for every point, so its tiles need all moves
-				update.PackedMoves = packedMoves.message()
-			default:
-				own := e.newPayload(func() []byte { return wire.PackMoves(e.movesOf(tiles, moves), e.k) })
+				own = triples
+			case e.answersChanges():
+				own = e.newPayload(func() []byte { return wire.PackMoves(e.movesOf(tiles, moves), e.k) })
 				mu.Lock()
 				sent = append(sent, own)
 				mu.Unlock()
-				update.PackedMoves = own.message()
 			}
-			c.Operation = &workerv1.Command_Update{Update: update}
+			c.Operation = g.session.update(step, own)
 		},
 	})
 	if err != nil {
@@ -140,7 +136,8 @@ func (e *execution) atStep(ctx context.Context, op *operation) error {
 // assign completes and runs an operation that answers with moves in the given lanes, and returns them in tile order.
 func (e *execution) assign(ctx context.Context, lanes []int, op *operation) ([]labeling.Move, error) {
 	byTile := make([][]labeling.Move, len(e.placed.tiles))
-	op.name, op.maxBytes, op.decode = "assign", e.perRowBytes(12*len(lanes)), unpackMoves
+	op.name, op.maxBytes = "assign", e.perRowBytes(12*len(lanes))
+	op.decode, op.earlier = movesBy(wire.UnpackMoves), movesBy(wire.UnpackMoveTriples)
 	op.merge = func(tiles []int, answer *reply) error {
 		return e.split(tiles, answer.moves, lanes, byTile)
 	}
@@ -215,13 +212,11 @@ func movesWithin(moves []labeling.Move, rows partition.Range) []labeling.Move {
 	return moves[at(rows.From):at(rows.To)]
 }
 
-// unpackMoves unpacks the moves that a worker answers.
-func unpackMoves(answer *reply, from *session, _ []int) (err error) {
-	unpack := wire.UnpackMoves
-	if !from.compact() {
-		unpack = wire.UnpackMoveTriples
+// movesBy returns what unpacks the moves that a worker answers.
+func movesBy(unpack func([]byte) ([]labeling.Move, error)) decodeFunc {
+	return func(answer *reply, _ []int) (err error) {
+		answer.moves, err = unpack(answer.values)
+		answer.values = nil
+		return err
 	}
-	answer.moves, err = unpack(answer.values)
-	answer.values = nil
-	return err
 }

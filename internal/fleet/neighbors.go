@@ -23,7 +23,7 @@ func (f *Fleet) Neighbors(ctx context.Context, task Task) ([]int32, Usage, error
 	}
 	search := &neighborSearch{rows: need.Rows, count: need.Count}
 	e := f.newExecution(task, search)
-	search.diagonal = keep(e, wire.PackFloat64s, task.Diagonal)
+	search.diagonal = jobPayload(e, wire.PackFloat64s, task.Diagonal)
 	if err := e.start(ctx); err != nil {
 		return nil, Usage{}, err
 	}

@@ -27,8 +27,8 @@ type ObjectUnit struct {
 	Take func(rows *workerv1.ObjectRows) (done bool, err error)
 }
 
-// maxObjectRows limits the rows of one answer, in bytes. Workers send less, unless single cells are large.
-const maxObjectRows = 256 << 20
+// maxObjectBytes limits the rows of one answer. Workers send less, unless single cells are large.
+const maxObjectBytes = 256 << 20
 
 // objectsRead is one call of ReadObjects, whose goroutine owns it. Each worker reads one unit at a time, in a goroutine
 // of its own.
@@ -267,7 +267,7 @@ func (r *objectsRead) read(ctx context.Context, s *session, u *unitRead) error {
 // call sends one command.
 func (r *objectsRead) call(ctx context.Context, s *session, request *workerv1.ReadObject) (*workerv1.ObjectRows, error) {
 	c := &workerv1.Command{JobId: r.key, Operation: &workerv1.Command_ReadObject{ReadObject: request}}
-	answer, err := r.fleet.await(ctx, ctx, r.fleet.cfg.StalledAfter, s, c, maxObjectRows)
+	answer, err := r.fleet.await(ctx, ctx, r.fleet.cfg.StalledAfter, s, c, maxObjectBytes)
 	if err != nil {
 		return nil, err
 	}

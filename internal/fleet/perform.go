@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,17 +12,17 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// operation is one request to all tiles or to some of them. It does not change while it runs. maxBytes, request and
-// decode are called by the goroutines of several workers at once, and merge by that of perform only, so that merge
-// needs no lock.
+// operation is one request to all tiles or to some of them. It does not change while it runs. maxBytes, request,
+// decode and earlier are called by the goroutines of several workers at once, and merge by that of perform only, so
+// that merge needs no lock.
 type operation struct {
-	name     string
-	tiles    []int                 // nil means all
-	maxBytes func(tiles []int) int // upper limit on the answer's values in bytes; nil if they are sent inline
-	possible func(float64) bool    // whether a value per row is possible; nil means finite
-	request  requestFunc           // nil if the operation only prepares, builds or reloads the tiles
-	// Brings the answer of a worker into the form that answers of all workers have; may be nil.
-	decode      decodeFunc
+	name        string
+	tiles       []int                 // nil means all
+	maxBytes    func(tiles []int) int // upper limit on the answer's values in bytes; nil if they are sent inline
+	possible    func(float64) bool    // whether a value per row is possible; nil means finite
+	request     requestFunc           // nil if the operation only prepares, builds or reloads the tiles
+	decode      decodeFunc            // nil if merge takes answers as they are
+	earlier     decodeFunc            // replaces decode for workers of v0.1.0, unless it is nil
 	merge       mergeFunc
 	wholeMatrix bool    // reads nearly all entries of the matrix
 	reload      *reload // gives tiles the sums that the request needs; nil if it needs none
@@ -31,9 +30,6 @@ type operation struct {
 	compact     bool    // workers of v0.1.0 do not know the request
 	valuesID    uint64  // the values of queries that workers remember after the request; 0 for none
 }
-
-// errEarlier is the error of an operation that a worker of an earlier release does not know.
-var errEarlier = errors.New("fleet: a worker of an earlier release does not know the operation")
 
 // requestFunc sets the operation of a command to the worker of a group about some of the group's tiles.
 type requestFunc func(c *workerv1.Command, g *group, tiles []int)
@@ -120,7 +116,7 @@ func (e *execution) perform(ctx context.Context, op *operation) (err error) {
 	defer func() { end(err) }()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(e.ctx, func() { cancel(ErrReleased) })()
+	defer context.AfterFunc(e.released, func() { cancel(ErrReleased) })()
 
 	pending := slices.Clone(op.tiles)
 	if op.tiles == nil {

@@ -32,7 +32,7 @@ func (e *execution) ensurePlaced(ctx context.Context, betweenOps, wholeMatrix bo
 		stopping, waiting, err := e.placeLocked(betweenOps, wholeMatrix)
 		e.fleet.mu.Unlock()
 		if stopping {
-			<-changed
+			<-changed // soon: the goroutine of a handover that is stopped waits for no worker, and notifies when it ends
 			continue
 		}
 		if waiting, err = short.check(waiting, err); err != nil {
@@ -62,7 +62,7 @@ func (e *execution) placeLocked(betweenOps, wholeMatrix bool) (stopping bool, wa
 		switch {
 		case f.closed:
 			return false, "", ErrClosed
-		case e.ctx.Err() != nil:
+		case e.released.Err() != nil:
 			return false, "", ErrReleased
 		}
 		if e.finishHandoversLocked(betweenOps) {
@@ -74,11 +74,11 @@ func (e *execution) placeLocked(betweenOps, wholeMatrix bool) (stopping bool, wa
 			return false, "", nil // nothing changed since the last time
 		}
 		e.removeLostLocked()
-		e.handovers.preferYieldedLocked()
+		e.handovers.preferYielded()
 		sessions := f.workersLocked()
 		layout, unplaced := e.findLayoutLocked(sessions)
 		if layout == nil {
-			if e.handovers.cancelAllLocked() || p.dropCopies(func(*copied) bool { return true }) || e.freeSiblingsLocked() {
+			if e.handovers.cancelAll() || p.dropCopies(func(*copied) bool { return true }) || e.freeSiblingsLocked() {
 				continue
 			}
 			waiting, err := e.cannotPlaceLocked(sessions)
@@ -93,12 +93,12 @@ func (e *execution) placeLocked(betweenOps, wholeMatrix bool) (stopping bool, wa
 			p.storedAt = f.changed.Wait()
 		}
 		atOnce := e.mustBuildAtOnceLocked(layout, sessions)
-		h := e.handovers.toAnyOfLocked(atOnce)
+		h := e.handovers.toAnyOf(atOnce)
 		if h == nil {
 			e.applyLocked(layout, sessions, atOnce)
 			return false, "", nil
 		}
-		if e.handovers.stopLocked(h); h.running {
+		if e.handovers.stop(h); h.running {
 			return true, "", nil
 		}
 	}
@@ -115,10 +115,10 @@ const (
 
 // findLayoutLocked returns a placement of all tiles after all handovers, or nil if there is no room. unplaced reports
 // whether a tile had no worker. It tries several ways, the best first. Tiles move from a worker that yields them even
-// to a slow one, but not to one that may not answer while they can stay.
+// to a slow one, but not to an unreliable one while they can stay.
 func (e *execution) findLayoutLocked(sessions []*session) (found *partition.Layout, unplaced bool) {
 	for _, stays := range []stay{stayNowhere, stayIfWorking, stayAnywhere} {
-		for most := noDoubt; most <= mayNotEnd && (stays != stayNowhere || most < mayNotEnd); most++ {
+		for most := noDoubt; most <= unreliable && (stays != stayNowhere || most < unreliable); most++ {
 			layout, unplaced := e.layoutLocked(sessions, e.hostsLocked(sessions, most), stays)
 			if layout.Place(e.need.StorageRule()) {
 				return layout, unplaced
@@ -209,7 +209,7 @@ func (e *execution) removeLostLocked() {
 func (e *execution) hostsLocked(sessions []*session, most doubt) []partition.Host {
 	draining := slices.ContainsFunc(e.placed.tiles, func(t tile) bool { return t.worker != nil && t.worker.yieldsLocked() && t.worker.workingLocked() })
 	if !draining && !slices.ContainsFunc(sessions, func(s *session) bool { return e.usableLocked(s) && e.blame.doubts(s) == noDoubt }) {
-		most = mayNotEnd
+		most = unreliable
 	}
 	hosts := make([]partition.Host, len(sessions))
 	for h, s := range sessions {
@@ -287,7 +287,7 @@ func (e *execution) cannotPlaceLocked(sessions []*session) (waiting string, err 
 // freeTilesLocked takes all tiles off their workers. The next operation rebuilds them. It reports whether there were
 // any.
 func (e *execution) freeTilesLocked() bool {
-	e.handovers.cancelAllLocked()
+	e.handovers.cancelAll()
 	freed := e.placed.removeAll()
 	if freed {
 		e.fleet.changed.Notify()
@@ -336,7 +336,7 @@ func (e *execution) applyLocked(layout *partition.Layout, sessions []*session, a
 		if c := e.handovers.tiles[t]; c != nil && c.worker == to {
 			continue
 		}
-		e.handovers.dropLocked(t)
+		e.handovers.drop(t)
 		switch {
 		case from == nil || from == to:
 		case atOnce[to]:

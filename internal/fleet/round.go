@@ -24,13 +24,13 @@ const (
 
 // round runs the groups of an operation concurrently, except that the groups of one worker run one after the other.
 // If a worker keeps the others waiting for too long, its tiles are also given to others, which build them (a rescue);
-// the first answer counts. The goroutine of runGroups owns all of this. Those of chains run their groups, and report
-// through ended.
+// the first answer counts. Only the goroutine of runGroups touches a round. Each chain runs in a goroutine of its own and
+// reports its end through ended.
 type round struct {
 	*execution
 	op      *operation
 	ctx     context.Context
-	ended   chan *chain
+	ended   chan *chain // receives each chain of running when it has ended
 	running map[*session]*chain
 	rescues []*rescue
 }
@@ -63,7 +63,7 @@ func (r *rescue) has(c *copied) bool { return slices.Contains(r.copies, c) }
 // runGroups runs groups and returns those whose answers count. Where others were faster, those are the groups of the
 // others.
 func (e *execution) runGroups(ctx context.Context, groups []*group, op *operation) []*group {
-	r := &round{execution: e, op: op, ctx: ctx, ended: make(chan *chain, 2*len(groups)), running: map[*session]*chain{}}
+	r := &round{execution: e, op: op, ctx: ctx, ended: make(chan *chain), running: map[*session]*chain{}}
 	chains, asked := chainsOf(groups)
 	e.pace.Ask(asked)
 	for _, c := range chains {
@@ -231,7 +231,7 @@ func (r *round) finishRescue(rescue *rescue, groups []*group) []*group {
 	f, late := r.fleet, rescue.late.session
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !rescue.won || r.execution.ctx.Err() != nil {
+	if !rescue.won || r.released.Err() != nil {
 		r.placed.dropCopies(rescue.has)
 		return groups
 	}

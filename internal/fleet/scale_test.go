@@ -29,7 +29,7 @@ func manySessions(count int) []*session {
 // spreadTiles returns a job of about ten tiles for each worker.
 func spreadTiles(sessions []*session) *execution {
 	rows := 10 * 1024 * len(sessions)
-	e := &execution{fleet: New(Config{}), rows: rows, placed: ledger{tiles: make([]tile, partition.TileCount(rows))}}
+	e := &execution{fleet: New(Config{}), rows: rows, placed: placement{tiles: make([]tile, partition.TileCount(rows))}}
 	for t := range e.placed.tiles {
 		e.placed.tiles[t] = tile{worker: sessions[t%len(sessions)], wantStored: true, state: builtStored}
 	}
@@ -62,7 +62,7 @@ func TestVerificationGrowsWithTheTiles(t *testing.T) {
 	e.verify, e.pace, e.blame = 1, pace.New(time.Second), newBlame(nil)
 	need := planning.Workload{Matrix: kernel.MatrixSpec{Function: kernel.Linear, Rows: e.rows, Columns: 2}, K: 2, Lanes: 1}
 	placed := e.placed.tiles
-	e.placed = newLedger(e.fleet, need)
+	e.placed = newPlacement(e.fleet, need)
 	e.placed.tiles = placed
 	for _, s := range sessions {
 		s.stream = &attachment{}

@@ -47,7 +47,7 @@ func TestWorkersFetchThePayloadsOfTheirJobs(t *testing.T) {
 	f := New(Config{})
 	defer f.Close()
 	member, stranger := attach(t, f, "a", ""), attach(t, f, "b", "")
-	e := &execution{fleet: f, placed: ledger{members: map[*session]*membership{member: {}}}}
+	e := &execution{fleet: f, placed: placement{members: map[*session]*membership{member: {}}}}
 	const size = wire.InlineBytes + 1
 	p := e.newPayload(func() []byte { return make([]byte, size) })
 	reference := p.message().GetReference()

@@ -79,13 +79,14 @@ type session struct {
 
 	// Evidence against it.
 	*conduct
-	stalled   uint64 // id of a command it seems to hang on; 0 for none
-	slow      bool   // recently overtaken by others
-	overtaken int    // how often it was overtaken
-	reported  string // the problem that the worker reported about itself in its last heartbeat; "" if none
-	noStore   string // why it last could not read the object store; empty if it could or was not asked to
+	stalled     uint64 // id of a command it seems to hang on; 0 for none
+	slow        bool   // recently overtaken by others
+	overtaken   int    // how often it was overtaken
+	reported    string // the problem that the worker reported about itself in its last heartbeat; "" if none
+	noStore     string // why it could not read the object store when it last tried; empty if it could or never tried
+	joinedSince bool   // it has joined a data set since then
 
-	// Reservations. Every ledger and every handover keeps account of its part.
+	// Reservations. Every placement and every handover keeps account of its part.
 	tiles  int               // tiles of all jobs
 	used   int64             // bytes reserved by all jobs
 	offers map[string]*offer // what it holds from an earlier coordinator, by identity
@@ -133,22 +134,6 @@ func (f *Fleet) keepConductLocked(s *session) {
 	if blamed > maxBlamedConducts {
 		delete(f.conducts, oldest)
 	}
-}
-
-// compact reports whether the worker knows the operations and small forms of messages that came after v0.1.0. Others
-// are sent the forms of v0.1.0, until v0.3.0 (see wire.WorkerProtocolMinor).
-func (s *session) compact() bool { return s.minor >= 2 }
-
-// allCompact reports whether all workers that may get tiles know them.
-func (f *Fleet) allCompact() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, s := range f.sessions {
-		if !s.compact() && s.wrong == nil {
-			return false
-		}
-	}
-	return true
 }
 
 // attachment is a stream of a worker. It belongs to the session for as long as session.stream points to it.

@@ -18,40 +18,12 @@ import (
 // Step implements kmeans.Executor. While there is a worker that does not know steps, it runs the operations that a
 // step consists of.
 func (e *KMeansExecutor) Step(ctx context.Context, queries []vector.Query) (*kmeans.Step, error) {
-	if !e.fleet.allCompact() {
-		return e.stepInParts(ctx, queries)
-	}
-	done, err := e.stepAtOnce(ctx, queries)
-	if errors.Is(err, errEarlier) { // one has just joined
-		return e.stepInParts(ctx, queries)
-	}
-	return done, err
-}
-
-// stepInParts makes a step by the operations that it consists of.
-func (e *KMeansExecutor) stepInParts(ctx context.Context, queries []vector.Query) (*kmeans.Step, error) {
-	totals := slices.Clone(queries)
-	for q := range totals {
-		totals[q].Kind, totals[q].Points = vector.Total, nil
-	}
-	before, err := e.Scatter(ctx, totals)
-	if err != nil {
-		return nil, err
-	}
-	moves, err := e.Assign(ctx, queries)
-	if err != nil {
-		return nil, err
-	}
-	after := before
-	if moves = vector.SortedMoves(e.k, moves); len(moves) > 0 {
-		if err := e.Update(ctx, moves); err != nil {
-			return nil, err
-		}
-		if after, err = e.Scatter(ctx, totals); err != nil {
-			return nil, err
+	if e.fleet.allCompact() {
+		if done, err := e.stepAtOnce(ctx, queries); !errors.Is(err, errEarlier) { // otherwise one has just joined
+			return done, err
 		}
 	}
-	return &kmeans.Step{Moves: moves, Before: slices.Concat(before...), After: slices.Concat(after...)}, nil
+	return e.stepInParts(ctx, queries)
 }
 
 // stepAtOnce makes a step by one command to each worker. Workers apply the moves that they find, so the labels change
@@ -136,7 +108,7 @@ func (s *stepAnswers) merge(tiles []int, answer *reply) error {
 }
 
 // unpackStep separates the moves that a worker answers to a step from the values.
-func unpackStep(answer *reply, _ *session, _ []int) (err error) {
+func unpackStep(answer *reply, _ []int) (err error) {
 	answer.moves, answer.values, err = wire.UnpackStep(answer.values)
 	return err
 }

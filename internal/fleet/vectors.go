@@ -51,10 +51,11 @@ func (f *Fleet) NewKMeansExecutor(ctx context.Context, task Task) (*KMeansExecut
 	e.k, e.lanes = task.Need.K, max(1, task.Need.Lanes)
 	e.sums = make([]float64, e.lanes*e.k*e.spec.Width())
 	e.labels, e.step = clustering.Unassigned(e.lanes*e.rows), 1
-	e.mean, e.grids = keep(e.execution, wire.PackFloat64s, e.spec.Mean), keep(e.execution, wire.PackInt32s, e.spec.Grids)
+	e.mean = jobPayload(e.execution, wire.PackFloat64s, e.spec.Mean)
+	e.grids = jobPayload(e.execution, wire.PackInt32s, e.spec.Grids)
 	e.packFeatures()
 	if e.need.ByRows() {
-		e.tileEntries = keep(e.execution, wire.PackInt64s, e.need.Vectors.Entries)
+		e.tileEntries = jobPayload(e.execution, wire.PackInt64s, e.need.Vectors.Entries)
 	}
 	if err := e.start(ctx); err != nil {
 		return nil, err
@@ -79,11 +80,11 @@ func (e *KMeansExecutor) packFeatures() {
 	if f == nil {
 		return
 	}
-	e.features.mean = keep(e.execution, wire.PackFloat64s, f.Matrix.Mean)
-	e.features.landmarks = keep(e.execution, wire.PackInt32s, f.Landmarks)
-	e.features.projection = keep(e.execution, wire.PackFloat64s, f.Projection)
+	e.features.mean = jobPayload(e.execution, wire.PackFloat64s, f.Matrix.Mean)
+	e.features.landmarks = jobPayload(e.execution, wire.PackInt32s, f.Landmarks)
+	e.features.projection = jobPayload(e.execution, wire.PackFloat64s, f.Projection)
 	if e.need.ByRows() {
-		e.features.points = keep(e.execution, wire.PackFloat64s, f.Points.Values)
+		e.features.points = jobPayload(e.execution, wire.PackFloat64s, f.Points.Values)
 	}
 }
 
@@ -128,33 +129,6 @@ func (e *KMeansExecutor) Update(ctx context.Context, moves []labeling.Move) erro
 	return err
 }
 
-// dropUnmovedLanes reduces the changes that a worker answers to the lanes in which points of the tiles moved. Workers
-// of minor version 0 get all moves, and answer for the lanes in which any point moved.
-func (e *KMeansExecutor) dropUnmovedLanes(moves []labeling.Move) decodeFunc {
-	return func(answer *reply, from *session, tiles []int) error {
-		if from.compact() {
-			return nil
-		}
-		all, moved := vector.MovedLanes(e.k, moves), vector.MovedLanes(e.k, e.movesOf(tiles, moves))
-		size := 8 * e.k * e.spec.Width()
-		if len(answer.values) != len(all)*size {
-			return errors.New("changes of the wrong number of lanes")
-		}
-		var kept []byte
-		for at, lane := range all {
-			changes := answer.values[at*size : (at+1)*size]
-			switch {
-			case slices.Contains(moved, lane):
-				kept = append(kept, changes...)
-			case slices.ContainsFunc(changes, func(b byte) bool { return b != 0 }):
-				return errors.New("changes of a lane in which no point moved")
-			}
-		}
-		answer.values = kept
-		return nil
-	}
-}
-
 // packedQueries holds queries with their arrays as payloads, for one operation.
 type packedQueries struct {
 	queries          []vector.Query
@@ -183,13 +157,11 @@ func (e *KMeansExecutor) numberOf(values []byte) uint64 {
 	return e.models.id
 }
 
-// forWorker returns the queries for one worker, which gets their values only if it does not remember them.
+// forWorker returns the queries for one worker, which gets their values only if it does not remember them, as workers
+// of v0.1.0 never do.
 func (p *packedQueries) forWorker(g *group) *workerv1.VectorQueries {
-	if !g.session.compact() {
-		return wire.QueriesToProto(p.queries, p.values.message(), p.integers.message())
-	}
 	var values *workerv1.Payload
-	if g.member.valuesID != p.valuesID {
+	if g.member.valuesID != p.valuesID || !g.session.compact() {
 		values, g.member.valuesID = p.values.message(), 0 // until the worker has answered
 	}
 	packed := wire.QueriesToProto(p.queries, values, p.integers.message())
@@ -217,8 +189,8 @@ func (p *packedQueries) free() {
 func (e *KMeansExecutor) Assign(ctx context.Context, queries []vector.Query) ([]labeling.Move, error) {
 	packed := e.pack(queries)
 	defer packed.free()
-	return e.assign(ctx, lanesOf(queries, queryLane), packed.ask(func(c *workerv1.Command, g *group, queries *workerv1.VectorQueries) {
-		c.Operation = &workerv1.Command_VectorAssign{VectorAssign: &workerv1.VectorAssign{Step: e.step, Queries: queries, Packed: g.session.compact()}}
+	return e.assign(ctx, lanesOf(queries, queryLane), packed.ask(func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
+		c.Operation = &workerv1.Command_VectorAssign{VectorAssign: &workerv1.VectorAssign{Step: e.step, Queries: queries, Packed: true}}
 	}))
 }
 

@@ -175,7 +175,7 @@ const (
 	//	3  workers show each other a hash of their session, see PeerID
 	//
 	// Releases work together with the one before. No release has 1 or 2, and v0.2.0 has 3: v0.3.0 deletes what only
-	// workers of v0.1.0 need, which is all that depends on session.compact in package fleet.
+	// workers of v0.1.0 need, which is earlier.go in package fleet and what calls it.
 	WorkerProtocolMinor = 3
 	// RememberedTileLists is how many numbered lists of tiles a worker remembers for each job. Methods alternate between
 	// few: all tiles of the worker, and those with constrained points. It is part of the protocol: a coordinator that

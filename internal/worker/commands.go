@@ -9,39 +9,39 @@ import (
 	"github.com/cleave-project/cleave/internal/signal"
 )
 
-// commands is the queue of a job's commands, which run one after the other. The coordinator repeats commands when its
-// stream breaks. Each runs once: a command is in the queue, runs, or is the last that ran, or it is a new one. It is
-// safe for concurrent use.
+// commands is the queue of a job's commands, which run one after the other. When its stream breaks, the coordinator
+// repeats the commands that it has no answer to, in order. Each runs once: the ids of a session ascend, so a command is
+// new if its id is higher than those of all before it. It is safe for concurrent use.
 type commands struct {
 	wake chan struct{} // signals that the queue is not empty
 
 	mu      sync.Mutex // guards the fields below
 	queue   []*workerv1.Command
+	newest  uint64           // highest id so far; 0 for none
 	running uint64           // id of the running command; 0 for none
-	last    *workerv1.Answer // answer to the last command that ran
+	ran     uint64           // id of the last command that ran; 0 for none
+	last    *workerv1.Answer // answer to the last command that ran and is no drop: nobody waits for those
 }
 
 func newCommands() *commands { return &commands{wake: make(chan struct{}, 1)} }
 
-// add queues a command, unless it is queued or runs already. If it was the last that ran, add returns its answer, to
-// be sent again; otherwise it returns nil.
+// add queues a command if it is new, and returns nil. If the command has run, add returns an answer to be sent again.
+// The coordinator waits for one command of a job at a time, so that is the last answer; nobody waits for any other.
 func (c *commands) add(command *workerv1.Command) *workerv1.Answer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.last != nil && c.last.GetCommandId() == command.GetCommandId() {
+	switch id := command.GetCommandId(); {
+	case id > c.newest:
+		c.newest = id
+		c.queue = append(c.queue, command)
+		signal.Wake(c.wake)
+		return nil
+	case id > c.ran: // it runs, or is queued
+		return nil
+	case c.last.GetCommandId() == id:
 		return c.last
 	}
-	if c.running == command.GetCommandId() {
-		return nil
-	}
-	for _, queued := range c.queue {
-		if queued.GetCommandId() == command.GetCommandId() {
-			return nil
-		}
-	}
-	c.queue = append(c.queue, command)
-	signal.Wake(c.wake)
-	return nil
+	return done(command, &workerv1.Done{})
 }
 
 // next waits for a command to run. It returns nil when ctx has ended.
@@ -72,13 +72,16 @@ func (c *commands) take(ctx context.Context) *workerv1.Command {
 
 // finish records the answer to the running command. It returns false if ctx has ended: then nobody waits for the
 // answer, and the queue may be that of another session already.
-func (c *commands) finish(ctx context.Context, answer *workerv1.Answer) bool {
+func (c *commands) finish(ctx context.Context, command *workerv1.Command, answer *workerv1.Answer) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if ctx.Err() != nil {
 		return false
 	}
-	c.running, c.last = 0, answer
+	c.running, c.ran = 0, command.GetCommandId()
+	if command.GetDrop() == nil {
+		c.last = answer
+	}
 	return true
 }
 
@@ -87,7 +90,7 @@ func (c *commands) finish(ctx context.Context, answer *workerv1.Answer) bool {
 func (c *commands) reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.queue, c.running, c.last = nil, 0, nil
+	c.queue, c.newest, c.running, c.ran, c.last = nil, 0, 0, 0, nil
 }
 
 // current returns the id of the running command, or 0 if there is none.

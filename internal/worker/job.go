@@ -102,7 +102,7 @@ func (j *job) run(b binding) {
 			return
 		}
 		answer := j.execute(c)
-		if !j.commands.finish(j.ctx, answer) {
+		if !j.commands.finish(j.ctx, c, answer) {
 			return
 		}
 		j.session.answer(answer)

@@ -196,11 +196,40 @@ func TestARepeatedCommandIsRunOnce(t *testing.T) {
 	if q.next(t.Context()) != build || q.add(build) != nil || len(q.queue) != 0 {
 		t.Fatal("a command that runs was queued again")
 	}
-	if !q.finish(t.Context(), done(build, &workerv1.Done{TileBytes: 5})) || q.current() != 0 {
+	if !q.finish(t.Context(), build, done(build, &workerv1.Done{TileBytes: 5})) || q.current() != 0 {
 		t.Fatal("the command still runs")
 	}
 	if again := q.add(build); again.GetDone().GetTileBytes() != 5 || len(q.queue) != 0 {
 		t.Errorf("the last answer was given again as %v", again)
+	}
+}
+
+// A stream breaks, and the coordinator repeats a drop, for which nobody waits, and another command, of which one ran
+// before the other. Neither runs again, and the other command has the answer that it had.
+func TestADropIsNotRunAgain(t *testing.T) {
+	for _, order := range [][]string{{"drop", "build"}, {"build", "drop"}} {
+		q := newCommands()
+		var commands []*workerv1.Command
+		for at, name := range order {
+			c := &workerv1.Command{CommandId: uint64(5 + at), Operation: &workerv1.Command_Drop{Drop: &workerv1.Drop{}}}
+			if name == "build" {
+				c.Operation = &workerv1.Command_Build{Build: &workerv1.Build{}}
+			}
+			commands = append(commands, c)
+		}
+		for _, c := range commands {
+			q.add(c)
+			q.finish(t.Context(), q.next(t.Context()), done(c, &workerv1.Done{TileBytes: 5}))
+		}
+		for _, c := range commands {
+			again := q.add(c)
+			if again.GetCommandId() != c.GetCommandId() || again.GetDone() == nil || c.GetBuild() != nil && again.GetDone().GetTileBytes() != 5 {
+				t.Errorf("%v: command %d is answered with %v", order, c.GetCommandId(), again)
+			}
+		}
+		if c := q.take(t.Context()); c != nil {
+			t.Errorf("%v: command %d runs again", order, c.GetCommandId())
+		}
 	}
 }
 
@@ -213,7 +242,7 @@ func TestAnAnswerDoesNotOutliveItsSession(t *testing.T) {
 	cancel()
 	q.reset()
 	after := &workerv1.Command{CommandId: 1}
-	if q.add(after) != nil || q.finish(ctx, done(before, &workerv1.Done{})) || q.take(ctx) != nil {
+	if q.add(after) != nil || q.finish(ctx, before, done(before, &workerv1.Done{})) || q.take(ctx) != nil {
 		t.Fatal("the session that is over still runs commands")
 	}
 	if q.add(after) != nil || q.next(t.Context()) != after {

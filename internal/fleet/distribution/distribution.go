@@ -33,8 +33,10 @@ type Worker struct {
 
 // Reports is told what happens to workers and data sets. It is called without locks, by several goroutines.
 type Reports interface {
-	// Heard is called when a worker sent a message or passed a piece on.
+	// Heard is called when a worker sent a message.
 	Heard(worker string)
+	// Arrived is called when a worker got a piece that it was told to fetch.
+	Arrived(worker string, from swarm.Source)
 	// SourceFailed is called when a worker could not get a piece that it was told to fetch.
 	SourceFailed(dataset, worker string, from swarm.Source, failed *workerv1.PieceFailed)
 	// DatasetRead is called when the whole data set was read, or could not be.
@@ -76,9 +78,9 @@ func New(datasets Source, reports Reports, log hclog.Logger) *Distributor {
 }
 
 // Serve serves the stream of a worker that wants a data set of some bytes. It returns UNIMPLEMENTED if the worker
-// needs the whole data set, can fetch from the coordinator only and keeps nothing: FetchDataset does that with less
-// work. A worker that needs a part gets pieces in any case, because it can check only them. peers says whether some
-// worker passes pieces on.
+// needs the whole data set, can fetch from the coordinator only and keeps nothing: it should then call FetchDataset,
+// which is cheaper. A worker that needs a part gets pieces in any case, because it can check only them. peers says
+// whether some worker passes pieces on.
 func (d *Distributor) Serve(stream workerv1.WorkerService_DistributeServer, join *workerv1.Join, w Worker, bytes int64, peers bool) error {
 	location := d.locate(stream.Context(), join.GetDatasetId())
 	if join.GetPieceBytes() != wire.PieceBytes || !join.GetPartial() && !join.GetKeeps() && location == nil && !peers {
@@ -217,8 +219,8 @@ func (d *Distributor) receive(s *set, p *party, m *workerv1.DistributeRequest) {
 	case !assigned:
 	case m.GetFailed() != nil:
 		d.reports.SourceFailed(s.id, p.worker.ID, from, m.GetFailed())
-	case from.Kind == swarm.Peer:
-		d.reports.Heard(from.Peer)
+	default:
+		d.reports.Arrived(p.worker.ID, from)
 	}
 }
 

@@ -47,6 +47,7 @@ func newRecorder() *recorder {
 }
 
 func (r *recorder) Heard(string)                    {}
+func (r *recorder) Arrived(string, swarm.Source)    {}
 func (r *recorder) DatasetRead(_ string, err error) { r.read <- err }
 func (r *recorder) SourceFailed(_, _ string, from swarm.Source, _ *workerv1.PieceFailed) {
 	r.failed <- from

@@ -115,8 +115,9 @@ func (s *Swarm) SetKnown(pieces int) { s.known = min(pieces, s.pieces) }
 // SetStore says whether members can read the object store.
 func (s *Swarm) SetStore(available bool) { s.store = available }
 
-// Join adds a member with the pieces that it has and those that it wants, among others; nil means all. keeps says that
-// it can get pieces in any order, and serves that it also passes them on. A member of the same name leaves first.
+// Join adds a member with the pieces that it has and those that it wants for now; Want adds more; nil means all. keeps
+// says that it can get pieces in any order, and serves that it also passes them on. A member of the same name leaves
+// first.
 func (s *Swarm) Join(name string, has, wants []int, keeps, serves bool) {
 	s.Leave(name)
 	m := &member{
@@ -138,7 +139,7 @@ func (s *Swarm) Join(name string, has, wants []int, keeps, serves bool) {
 	}
 }
 
-// Want says that a member needs a piece, among others.
+// Want says that a member needs one more piece.
 func (s *Swarm) Want(name string, piece int) {
 	m := s.byName[name]
 	if m != nil && piece >= 0 && piece < s.pieces {

@@ -25,7 +25,7 @@ const (
 	piecesAtOnce = 8
 	// requestBytes limits the size of a request.
 	requestBytes = 4 << 10
-	// pieceTimeout is how long a worker may take to accept a piece.
+	// pieceTimeout is how long a worker may wait for its turn, and then how long it may take to accept a piece.
 	pieceTimeout = time.Minute
 )
 
@@ -60,6 +60,7 @@ func (s *server) FetchPiece(r *workerv1.FetchPieceRequest, stream workerv1.PeerS
 	case <-stream.Context().Done():
 		return stream.Context().Err()
 	}
+	timer.Reset(pieceTimeout)
 	sent := make(chan error, 1)
 	go func() {
 		defer func() { <-s.slots }()

@@ -8,9 +8,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -101,6 +103,43 @@ func TestTickets(t *testing.T) {
 	if _, err := fetchWith(t, credentials.Dial{}, address, r, len(piece)); status.Code(err) != codes.ResourceExhausted {
 		t.Errorf("a request that is too long: %v", err)
 	}
+}
+
+// slowReader is a worker that takes a while to accept a piece.
+type slowReader struct {
+	grpc.ServerStream
+	ctx   context.Context
+	takes time.Duration
+}
+
+func (r *slowReader) Context() context.Context { return r.ctx }
+
+func (r *slowReader) Send(*workerv1.FetchPieceResponse) error {
+	time.Sleep(r.takes)
+	return nil
+}
+
+// A worker that waited in line has as long to accept a piece as one that did not wait.
+func TestWaitingInLineLeavesTimeForThePiece(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := New(quiet())
+		defer e.Close()
+		e.cfg.Cache = openCache(t, t.TempDir(), 1<<20)
+		e.SetKey(testKey)
+		_, release := e.cfg.Cache.Use(datasetID(1))
+		defer release()
+		if err := put(t, e.cfg.Cache, datasetID(1), 0, []byte("a piece")); err != nil {
+			t.Fatal(err)
+		}
+		for range piecesAtOnce {
+			e.server.slots <- struct{}{}
+		}
+		time.AfterFunc(pieceTimeout-5*time.Second, func() { <-e.server.slots })
+		if err := e.server.FetchPiece(goodRequest(), &slowReader{ctx: t.Context(), takes: pieceTimeout / 2}); err != nil {
+			t.Errorf("after %v in line: %v", pieceTimeout-5*time.Second, err)
+		}
+		e.server.slots <- struct{}{} // once nothing is being sent
+	})
 }
 
 // newFolder has an authority and certificates of workers and others.

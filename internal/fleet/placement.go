@@ -6,7 +6,7 @@ import (
 	"github.com/cleave-project/cleave/internal/planning"
 )
 
-// ledger records which worker has each tile of a job, and keeps account of the memory that this takes. Fleet.mu
+// placement records which worker has each tile of a job, and keeps account of the memory that this takes. Fleet.mu
 // guards it. Its methods expect the caller to hold Fleet.mu, and those that take tiles away expect that no operation
 // uses the tiles.
 //
@@ -18,7 +18,7 @@ import (
 //
 // The running operation uses the tiles and memberships of its groups without the lock. Nothing else changes them while
 // it runs, except that Release takes the workers away from tiles.
-type ledger struct {
+type placement struct {
 	fleet   *Fleet
 	key     string            // the job's id in commands
 	need    planning.Workload // what the job takes
@@ -97,31 +97,31 @@ func (t *tile) forget() { t.state, t.step = notBuilt, 0 }
 // forget records that the worker has lost what it had of the job.
 func (m *membership) forget() { *m = membership{tiles: m.tiles} }
 
-func newLedger(f *Fleet, need planning.Workload) ledger {
-	return ledger{
+func newPlacement(f *Fleet, need planning.Workload) placement {
+	return placement{
 		fleet: f, need: need, sizes: need.TileSizes(), tiles: make([]tile, partition.TileCount(need.Rows())),
 		members: map[*session]*membership{}, copies: map[copyKey]*copied{},
 	}
 }
 
 // needOn returns what the job needs on a worker.
-func (l *ledger) needOn(s *session) planning.Workload {
-	need := l.need
+func (p *placement) needOn(s *session) planning.Workload {
+	need := p.need
 	need.Whole = need.Whole || !s.fetchesRows
 	return need
 }
 
 // fixedBytes returns the memory that the job takes on a worker besides tiles.
-func (l *ledger) fixedBytes(s *session) int64 { return l.needOn(s).FixedBytes(s.threads) }
+func (p *placement) fixedBytes(s *session) int64 { return p.needOn(s).FixedBytes(s.threads) }
 
 // tileBytes returns the memory that a tile takes on its worker.
-func (l *ledger) tileBytes(t int) int64 { return l.sizes[t].Bytes(l.tiles[t].wantStored) }
+func (p *placement) tileBytes(t int) int64 { return p.sizes[t].Bytes(p.tiles[t].wantStored) }
 
 // tilesOf returns the tiles that are placed on a worker.
-func (l *ledger) tilesOf(s *session) []int {
+func (p *placement) tilesOf(s *session) []int {
 	var tiles []int
-	for t := range l.tiles {
-		if l.tiles[t].worker == s {
+	for t := range p.tiles {
+		if p.tiles[t].worker == s {
 			tiles = append(tiles, t)
 		}
 	}
@@ -129,134 +129,134 @@ func (l *ledger) tilesOf(s *session) []int {
 }
 
 // recheck makes the job look for a better placement before its next operation.
-func (l *ledger) recheck() { l.balancedAt = nil }
+func (p *placement) recheck() { p.balancedAt = nil }
 
 // record notes in which forms tiles have been placed.
-func (l *ledger) record(stored bool) {
-	l.ever.stored, l.ever.computed = l.ever.stored || stored, l.ever.computed || !stored
+func (p *placement) record(stored bool) {
+	p.ever.stored, p.ever.computed = p.ever.stored || stored, p.ever.computed || !stored
 }
 
 // newEpoch returns a number that no other tile or copy that was placed has, so that workers can tell them apart.
-func (l *ledger) newEpoch() uint64 {
-	l.epochs++
-	return l.epochs
+func (p *placement) newEpoch() uint64 {
+	p.epochs++
+	return p.epochs
 }
 
 // join makes a worker a member.
-func (l *ledger) join(s *session) {
-	s.used += l.fixedBytes(s)
-	l.members[s] = &membership{}
+func (p *placement) join(s *session) {
+	s.used += p.fixedBytes(s)
+	p.members[s] = &membership{}
 }
 
 // leave ends a worker's part in the job. The worker must have no tiles; it drops its copies.
-func (l *ledger) leave(s *session) {
-	l.tellToRelease(s)
-	s.used -= l.fixedBytes(s)
-	delete(l.members, s)
-	l.dropCopiesOn(s)
-	l.fleet.dismissIfIdleLocked(s)
+func (p *placement) leave(s *session) {
+	p.tellToRelease(s)
+	s.used -= p.fixedBytes(s)
+	delete(p.members, s)
+	p.dropCopiesOn(s)
+	p.fleet.dismissIfIdleLocked(s)
 }
 
 // dismissEmpty makes the members without tiles leave, after tiles have moved.
-func (l *ledger) dismissEmpty() {
-	l.ops = 0
-	for s, member := range l.members {
+func (p *placement) dismissEmpty() {
+	p.ops = 0
+	for s, member := range p.members {
 		if member.tiles == 0 {
-			l.leave(s)
+			p.leave(s)
 		}
 	}
 }
 
 // put places a tile, which must not be placed, on a member.
-func (l *ledger) put(t int, s *session, stored bool) {
-	l.tiles[t] = tile{worker: s, epoch: l.newEpoch(), wantStored: stored}
-	l.members[s].tiles++
+func (p *placement) put(t int, s *session, stored bool) {
+	p.tiles[t] = tile{worker: s, epoch: p.newEpoch(), wantStored: stored}
+	p.members[s].tiles++
 	s.tiles++
-	s.used += l.tileBytes(t)
-	l.record(stored)
+	s.used += p.tileBytes(t)
+	p.record(stored)
 }
 
 // setStored sets whether a tile is stored on its worker, which learns it in the next operation.
-func (l *ledger) setStored(t int, stored bool) {
-	l.tiles[t].worker.used += l.sizes[t].Bytes(stored) - l.tileBytes(t)
-	l.tiles[t].wantStored = stored
-	l.record(stored)
+func (p *placement) setStored(t int, stored bool) {
+	p.tiles[t].worker.used += p.sizes[t].Bytes(stored) - p.tileBytes(t)
+	p.tiles[t].wantStored = stored
+	p.record(stored)
 }
 
 // remove takes a tile off its worker, if it has one, without telling the worker. What the worker had of the tile stays
 // recorded until put or promote replaces it, because an operation that is just ending may still read it.
-func (l *ledger) remove(t int) {
-	if s := l.tiles[t].worker; s != nil {
-		l.recheck()
+func (p *placement) remove(t int) {
+	if s := p.tiles[t].worker; s != nil {
+		p.recheck()
 		s.tiles--
-		s.used -= l.tileBytes(t)
-		l.members[s].tiles--
-		l.tiles[t].worker = nil
+		s.used -= p.tileBytes(t)
+		p.members[s].tiles--
+		p.tiles[t].worker = nil
 	}
 }
 
 // removeFrom takes tiles off their worker and tells it to drop them.
-func (l *ledger) removeFrom(s *session, tiles []int) {
+func (p *placement) removeFrom(s *session, tiles []int) {
 	var dropped []*workerv1.Tile
 	for _, t := range tiles {
-		dropped = append(dropped, &workerv1.Tile{Tile: uint32(t), Epoch: l.tiles[t].epoch})
-		l.remove(t)
+		dropped = append(dropped, &workerv1.Tile{Tile: uint32(t), Epoch: p.tiles[t].epoch})
+		p.remove(t)
 	}
-	l.tellToDrop(s, dropped)
+	p.tellToDrop(s, dropped)
 }
 
-func (l *ledger) tellToDrop(s *session, tiles []*workerv1.Tile) {
-	s.postLocked(&workerv1.Command{JobId: l.key, Tiles: tiles, Operation: &workerv1.Command_Drop{Drop: &workerv1.Drop{}}})
+func (p *placement) tellToDrop(s *session, tiles []*workerv1.Tile) {
+	s.postLocked(&workerv1.Command{JobId: p.key, Tiles: tiles, Operation: &workerv1.Command_Drop{Drop: &workerv1.Drop{}}})
 }
 
-func (l *ledger) tellToRelease(s *session) {
-	s.postLocked(&workerv1.Command{JobId: l.key, Operation: &workerv1.Command_Release{Release: &workerv1.Release{}}})
+func (p *placement) tellToRelease(s *session) {
+	s.postLocked(&workerv1.Command{JobId: p.key, Operation: &workerv1.Command_Release{Release: &workerv1.Release{}}})
 }
 
 // removeEnded takes tiles off workers whose sessions have ended.
-func (l *ledger) removeEnded() {
-	for t := range l.tiles {
-		if s := l.tiles[t].worker; s != nil && s.ended {
-			l.remove(t)
+func (p *placement) removeEnded() {
+	for t := range p.tiles {
+		if s := p.tiles[t].worker; s != nil && s.ended {
+			p.remove(t)
 		}
 	}
-	for s := range l.members {
+	for s := range p.members {
 		if s.ended {
-			delete(l.members, s)
-			l.dropCopiesOn(s)
+			delete(p.members, s)
+			p.dropCopiesOn(s)
 		}
 	}
 }
 
 // removeAll takes all tiles off their workers, which leave, and reports whether there were any.
-func (l *ledger) removeAll() bool {
-	if len(l.members) == 0 {
+func (p *placement) removeAll() bool {
+	if len(p.members) == 0 {
 		return false
 	}
-	for t := range l.tiles {
-		l.remove(t)
+	for t := range p.tiles {
+		p.remove(t)
 	}
-	l.dismissEmpty()
+	p.dismissEmpty()
 	return true
 }
 
 // copyTo places a copy of a tile on the first of some members that has room, or returns nil if none has. The copy is
 // stored only if stored is set and there is room. A member that has a copy of the tile already is passed over: a worker
 // holds each tile once.
-func (l *ledger) copyTo(members []*session, t int, stored bool) *copied {
-	rule := l.need.StorageRule()
+func (p *placement) copyTo(members []*session, t int, stored bool) *copied {
+	rule := p.need.StorageRule()
 	stored = rule == partition.StoreAll || stored && rule != partition.StoreNone
 	for _, s := range members {
-		if l.copies[copyKey{s, t}] != nil {
+		if p.copies[copyKey{s, t}] != nil {
 			continue
 		}
 		free, fits := s.freeLocked(), stored
-		if rule == partition.StoreWhatFits && l.sizes[t].Bytes(true) > free {
+		if rule == partition.StoreWhatFits && p.sizes[t].Bytes(true) > free {
 			fits = false
 		}
-		if l.sizes[t].Bytes(fits) <= free {
-			c := l.reserveCopy(s, t, fits)
-			l.copies[copyKey{s, t}] = c
+		if p.sizes[t].Bytes(fits) <= free {
+			c := p.reserveCopy(s, t, fits)
+			p.copies[copyKey{s, t}] = c
 			return c
 		}
 	}
@@ -264,41 +264,41 @@ func (l *ledger) copyTo(members []*session, t int, stored bool) *copied {
 }
 
 // reserveCopy reserves memory for a copy of a tile on a worker. The copy belongs to the caller.
-func (l *ledger) reserveCopy(s *session, t int, stored bool) *copied {
-	c := &copied{tile: tile{worker: s, epoch: l.newEpoch(), wantStored: stored}, number: t, bytes: l.sizes[t].Bytes(stored)}
+func (p *placement) reserveCopy(s *session, t int, stored bool) *copied {
+	c := &copied{tile: tile{worker: s, epoch: p.newEpoch(), wantStored: stored}, number: t, bytes: p.sizes[t].Bytes(stored)}
 	s.used += c.bytes
 	return c
 }
 
 // dropCopies frees the copies that match accepts, and tells those workers that are still members. It reports whether
 // there were any.
-func (l *ledger) dropCopies(match func(*copied) bool) bool {
+func (p *placement) dropCopies(match func(*copied) bool) bool {
 	dropped := map[*session][]*workerv1.Tile{}
-	for at, c := range l.copies {
+	for at, c := range p.copies {
 		if match(c) {
-			delete(l.copies, at)
+			delete(p.copies, at)
 			c.worker.used -= c.bytes
 			dropped[c.worker] = append(dropped[c.worker], &workerv1.Tile{Tile: uint32(c.number), Epoch: c.epoch})
 		}
 	}
 	for s, tiles := range dropped {
-		if l.members[s] != nil {
-			l.tellToDrop(s, tiles)
+		if p.members[s] != nil {
+			p.tellToDrop(s, tiles)
 		}
 	}
 	return len(dropped) > 0
 }
 
 // dropCopiesOn frees the copies on a worker.
-func (l *ledger) dropCopiesOn(s *session) {
-	l.dropCopies(func(c *copied) bool { return c.worker == s })
+func (p *placement) dropCopiesOn(s *session) {
+	p.dropCopies(func(c *copied) bool { return c.worker == s })
 }
 
 // promote makes a copy on a member the tile itself, which must not be placed.
-func (l *ledger) promote(c *copied) {
-	delete(l.copies, copyKey{c.worker, c.number})
-	l.tiles[c.number] = c.tile
-	l.members[c.worker].tiles++
+func (p *placement) promote(c *copied) {
+	delete(p.copies, copyKey{c.worker, c.number})
+	p.tiles[c.number] = c.tile
+	p.members[c.worker].tiles++
 	c.worker.tiles++
-	l.record(c.wantStored)
+	p.record(c.wantStored)
 }

@@ -11,18 +11,18 @@ import (
 	"github.com/cleave-project/cleave/internal/planning"
 )
 
-// check returns what is wrong with the accounts of a ledger that has these workers for itself.
-func (l *ledger) check(t *rapid.T, sessions []*session) {
+// check returns what is wrong with the accounts of a placement that has these workers for itself.
+func (p *placement) check(t *rapid.T, sessions []*session) {
 	for _, s := range sessions {
 		if s.ended {
 			continue
 		}
-		member, tiles, used := l.members[s], len(l.tilesOf(s)), int64(0)
-		for _, tile := range l.tilesOf(s) {
-			used += l.tileBytes(tile)
+		member, tiles, used := p.members[s], len(p.tilesOf(s)), int64(0)
+		for _, tile := range p.tilesOf(s) {
+			used += p.tileBytes(tile)
 		}
 		copies := 0
-		for at, c := range l.copies {
+		for at, c := range p.copies {
 			if at != (copyKey{c.worker, c.number}) {
 				t.Fatalf("a copy of tile %d is recorded as one of tile %d", c.number, at.tile)
 			}
@@ -37,7 +37,7 @@ func (l *ledger) check(t *rapid.T, sessions []*session) {
 		case member != nil && member.tiles != tiles:
 			t.Fatalf("a member counts %d tiles and has %d", member.tiles, tiles)
 		case member != nil:
-			used += l.fixedBytes(s)
+			used += p.fixedBytes(s)
 		}
 		if s.tiles != tiles || s.used != used {
 			t.Fatalf("a worker counts %d tiles and %d bytes, and has %d and %d", s.tiles, s.used, tiles, used)
@@ -45,12 +45,12 @@ func (l *ledger) check(t *rapid.T, sessions []*session) {
 	}
 }
 
-// Whatever happens to tiles and workers, a ledger keeps account of what is where.
+// Whatever happens to tiles and workers, a placement keeps account of what is where.
 func TestAPlacementKeepsAccount(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		need := planning.Workload{Matrix: kernel.MatrixSpec{Function: kernel.Linear, Rows: 4 * 16, Columns: 2}, K: 2, Lanes: 1}
 		f := New(Config{})
-		p := newLedger(f, need)
+		p := newPlacement(f, need)
 		var sessions []*session
 		for range 4 {
 			s := &session{conduct: &conduct{}, threads: 2, pending: map[uint64]*call{}, done: make(chan struct{}), watchdog: time.NewTimer(time.Hour)}
@@ -121,7 +121,7 @@ func TestWhereTilesMoveIfOnlyDoubtedWorkersHaveRoom(t *testing.T) {
 	} {
 		need := planning.Workload{Matrix: kernel.MatrixSpec{Function: kernel.Linear, Rows: 4 * 16, Columns: 2}, K: 2, Lanes: 1}
 		f := New(Config{})
-		e := &execution{fleet: f, need: need, pace: pace.New(time.Second), blame: newBlame(nil), placed: newLedger(f, need)}
+		e := &execution{fleet: f, need: need, pace: pace.New(time.Second), blame: newBlame(nil), placed: newPlacement(f, need)}
 		e.handovers = newHandovers(&e.placed)
 		sessions := manySessions(3)
 		for _, s := range sessions {
