@@ -40,9 +40,6 @@ func TestProblemsArePreparedOnceForJobsThatRunAtOnce(t *testing.T) {
 		t.Errorf("a job that ran at once read its data set %d times", reads)
 	}
 	second := h.create(spec(data))
-	if h.c.jobs.get(second).problem != nil {
-		t.Error("a queued job holds its problem")
-	}
 	close(g.open)
 	for _, id := range []string{first, second} {
 		if job := h.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
@@ -50,6 +47,6 @@ func TestProblemsArePreparedOnceForJobsThatRunAtOnce(t *testing.T) {
 		}
 	}
 	if reads := blobs.reads.Load(); reads != 3 {
-		t.Errorf("two jobs, one of which had to wait, read their data set %d times", reads)
+		t.Errorf("two jobs, one of which had to wait and may not hold its problem, read their data set %d times", reads)
 	}
 }

@@ -93,7 +93,7 @@ func TestWaitingForWorkersIsNoAttempt(t *testing.T) {
 	for range attempts.Max + 1 {
 		waits := make(chan struct{})
 		e := scripted(steps(1))
-		e.await = func(ctx context.Context, _ *fleet.Fleet, report func(fleet.Status), _ []planning.Workload) error {
+		e.Await = func(ctx context.Context, _ *fleet.Fleet, report func(fleet.Status), _ []planning.Workload) error {
 			report(fleet.Status{Waiting: "waiting for a worker"})
 			close(waits)
 			<-ctx.Done()

@@ -16,6 +16,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/coordinator/backup"
 	"github.com/cleave-project/cleave/internal/coordinator/checkpoint"
+	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
@@ -71,7 +72,7 @@ func TestBackupWhileJobsRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: done}); reason(err) != reasonJobNotFound {
+	if _, err := h.jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: done}); reason(err) != jobs.NotFound {
 		t.Errorf("the deleted job: %v", err)
 	}
 	h.awaitSweep()

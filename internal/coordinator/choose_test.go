@@ -23,35 +23,24 @@ func TestAJobWithoutAlgorithmGetsOne(t *testing.T) {
 	}
 }
 
-// The ways that are tried are events, and the last of them is progress until something else begins.
+// The ways that are tried are events.
 func TestTrialsAreEvents(t *testing.T) {
 	trial := clustering.Trial{Method: clustering.Method{Space: clustering.SpaceNeighbors, ConstraintUse: clustering.UseHard}, Fold: 1, Folds: 3, MustLinks: 5, MustLinksRight: 4}
 	tried := &cleavev1.MethodTried{
 		Method: &cleavev1.Method{Space: cleavev1.Space_SPACE_NEIGHBORS, ConstraintUse: cleavev1.ConstraintUse_CONSTRAINT_USE_HARD}, Fold: 1, Folds: 3, MustLinks: 5, MustLinksRight: 4,
 	}
-	live, release := make(chan *observer, 1), make(chan struct{})
 	h := newHarness(t, testConfig(), scripted(func(_ context.Context, o clustering.Observer) (*clustering.Result, error) {
 		o.Observe(clustering.SolverStep{Step: 1})
 		o.Observe(clustering.MethodTried{Trial: trial})
-		live <- o.(*observer)
-		<-release
 		o.Observe(clustering.IterationDone{Restart: 0, HistoryEntry: entry(0)})
 		r := result(0, clustering.StopConverged)
 		r.Choice = &clustering.Choice{Chosen: trial.Method, Tried: []clustering.MethodScore{{Trial: trial}}}
 		return r, nil
 	}))
 	id := h.create(spec(h.upload()))
-	o := within(t, live, "the trial")
-	if p := o.job.progress.Current(); !proto.Equal(p.GetMethodTried(), tried) || p.GetSolver() != nil {
-		t.Errorf("the progress is %v", p)
-	}
-	close(release)
 	events, _ := h.watch(id, 0)
 	if len(events) != 4 || !proto.Equal(events[1].GetMethodTried(), tried) {
 		t.Errorf("the events are %v", events)
-	}
-	if p := o.job.progress.Current(); p.GetMethodTried() != nil {
-		t.Errorf("after an iteration the progress is %v", p)
 	}
 	response, err := h.jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: id})
 	if err != nil || len(response.GetResult().GetChoice().GetTried()) != 1 {

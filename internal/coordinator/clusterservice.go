@@ -14,6 +14,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/backup"
+	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
@@ -29,32 +30,9 @@ type clusterService struct {
 // AwaitWorkers blocks until at least count workers are ready. Programs that start workers together with the
 // coordinator call it so that the first job is placed on all of them.
 func (c *Coordinator) AwaitWorkers(ctx context.Context, count int) error {
-	return awaitFleet(ctx, c.fleet, func(workers []fleet.WorkerInfo) bool { return countIn(workers, fleet.WorkerReady) >= count })
-}
-
-// awaitFleet blocks until enough accepts the workers.
-func awaitFleet(ctx context.Context, f *fleet.Fleet, enough func([]fleet.WorkerInfo) bool) error {
-	for {
-		changed := f.Changed()
-		if enough(f.Workers()) {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-}
-
-// countIn returns how many workers are in a state.
-func countIn(workers []fleet.WorkerInfo, state fleet.WorkerState) (count int) {
-	for _, w := range workers {
-		if w.State == state {
-			count++
-		}
-	}
-	return count
+	return c.fleet.AwaitWorkers(ctx, func(workers []fleet.WorkerInfo) bool {
+		return fleet.CountIn(workers, fleet.WorkerReady) >= count
+	})
 }
 
 // Page tokens of workers contain the name and then the id, because the list is sorted that way.
@@ -89,16 +67,16 @@ func (s *clusterService) DrainWorker(ctx context.Context, request *cleavev1.Drai
 // not jobs and are left out.
 func (c *Coordinator) workerProto(ctx context.Context, w fleet.WorkerInfo) *cleavev1.Worker {
 	caller := identity.FromContext(ctx)
-	jobs := slices.DeleteFunc(slices.Clone(w.JobIDs), func(id string) bool {
-		j := c.jobs.get(id)
-		return j == nil || !caller.Sees(j.owner)
+	shown := slices.DeleteFunc(slices.Clone(w.JobIDs), func(id string) bool {
+		j := c.jobs.Unfinished(id)
+		return j == nil || !caller.Sees(j.Record().GetJob().GetOwner())
 	})
 	return &cleavev1.Worker{
 		WorkerId: w.ID, Name: w.Name, State: cleavev1.WorkerState(w.State),
 		Threads: uint32(w.Threads), MemoryBytes: w.MemoryBytes,
 		Version: w.Version, NumericClass: w.NumericClass,
 		AttachTime: timestamppb.New(w.AttachedAt), LastHeartbeatTime: timestamppb.New(w.LastHeartbeat),
-		Tiles: uint32(w.Tiles), TileBytes: w.ReservedBytes, JobIds: jobs, StatusMessage: w.Message,
+		Tiles: uint32(w.Tiles), TileBytes: w.ReservedBytes, JobIds: shown, StatusMessage: w.Message,
 	}
 }
 
@@ -111,7 +89,7 @@ func (s *clusterService) Backup(_ *cleavev1.BackupRequest, stream grpc.ServerStr
 	c := s.c
 	ctx, cancel := context.WithCancelCause(stream.Context())
 	defer cancel(nil)
-	defer context.AfterFunc(c.runCtx, func() { cancel(errStopping) })() // a shutdown does not wait for a backup
+	defer context.AfterFunc(c.runCtx, func() { cancel(jobs.ErrStopping) })() // a shutdown does not wait for a backup
 	end, err := c.hold.Begin(ctx)
 	defer func() {
 		if postponed := end(); !postponed || c.runCtx.Err() != nil {
@@ -196,10 +174,10 @@ func (cfg Config) limitsProto() *cleavev1.Limits {
 }
 
 func (c *Coordinator) usageProto(ctx context.Context) *cleavev1.Usage {
-	queued, own := c.queue.Waiting(identity.FromContext(ctx).Name)
+	running, queued, own := c.jobs.Count(identity.FromContext(ctx).Name)
 	inUse := c.gate.InUse()
 	return &cleavev1.Usage{
-		JobsRunning: uint32(c.queue.Running()), JobsQueued: uint32(queued), JobsQueuedOwn: uint32(own),
+		JobsRunning: uint32(running), JobsQueued: uint32(queued), JobsQueuedOwn: uint32(own),
 		Calls: uint32(inUse.Calls), Reads: uint32(inUse.ShortCalls), Streams: uint32(inUse.Streams), DiskBytes: uint64(max(0, c.retention.Used())),
 	}
 }

@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"context"
+	"strings"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
@@ -55,7 +56,7 @@ func (s *datasetService) CreateDataset(stream grpc.ClientStreamingServer[cleavev
 	}
 	added := record.GetDataset()
 	s.c.log.Info("data set is stored", "dataset", added.GetDatasetId(), "request", observe.RequestID(stream.Context()),
-		"kind", shortName(added.GetKind(), "DATASET_KIND_"), "rows", added.GetRows(), "bytes", added.GetBytes())
+		"kind", strings.TrimPrefix(added.GetKind().String(), "DATASET_KIND_"), "rows", added.GetRows(), "bytes", added.GetBytes())
 	return stream.SendAndClose(&cleavev1.CreateDatasetResponse{Dataset: added})
 }
 

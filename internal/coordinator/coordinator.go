@@ -1,14 +1,6 @@
-// Package coordinator implements the public gRPC services. It stores data sets, tables and jobs, runs the jobs on the
-// fleet of workers, and reports their progress and results.
-//
-// A job is acknowledged only once it is durable, and an event is sent only once it is durable, so a crash never takes
-// back anything a client has seen. Runs are deterministic: after a crash, an unfinished job resumes from its last
-// snapshot and must produce the same events that were already sent.
-//
-// A job moves through the files as follows: jobservice.go receives the call, admission.go creates the job and queues
-// it, supervise.go runs it, and end.go stores how it ended. recover.go resumes the jobs that an earlier coordinator
-// left unfinished. If several coordinators share a store, election.go makes one of them the leader. The packages below
-// do the parts, such as problem, which turns specs into problems that package runner runs.
+// Package coordinator implements the public gRPC services. It opens the stores and the servers, and makes one of several
+// coordinators that share a store the leader. The packages below do the rest: jobs runs the jobs, content stores data
+// sets and tables, gate decides who may call.
 package coordinator
 
 import (
@@ -21,7 +13,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
-	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 
@@ -33,6 +24,7 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/gate"
 	"github.com/cleave-project/cleave/internal/coordinator/httpapi"
 	"github.com/cleave-project/cleave/internal/coordinator/imports"
+	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/coordinator/metered"
 	"github.com/cleave-project/cleave/internal/coordinator/port"
 	"github.com/cleave-project/cleave/internal/coordinator/problem"
@@ -40,6 +32,7 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/coordinator/results"
 	"github.com/cleave-project/cleave/internal/coordinator/retention"
+	"github.com/cleave-project/cleave/internal/coordinator/tasks"
 	"github.com/cleave-project/cleave/internal/coordinator/webhook"
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -51,11 +44,10 @@ import (
 // state. Before it is elected it rejects calls and names the current leader (see election.go).
 //
 // It is safe for concurrent use. Its fields are set by open, and term by lead, before anything else uses them; later
-// only the atomic ones and jobs change.
+// only the atomic ones change.
 type Coordinator struct {
 	cfg    Config
 	log    hclog.Logger
-	engine engine
 	memory memory
 
 	// Storage.
@@ -91,63 +83,44 @@ type Coordinator struct {
 
 	// Runs.
 	fleet     *fleet.Fleet
-	queue     *queue.Queue[*job]
-	snapshots *checkpoint.Store
+	jobs      *jobs.Manager
 	webhooks  *webhook.Sender
 	retention *retention.Sweeper
 	results   *results.Service
 	downloads *downloads.Memory
 
-	// A shutdown has three stages: closing stopping ends the open watches, canceling runCtx ends the runs, and
-	// canceling storeCtx ends writes to the stores.
-	stopping    chan struct{}
-	stop        func()
+	// A shutdown has two stages: canceling runCtx, by stop, ends the open watches and the runs, and canceling storeCtx ends
+	// writes to the stores.
 	runCtx      context.Context
-	stopRuns    context.CancelCauseFunc
+	stop        func()
 	storeCtx    context.Context
 	stopWriting context.CancelFunc
-	supervisors tasks          // one for each unfinished job
-	sweeping    tasks          // background cleanups
+	sweeping    tasks.Group    // background cleanups
 	close       func() error   // runs closeAll once and returns its error
 	opened      []func() error // each releases something that open has opened
-
-	// admission is acquired in full while a data set is deleted, and with weight 1 while a job is created. A data set
-	// therefore cannot disappear between the check that it exists and the creation of a job that uses it.
-	admission *semaphore.Weighted
-	jobs      jobTable
 }
-
-// errStopping is the cause with which runs are canceled when the coordinator shuts down. Their jobs stay unfinished.
-var errStopping = errors.New("the coordinator is shutting down")
 
 // New opens the stores and returns a coordinator that does not answer calls until Serve is called. If the store is
 // not shared, the coordinator already leads when New returns and has resumed the unfinished jobs. If the store is
 // shared, it is a standby, and Serve makes it run for leader. A coordinator that is never served must be closed.
 func New(ctx context.Context, cfg Config) (*Coordinator, error) {
-	return open(ctx, cfg, realEngine())
+	return open(ctx, cfg, jobs.RealEngine())
 }
 
 // open is New with a replaceable engine. It closes whatever it has opened if it fails.
-func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err error) {
+func open(ctx context.Context, cfg Config, engine jobs.Engine) (_ *Coordinator, err error) {
 	cfg, err = cfg.withDefaults()
 	if err != nil {
 		return nil, err
 	}
 	c := &Coordinator{
-		cfg: cfg, log: cfg.Logger.Named("coordinator"), engine: engine,
-		stopping:  make(chan struct{}),
-		disowned:  make(chan error, 1),
-		memory:    newMemory(cfg),
-		admission: semaphore.NewWeighted(allAdmission),
+		cfg: cfg, log: cfg.Logger.Named("coordinator"), disowned: make(chan error, 1), memory: newMemory(cfg),
 	}
-	c.queue = queue.NewQueue[*job](queue.Limits{
-		Running: cfg.MaxConcurrentJobs, RunningPerOwner: cfg.Limits.RunningPerOwner, Memory: c.memory.jobs, Wake: c.advanceQueue,
-	})
 	c.downloads = downloads.NewMemory(c.memory.downloads, c.memory.large, cfg.Limits.SlowReader)
-	c.stop = sync.OnceFunc(func() { close(c.stopping) })
 	c.close = sync.OnceValue(c.closeAll)
 	// Not derived from ctx, whose deadline may be meant for opening only.
-	c.runCtx, c.stopRuns = context.WithCancelCause(context.Background())
+	runCtx, stop := context.WithCancelCause(context.Background())
+	c.runCtx, c.stop = runCtx, func() { stop(jobs.ErrStopping) }
 	c.storeCtx, c.stopWriting = context.WithCancel(context.Background())
 	defer func() {
 		if err != nil {
@@ -158,7 +131,7 @@ func open(ctx context.Context, cfg Config, engine engine) (_ *Coordinator, err e
 	if err = c.openStorage(ctx); err != nil {
 		return nil, err
 	}
-	if err = c.openServers(); err != nil {
+	if err = c.openServers(engine); err != nil {
 		return nil, err
 	}
 	if store.IsShared(cfg.Store) {
@@ -196,15 +169,11 @@ func (c *Coordinator) openStorage(ctx context.Context) (err error) {
 	c.openContent()
 	c.retention = c.newRetention(blobBytes, freed)
 	c.opened = append(c.opened, func() error { c.uploads.Close(); return nil })
-	c.snapshots = &checkpoint.Store{
-		Config: c.cfg.Snapshots, Blobs: c.blobs, Context: c.storeCtx, Hold: &c.hold, FreeDisk: c.cfg.Limits.FreeDisk, Logger: c.log,
-		Term: func() int64 { return c.term.Revision() },
-	}
 	return nil
 }
 
 // openServers opens the fleet and the servers, which do not answer calls yet.
-func (c *Coordinator) openServers() error {
+func (c *Coordinator) openServers(engine jobs.Engine) error {
 	listener, err := c.listen()
 	if err != nil {
 		return err
@@ -214,11 +183,11 @@ func (c *Coordinator) openServers() error {
 	c.fleet = fleet.New(fleet.Config{
 		Timing: c.cfg.Timing, Logger: c.cfg.Logger.Named("fleet"), Observe: c.cfg.Observe, Referee: c.cfg.Referee, Datasets: c.datasets,
 	})
+	c.jobs = c.newJobs(engine)
 	c.results = &results.Service{
-		Ended: c.endedRecord, Parts: c.parts, Rows: content.NewCache(c.cfg.CacheBytes/smallerCaches, content.Weakly[recipe.Rows]), Downloads: c.downloads,
+		Ended: c.jobs.Ended, Parts: c.parts, Rows: content.NewCache(c.cfg.CacheBytes/smallerCaches, content.Weakly[recipe.Rows]), Downloads: c.downloads,
 		Datasets: c.datasets, Tables: c.tables, Problems: c.problems,
-		Fleet: c.fleet, WhyNoWorker: func() string { return whyNoneReady(c.fleet.Workers()) },
-		Borrow: c.borrow, MemoryFor: c.memoryFor, CheckRows: c.checkTableRows,
+		Fleet: c.fleet, Borrow: c.borrow, MemoryFor: c.memoryFor, CheckRows: c.checkTableRows,
 		Predictions: make(chan struct{}, results.MaxPredictions), SlowReader: c.cfg.Limits.SlowReader, PredictionWait: c.cfg.LostAfter,
 	}
 	c.importer = imports.New(c.cfg.Imports, imports.Dependencies{
@@ -229,6 +198,7 @@ func (c *Coordinator) openServers() error {
 	c.server, c.health = c.newServer()
 	c.http = c.newHTTP()
 	c.opened = append(c.opened, func() error {
+		c.jobs.Close()
 		c.fleet.Close()
 		c.server.Stop()
 		c.importer.Close()
@@ -238,12 +208,29 @@ func (c *Coordinator) openServers() error {
 	return nil
 }
 
+// newJobs returns what runs the jobs.
+func (c *Coordinator) newJobs(engine jobs.Engine) *jobs.Manager {
+	return jobs.New(jobs.Dependencies{
+		Context: c.runCtx, Writer: c.writer, Parts: c.parts, Garbage: c.garbage, Datasets: c.datasets, Tables: c.tables,
+		Snapshots: &checkpoint.Store{
+			Config: c.cfg.Snapshots, Blobs: c.blobs, Context: c.storeCtx, Hold: &c.hold, FreeDisk: c.cfg.Limits.FreeDisk, Logger: c.log,
+			Term: func() int64 { return c.term.Revision() },
+		},
+		Queue: queue.Limits{
+			Running: c.cfg.MaxConcurrentJobs, RunningPerOwner: c.cfg.Limits.RunningPerOwner, Memory: c.memory.jobs,
+		},
+		Problems: c.problems, Fleet: c.fleet, Engine: engine, Verify: c.cfg.Verify,
+		Webhooks: c.webhooks, Observe: c.cfg.Observe, Logger: c.log, Version: c.cfg.Version, Now: c.cfg.Now,
+	})
+}
+
 // newRetention returns what deletes expired jobs and data. total is the size of all blobs.
 func (c *Coordinator) newRetention(total, freed *atomic.Int64) *retention.Sweeper {
 	return retention.New(retention.Dependencies{
 		Config: c.cfg.Retention, State: c.state, Blobs: c.blobs, Total: total, Freed: freed, Hold: &c.hold, Logger: c.log, Now: c.cfg.Now,
-		IsUnfinished: func(job string) bool { return c.jobs.get(job) != nil },
-		DeleteJob:    c.deleteJob, ReadSpec: c.parts.Spec, Datasets: c.datasets, Tables: c.tables,
+		IsUnfinished: func(job string) bool { return c.jobs.Unfinished(job) != nil },
+		DeleteJob:    func(ctx context.Context, job string, used time.Time) error { return c.jobs.Delete(ctx, job, used) },
+		ReadSpec:     c.parts.Spec, Datasets: c.datasets, Tables: c.tables,
 	})
 }
 
@@ -333,7 +320,6 @@ const handlerGrace = time.Second
 func (c *Coordinator) drain() {
 	c.health.Shutdown()
 	c.stop()
-	c.stopRuns(errStopping)
 	graceful := make(chan struct{})
 	timeout, cancel := context.WithTimeout(context.Background(), c.cfg.ShutdownTimeout)
 	defer cancel()
@@ -343,7 +329,7 @@ func (c *Coordinator) drain() {
 		c.server.GracefulStop()
 	}()
 	runsEnded := make(chan struct{})
-	go func() { c.supervisors.Close(); close(runsEnded) }()
+	go func() { c.jobs.Close(); close(runsEnded) }()
 	select {
 	case <-runsEnded:
 	case <-timeout.Done(): // the store may be hanging; Close aborts whatever waits for it
@@ -368,37 +354,11 @@ func (c *Coordinator) Close() error { return c.close() }
 // closeAll releases whatever was opened, last first; open also calls it on a half-opened coordinator.
 func (c *Coordinator) closeAll() error {
 	c.stop()
-	c.stopRuns(errStopping)
 	c.stopWriting()
-	c.supervisors.Close()
 	c.sweeping.Close()
 	var errs []error
 	for _, release := range slices.Backward(c.opened) {
 		errs = append(errs, release())
 	}
 	return errors.Join(errs...)
-}
-
-// tasks are goroutines that must end before the stores are closed. The zero value has none.
-type tasks struct {
-	mu     sync.Mutex // guards closed, and orders Go before Close
-	closed bool
-	group  sync.WaitGroup
-}
-
-// Go runs a task in a goroutine, unless Close was called.
-func (t *tasks) Go(task func()) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.closed {
-		t.group.Go(task)
-	}
-}
-
-// Close prevents further tasks and waits for those that run. It may be called again.
-func (t *tasks) Close() {
-	t.mu.Lock()
-	t.closed = true
-	t.mu.Unlock()
-	t.group.Wait()
 }

@@ -18,6 +18,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/model"
+	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
@@ -179,7 +180,7 @@ func TestDamagedBlobsAreNotServed(t *testing.T) {
 // A data set that is damaged on the disk but still in the memory of the coordinator: workers do not get it, and the
 // job fails for the right reason, at once.
 func TestWorkersGetNoDamagedDataset(t *testing.T) {
-	h := newHarness(t, durableConfig(t), realEngine())
+	h := newHarness(t, durableConfig(t), jobs.RealEngine())
 	data := h.upload()
 	file := h.blobFile("datasets")
 	sound, err := os.ReadFile(file)

@@ -8,6 +8,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/downloads"
+	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/coordinator/ledger"
 	"github.com/cleave-project/cleave/internal/wire"
 	"github.com/cleave-project/cleave/test/tabletest"
@@ -17,7 +18,7 @@ import (
 func TestCallsHoldMemory(t *testing.T) {
 	cfg := testConfig()
 	cfg.CacheBytes = 0
-	h := newHarness(t, cfg, realEngine())
+	h := newHarness(t, cfg, jobs.RealEngine())
 	defer h.startWorker("a")()
 	stored := h.storeTable(plants(t, 60))
 	spec := neighborSpec("", 6)

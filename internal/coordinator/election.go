@@ -14,6 +14,7 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/cleave-project/cleave/internal/coordinator/gate"
+	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/coordinator/retention"
 	"github.com/cleave-project/cleave/internal/dial/backoff"
@@ -86,7 +87,8 @@ func (c *Coordinator) lead(ctx context.Context) (err error) {
 		return err
 	}
 	c.fleet.Begin(c.term.Revision())
-	if err := c.retry(ctx, "unfinished jobs cannot be read now, trying again", func() error { return c.resumeUnfinished(ctx) }); err != nil {
+	resume := func() error { return c.jobs.ResumeAll(ctx, c.term.Revision(), c.cfg.Election.outlived) }
+	if err := c.retry(ctx, "unfinished jobs cannot be read now, trying again", resume); err != nil {
 		return fmt.Errorf("cannot resume the unfinished jobs: %w", err)
 	}
 	if err := c.retry(ctx, "the owner index cannot be built now, trying again", func() error { return c.indexOwners(ctx) }); err != nil && !fault.Is(err, store.DiskFull) {
@@ -268,5 +270,5 @@ func Run(ctx context.Context, cfg Config, listening func(*Coordinator)) error {
 
 // endsTerm reports whether err only means that this coordinator cannot lead at the moment.
 func endsTerm(err error) bool {
-	return errors.Is(err, errDeposed) || interrupted(err) || !store.IsPermanent(err) && store.IsUnavailable(err)
+	return errors.Is(err, errDeposed) || jobs.Interrupted(err) || !store.IsPermanent(err) && store.IsUnavailable(err)
 }

@@ -50,30 +50,6 @@ func withFullDisk(t *testing.T, h *harness) (string, *fullBlobs) {
 	return id, blobs
 }
 
-// A job that cannot begin, because the disk has no space for its record, cannot be canceled either. The caller is
-// told.
-func TestCancelingAJobWhoseRecordIsBeingWritten(t *testing.T) {
-	g := newBarrier()
-	h := newHarness(t, testConfig(), scripted(g.run))
-	id := h.create(spec(h.upload()))
-	<-g.entered
-	j := h.c.jobs.get(id)
-	j.writing <- struct{}{} // as during a commit that waits for space
-	ctx, cancel := context.WithTimeout(t.Context(), cancelTimeout/10)
-	defer cancel()
-	service := h.c.jobService()
-	if _, err := service.CancelJob(ctx, &cleavev1.CancelJobRequest{JobId: id}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("got %v", err)
-	}
-	<-j.writing
-	if _, err := service.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: id}); err != nil {
-		t.Error(err)
-	}
-	if job := h.end(id); job.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED {
-		t.Errorf("the job is %v", job)
-	}
-}
-
 func TestAResultIsKeptUntilThereIsSpace(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(2)))
 	id, blobs := withFullDisk(t, h)
@@ -189,8 +165,7 @@ func TestResultsWithoutSpaceKeepTheirPlaces(t *testing.T) {
 	for range 5 { // attempts to store the two results
 		within(t, blobs.tried, "an attempt to store a result")
 	}
-	running := h.c.queue.Running()
-	if all, _ := h.c.queue.Waiting(""); runs.Load() != 2 || running != 2 || all != 4 {
+	if running, all, _ := h.c.jobs.Count(""); runs.Load() != 2 || running != 2 || all != 4 {
 		t.Errorf("%d jobs ran, %d have places, %d wait; want 2, 2 and 4", runs.Load(), running, all)
 	}
 	go func() {
@@ -229,7 +204,7 @@ func TestAReplacedOutcomeIsDeleted(t *testing.T) {
 	h.c.garbage.Blobs = garbage
 	data := h.upload()
 	canceled := false
-	h.c.blobs = &cancelingBlobs{Blobs: h.c.blobs, cancel: func(id string) {
+	h.c.parts.Blobs = &cancelingBlobs{Blobs: h.c.blobs, cancel: func(id string) {
 		if !canceled {
 			canceled = true
 			if _, err := h.c.jobService().CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: id}); err != nil {

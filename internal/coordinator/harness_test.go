@@ -18,6 +18,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/coordinator/retention"
 	"github.com/cleave-project/cleave/internal/coordinator/runner"
 	"github.com/cleave-project/cleave/internal/data/dataset"
@@ -34,10 +35,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type script func(ctx context.Context, o clustering.Observer) (*clustering.Result, error)
 
 // scripted is an engine that needs no workers and runs a script.
-func scripted(run script) engine {
-	return engine{
-		await: func(context.Context, *fleet.Fleet, func(fleet.Status), []planning.Workload) error { return nil },
-		execute: func(ctx context.Context, _ runner.Runner, _ *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
+func scripted(run script) jobs.Engine {
+	return jobs.Engine{
+		Await: func(context.Context, *fleet.Fleet, func(fleet.Status), []planning.Workload) error { return nil },
+		Execute: func(_ runner.Runner, ctx context.Context, _ *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
 			task.Report(fleet.Status{Workers: 2, Tiles: 1, TilesBuilt: 1})
 			r, err := run(ctx, o)
 			return r, &fleet.Usage{Stored: 1, EverStored: true, EntryBytes: 256}, err
@@ -115,7 +116,7 @@ func testConfig() Config {
 	return cfg
 }
 
-func newHarness(t *testing.T, cfg Config, e engine) *harness {
+func newHarness(t *testing.T, cfg Config, e jobs.Engine) *harness {
 	t.Helper()
 	h := &harness{t: t, listener: pipe.Listen(pipe.Addr{}), served: make(chan error, 1)}
 	cfg.Listener = h.listener
@@ -142,7 +143,7 @@ func newHarness(t *testing.T, cfg Config, e engine) *harness {
 // awaitSweep waits until what an earlier coordinator left is deleted, which happens in the background.
 func (h *harness) awaitSweep() {
 	if h.c.cfg.Retention == (retention.Config{}) { // otherwise sweeping goes on
-		h.c.sweeping.group.Wait()
+		h.c.sweeping.Wait()
 	}
 }
 

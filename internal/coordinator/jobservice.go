@@ -1,23 +1,30 @@
 package coordinator
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
+	"unicode"
+	"unicode/utf8"
 
+	"github.com/google/uuid"
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
+	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/coordinator/gate"
-	"github.com/cleave-project/cleave/internal/coordinator/progress"
+	"github.com/cleave-project/cleave/internal/coordinator/jobs"
+	"github.com/cleave-project/cleave/internal/coordinator/problem"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/coordinator/results"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/security/identity"
 	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -62,20 +69,8 @@ func (s *jobService) PlanJob(ctx context.Context, request *cleavev1.PlanJobReque
 	return response, nil
 }
 
-// get returns the job as clients see it.
-func (c *Coordinator) get(ctx context.Context, id string) (*cleavev1.Job, error) {
-	j, record, err := c.find(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	if j != nil {
-		return j.view(), nil
-	}
-	return record.GetJob(), nil
-}
-
 func (s *jobService) GetJob(ctx context.Context, request *cleavev1.GetJobRequest) (*cleavev1.GetJobResponse, error) {
-	job, err := s.c.get(ctx, request.GetJobId())
+	job, err := s.c.jobs.Get(ctx, request.GetJobId())
 	if err != nil {
 		return nil, err
 	}
@@ -126,8 +121,8 @@ func (s *jobService) ListJobs(ctx context.Context, request *cleavev1.ListJobsReq
 			return nil, false, err
 		}
 		job := record.GetJob()
-		if j := s.c.jobs.get(job.GetJobId()); j != nil {
-			job = j.view()
+		if j := s.c.jobs.Unfinished(job.GetJobId()); j != nil {
+			job = j.View()
 		}
 		return job, listed(request, job, record.GetTableIds()), nil
 	})
@@ -155,8 +150,8 @@ func (c *Coordinator) requestedJob(ctx context.Context, request store.Entry) (*s
 
 // existingJob returns the record of a job, or nil if the job was deleted meanwhile or its stored record is damaged.
 func (c *Coordinator) existingJob(ctx context.Context, id string) (*statev1.JobRecord, error) {
-	if j := c.jobs.get(id); j != nil {
-		return j.durable(), nil
+	if j := c.jobs.Unfinished(id); j != nil {
+		return j.Record(), nil
 	}
 	entry, err := c.state.Get(ctx, records.JobKey(id))
 	if errors.Is(err, store.ErrNotFound) || records.IsDamaged(err) {
@@ -206,150 +201,127 @@ func (c *Coordinator) indexOwners(ctx context.Context) error {
 	return batch.Flush()
 }
 
-// cancelTimeout is how long a cancellation waits for a change of the job's record that the store has not taken yet.
-const cancelTimeout = 5 * time.Second
-
 // CancelJob succeeds in every state of the job, so that clients can safely repeat it if the response was lost.
 func (s *jobService) CancelJob(ctx context.Context, request *cleavev1.CancelJobRequest) (*cleavev1.CancelJobResponse, error) {
-	j, record, err := s.c.find(ctx, request.GetJobId())
+	job, err := s.c.jobs.Cancel(ctx, request.GetJobId())
 	if err != nil {
 		return nil, err
 	}
-	if j == nil {
-		return &cleavev1.CancelJobResponse{Job: record.GetJob()}, nil
-	}
-	tooLate, err := records.FinishWith(ctx, s.c.writer, func(records.Change) (bool, error) { return s.c.requestCancel(ctx, j) })
-	if err != nil {
-		return nil, err
-	}
-	if tooLate { // wait, so that the response shows how the job ended
-		select {
-		case <-j.done:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
-	return &cleavev1.CancelJobResponse{Job: j.view()}, nil
+	return &cleavev1.CancelJobResponse{Job: job}, nil
 }
 
-// requestCancel durably records that a job is to be canceled, and cancels its run. It reports whether the end of the
-// job is already decided, in which case nothing changes. ctx limits the wait for another change of the record.
-func (c *Coordinator) requestCancel(ctx context.Context, j *job) (tooLate bool, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, cancelTimeout, fault.New(fault.Unavailable, records.StoreBusy,
-		"the state store has not taken an earlier change of job %s for %v; "+
-			"its disk may be full: try again when it answers", j.id, cancelTimeout).With("job_id", j.id))
-	defer cancel()
-	requested := false
-	err = j.write(ctx, c.writer.Commit, store.Txn{Urgent: true}, func(record *statev1.JobRecord) error {
-		if tooLate = j.ending; tooLate || record.GetJob().GetCancelRequested() {
-			return errUnchanged
-		}
-		record.Job.CancelRequested, requested = true, true
-		return nil
-	})
-	if err == nil && requested {
-		c.log.Info("job is being canceled", "job", j.id)
-		j.cancel(errCanceled)
-	}
-	return tooLate, err
+// DeleteJob succeeds even if the job does not exist, so that clients can safely repeat it if the response was lost.
+func (s *jobService) DeleteJob(ctx context.Context, request *cleavev1.DeleteJobRequest) (*cleavev1.DeleteJobResponse, error) {
+	return &cleavev1.DeleteJobResponse{}, s.c.jobs.Delete(ctx, request.GetJobId(), s.c.cfg.Now())
 }
 
-// watchStream sends the events of a job to a client that watches it.
-type watchStream = grpc.ServerStreamingServer[cleavev1.WatchJobResponse]
-
-func sendEvent(stream watchStream, e *cleavev1.Event) error {
-	return stream.Send(&cleavev1.WatchJobResponse{Item: &cleavev1.WatchJobResponse_Event{Event: e}})
-}
-
-// WatchJob streams the events of a job at the client's pace. A slow client never holds up the run.
-func (s *jobService) WatchJob(request *cleavev1.WatchJobRequest, stream watchStream) error {
-	j, record, err := s.c.find(stream.Context(), request.GetJobId())
-	if err != nil {
-		return err
-	}
+// WatchJob streams the events of a job at the client's pace.
+func (s *jobService) WatchJob(request *cleavev1.WatchJobRequest, stream grpc.ServerStreamingServer[cleavev1.WatchJobResponse]) error {
 	after := request.GetAfterSequence()
-	if j == nil {
-		err = s.c.replay(stream, record, &after)
-	} else {
-		err = s.c.follow(stream, j, &after)
-	}
+	err := s.c.jobs.Watch(stream.Context(), request.GetJobId(), &after, stream.Send)
 	if f, is := errors.AsType[*fault.Error](err); is && f.Reason == gate.SlowReader {
 		return f.With("last_sequence", fmt.Sprint(after))
 	}
 	return err
 }
 
-// follow sends the events after sequence number *after as they become visible, with progress in between, until the
-// event that ends the job. It advances *after with every event sent.
-func (c *Coordinator) follow(stream watchStream, j *job, after *uint32) error {
-	silence := time.NewTimer(progress.KeepAlive)
-	defer silence.Stop()
-	var shown uint64
-	silent := false
-	done, supervised := j.done, true
-	for {
-		news := j.log.After(*after)
-		for _, e := range news.Events {
-			if err := sendEvent(stream, e); err != nil {
-				return err
-			}
-			*after = e.GetSequence()
-		}
-		if news.Ended {
-			return nil
-		}
-		if err := j.refusal(); err != nil && !supervised {
-			return err // there will be no final event
-		}
-		doing := j.progress.Announced()
-		if doing.Version != shown || silent {
-			item := &cleavev1.WatchJobResponse_Progress{Progress: doing.Progress}
-			if err := stream.Send(&cleavev1.WatchJobResponse{Item: item}); err != nil {
-				return err
-			}
-			shown, silent = doing.Version, false
-		}
-		silence.Reset(progress.KeepAlive)
-		select {
-		case <-news.Changed:
-		case <-doing.Changed:
-		case <-silence.C:
-			silent = true
-		case <-done: // loop once more: the final event may have arrived at the same time
-			done, supervised = nil, false
-		case <-stream.Context().Done():
-			return stream.Context().Err()
-		case <-c.stopping:
-			return errStopping
-		}
+// create creates a job, or returns the one that an earlier call with the same request id created.
+func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobRequest) (*cleavev1.Job, error) {
+	spec := request.GetSpec()
+	if spec == nil {
+		return nil, fault.Required("spec", "")
 	}
+	requestID, err := canonicalRequestID(request.GetRequestId())
+	if err != nil {
+		return nil, err
+	}
+	encoded, err := proto.MarshalOptions{Deterministic: true}.Marshal(spec)
+	if err != nil {
+		return nil, err
+	}
+	hash := sha256.Sum256(encoded)
+	// Before any other check, so that a repeated request gets its answer even if the spec would be rejected now.
+	if earlier, err := c.jobs.OfRequest(ctx, requestID, hash[:]); earlier != nil || err != nil {
+		return earlier, err
+	}
+	record, err := c.newRecord(ctx, request, requestID)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.checkDisk(int64(len(encoded))); err != nil {
+		return nil, err
+	}
+	ready, release, err := c.borrowProblem(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	record.CoordinatorBytes = uint64(c.problems.ReservedBytes(ready))
+	return c.jobs.Create(ctx, jobs.Submission{Record: record, Spec: spec, Hash: hash[:], Problem: ready, Release: release})
 }
 
-// replay sends the events of a job that has ended, starting after sequence number *after, which it advances.
-func (c *Coordinator) replay(stream watchStream, record *statev1.JobRecord, after *uint32) error {
-	events, err := c.eventsOf(stream.Context(), record)
-	if err != nil {
-		return err
+// newRecord returns the record of a new job, but for the memory that it reserves. It rejects a request that may not
+// create a job, before its problem is prepared.
+func (c *Coordinator) newRecord(ctx context.Context, request *cleavev1.CreateJobRequest, requestID string) (*statev1.JobRecord, error) {
+	if err := wire.CheckName("display_name", request.GetDisplayName()); err != nil {
+		return nil, err
 	}
-	for _, e := range events[min(*after, uint32(len(events))):] {
-		if err := sendEvent(stream, e); err != nil {
-			return err
-		}
-		*after = e.GetSequence()
+	spec, owner := request.GetSpec(), identity.FromContext(ctx).Name
+	scheduling := cmp.Or(request.GetScheduling(), &cleavev1.Scheduling{})
+	timeLimit, err := c.cfg.Limits.timeLimit(scheduling.GetTimeLimit())
+	if err := cmp.Or(err, checkPriority(ctx, scheduling.GetPriority()), checkVerify(scheduling),
+		c.cfg.Webhooks.CheckURL(scheduling.GetWebhookUrl()), c.checkQueue(owner)); err != nil {
+		return nil, err
+	}
+	id, err := records.NewJobID()
+	if err != nil {
+		return nil, err
+	}
+	return &statev1.JobRecord{
+		NumericClass: clustering.NumericClass(), SpecBlob: records.SpecBlob(id), TableIds: wire.TableIDs(spec),
+		TraceParent: observe.TraceParent(ctx), Verify: scheduling.Verify, WebhookUrl: scheduling.GetWebhookUrl(),
+		Job: &cleavev1.Job{
+			Owner: owner, Priority: scheduling.GetPriority(), TimeLimit: timeLimit,
+			JobId: id, DisplayName: request.GetDisplayName(), DatasetId: spec.GetDatasetId(), RequestId: requestID,
+			State: cleavev1.JobState_JOB_STATE_PENDING, CreateTime: c.now(),
+		},
+	}, nil
+}
+
+// borrowProblem checks a spec and prepares its problem, which the caller may hold until it calls release.
+func (c *Coordinator) borrowProblem(ctx context.Context, spec *cleavev1.JobSpec) (_ *problem.Problem, release func(), err error) {
+	if err := c.checkSize(ctx, spec); err != nil {
+		return nil, nil, err
+	}
+	if release, err = c.borrow(ctx, c.memoryFor(ctx, spec.GetDatasetId(), spec.GetTable().GetTableId())); err != nil {
+		return nil, nil, err
+	}
+	ready, err := c.problems.Make(ctx, spec, !problem.Accepted)
+	if err != nil {
+		release()
+		return nil, nil, err
+	}
+	return ready, release, nil
+}
+
+// maxRequestID is the maximum length of a request id in bytes.
+const maxRequestID = 200
+
+// canonicalRequestID validates a request id and returns its canonical form. Any short text is valid; all spellings of
+// a UUID are the same id.
+func canonicalRequestID(id string) (string, error) {
+	if parsed, err := uuid.Parse(id); err == nil {
+		return parsed.String(), nil
+	}
+	return id, checkText("request_id", id)
+}
+
+// checkText rejects a client's id that is too long, is not UTF-8, or has control characters.
+func checkText(field, id string) error {
+	if len(id) > maxRequestID || !utf8.ValidString(id) || strings.ContainsFunc(id, unicode.IsControl) {
+		return fault.Invalid("INVALID_"+strings.ToUpper(field),
+			"%s is %.60q; it must be UTF-8 text of at most %d bytes without control characters", field, id, maxRequestID).
+			OnField(field)
 	}
 	return nil
-}
-
-// eventsOf returns the events of a job that has ended. It reads them from the outcome or, if that could not be
-// stored, from the state.
-func (c *Coordinator) eventsOf(ctx context.Context, record *statev1.JobRecord) ([]*cleavev1.Event, error) {
-	if record.GetOutcomeBlob() == "" {
-		log, err := eventlog.Load(ctx, c.state, record.GetJob().GetJobId(), nil)
-		if err != nil {
-			return nil, err
-		}
-		return log.All(), nil
-	}
-	outcome, err := c.parts.Outcome(ctx, record)
-	return outcome.GetEvents(), err
 }

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"google.golang.org/grpc/codes"
@@ -19,7 +17,6 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/wire"
 	"github.com/cleave-project/cleave/test/tabletest"
 )
@@ -294,36 +291,6 @@ func TestJobsRunInTurn(t *testing.T) {
 			t.Errorf("the job is %v", job)
 		}
 	}
-}
-
-// Whoever sees the end of a job may submit the next one, so its place in the queue is free by then.
-func TestAJobLeavesTheQueueBeforeItsEndIsSeen(t *testing.T) {
-	g := newBarrier()
-	h := newHarness(t, testConfig(), scripted(g.run))
-	id := h.create(spec(h.upload()))
-	within(t, g.entered, "the run")
-	j, state := h.c.jobs.get(id), h.c.state
-	ended := make(chan struct{})
-	h.intercept(func(_ int64, commit func() error) error {
-		err := commit()
-		if _, missing := state.Get(t.Context(), records.UnfinishedKey(id)); errors.Is(missing, store.ErrNotFound) {
-			j.mu.Lock() // so that the end stays unseen
-			close(ended)
-		}
-		return err
-	})
-	close(g.open)
-	within(t, ended, "the end")
-	for began := time.Now(); ; runtime.Gosched() {
-		if running := h.c.queue.Running(); running == 0 {
-			break
-		} else if time.Since(began) > 5*time.Second {
-			t.Error("the job is still in the queue")
-			break
-		}
-	}
-	j.mu.Unlock()
-	h.end(id)
 }
 
 func recvLabels(h *harness, id string) (*cleavev1.GetLabelsResponse, error) {

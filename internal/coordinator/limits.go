@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"google.golang.org/protobuf/types/known/durationpb"
+
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/coordinator/content"
@@ -153,6 +155,22 @@ func (c *Coordinator) checkTableRows(ctx context.Context, id string) error {
 	return c.cfg.Limits.checkRows(record.GetTable().GetRows())
 }
 
+// timeLimit returns the time limit of a job that asked for the given one; nil means that it did not ask. It returns
+// nil if there is no limit.
+func (l Limits) timeLimit(asked *durationpb.Duration) (*durationpb.Duration, error) {
+	const field = "scheduling.time_limit"
+	switch {
+	case asked == nil:
+		return durationProto(cmp.Or(l.DefaultTime, l.MaxTime)), nil
+	case !asked.IsValid() || asked.AsDuration() <= 0:
+		return nil, fault.Invalid("INVALID_TIME_LIMIT", "the time limit must be positive; leave it out for the coordinator's default").OnField(field)
+	case l.MaxTime > 0 && asked.AsDuration() > l.MaxTime:
+		return nil, fault.Invalid("TIME_LIMIT_TOO_LONG",
+			"the time limit of %v is longer than this coordinator allows, which is %v; ask for less", asked.AsDuration(), l.MaxTime).OnField(field)
+	}
+	return asked, nil
+}
+
 // checkPriority rejects a priority that the caller may not use.
 func checkPriority(ctx context.Context, p cleavev1.Priority) error {
 	const field = "scheduling.priority"
@@ -180,7 +198,7 @@ func checkVerify(s *cleavev1.Scheduling) error {
 // checkQueue rejects a job if too many are already waiting. Concurrent calls may exceed the limit slightly; it bounds
 // the queue and need not be exact.
 func (c *Coordinator) checkQueue(owner string) error {
-	all, own := c.queue.Waiting(owner)
+	_, all, own := c.jobs.Count(owner)
 	switch l := c.cfg.Limits; {
 	case l.Queued > 0 && all >= l.Queued:
 		return fault.New(fault.ResourceExhausted, "QUEUE_FULL", "the queue is full (%d jobs); try again later", all).
@@ -240,7 +258,7 @@ func (c *Coordinator) memoryFor(ctx context.Context, id string, tables ...string
 		}
 		m.Size = int64(record.GetDataset().GetBytes())
 		// A copy that only another call holds ends with that call, so this one counts it as well.
-		counted := c.datasets.Keeps(id) || c.jobs.find(func(j *job) bool { return j.datasetID == id && c.queue.Runs(j) }) != ""
+		counted := c.datasets.Keeps(id) || c.jobs.RunsOn(id)
 		if data, found := c.datasets.InUse(id); found && counted {
 			m.Held = []dataset.Dataset{data}
 		} else {

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/security/identity"
 	"github.com/cleave-project/cleave/internal/store"
@@ -124,7 +125,7 @@ func TestListJobs(t *testing.T) {
 	h = newHarness(t, cfg, scripted(steps(1)))
 	check()
 
-	if err := h.c.deleteJob(identity.NewContext(t.Context(), admin), ids["job 2"], time.Now()); err != nil {
+	if err := h.c.jobs.Delete(identity.NewContext(t.Context(), admin), ids["job 2"], time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if got := h.listAs(ann, &cleavev1.ListJobsRequest{}); !slices.Equal(got, []string{"job 3", "job 0"}) {
@@ -150,7 +151,7 @@ func TestSchedulingIsNoPartOfTheSpec(t *testing.T) {
 
 // Downloads begin at any row.
 func TestDownloadsBeginAnywhere(t *testing.T) {
-	h := newHarness(t, testConfig(), realEngine())
+	h := newHarness(t, testConfig(), jobs.RealEngine())
 	defer h.startWorker("a")()
 	id := h.create(&cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: h.send("groups", groups(t, 30))}, Clusters: &cleavev1.JobSpec_K{K: 3},
 		Algorithm: &cleavev1.JobSpec_Kmeans{Kmeans: &cleavev1.Kmeans{}}})

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
@@ -48,7 +49,7 @@ func neighborSpec(dataset string, neighbors uint32) *cleavev1.JobSpec {
 
 // The graph that a job makes can be fetched and used again, its points find their labels, and it goes with the job.
 func TestNeighborGraph(t *testing.T) {
-	h := newHarness(t, testConfig(), realEngine())
+	h := newHarness(t, testConfig(), jobs.RealEngine())
 	defer h.startWorker("a")()
 	defer h.startWorker("b")()
 	if err := h.c.AwaitWorkers(t.Context(), 2); err != nil {
@@ -107,7 +108,7 @@ func TestNeighborGraph(t *testing.T) {
 
 // What is wrong with a job is said before neighbors are looked for.
 func TestBadNeighborGraphs(t *testing.T) {
-	h := newHarness(t, testConfig(), realEngine())
+	h := newHarness(t, testConfig(), jobs.RealEngine())
 	id, _ := h.gaussianPoints()
 	graph := h.send("graph", &dataset.Graph{N: 2, RowStart: []int64{0, 1, 2}, Column: []int32{1, 0}, Weight: []float64{1, 1}})
 	linked := func(s *cleavev1.JobSpec, pairs ...constraint.Constraint) *cleavev1.JobSpec {

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/coordinator/problem"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
@@ -49,7 +50,7 @@ func (h *harness) plan(s *cleavev1.JobSpec) (*cleavev1.Plan, error) {
 }
 
 func TestPlanJob(t *testing.T) {
-	h := newHarness(t, testConfig(), realEngine())
+	h := newHarness(t, testConfig(), jobs.RealEngine())
 	s, need := h.noiseJob(whatFits)
 	_, err := h.plan(s)
 	wantError(t, err, codes.FailedPrecondition, "NO_WORKERS")
@@ -117,7 +118,7 @@ func TestStorageIsAsPlannedAndChangesNothing(t *testing.T) {
 		{"auto, none", whatFits, 0, "none"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := newHarness(t, testConfig(), realEngine())
+			h := newHarness(t, testConfig(), jobs.RealEngine())
 			s, need := h.noiseJob(c.storage)
 			want := local(t, points, s)
 			for _, name := range []string{"ann", "bob"} {
@@ -147,7 +148,7 @@ func TestStorageIsAsPlannedAndChangesNothing(t *testing.T) {
 }
 
 func TestStorageThatDoesNotApply(t *testing.T) {
-	h := newHarness(t, testConfig(), realEngine())
+	h := newHarness(t, testConfig(), jobs.RealEngine())
 	graph, err := dataset.NewGraph(3, []dataset.Edge{{Source: 0, Target: 1, Weight: 1}, {Source: 1, Target: 2, Weight: 1}})
 	if err != nil {
 		t.Fatal(err)
@@ -179,7 +180,7 @@ func TestStorageThatDoesNotApply(t *testing.T) {
 // A job of auto counts the rows in both units, the search for neighbors, and the graph and eigenvectors in the
 // coordinator. It is refused if a part does not fit, before anything is done.
 func TestPlansOfAuto(t *testing.T) {
-	h := newHarness(t, testConfig(), realEngine())
+	h := newHarness(t, testConfig(), jobs.RealEngine())
 	s, _ := h.noiseJob(whatFits)
 	s.PaperSettings, s.Algorithm = false, &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}
 	ready, err := h.c.problems.Make(t.Context(), s, problem.Accepted)

@@ -16,6 +16,7 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
+	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/coordinator/ledger"
 	"github.com/cleave-project/cleave/internal/coordinator/results"
 	"github.com/cleave-project/cleave/internal/data/dataset"
@@ -63,7 +64,7 @@ func (h *harness) send(name string, data dataset.Dataset) string {
 // The points that a job was made of, taken for new ones, get their labels again: by centroids and by
 // kernel values that two workers compute. The data set of old and new points together leaves no trace.
 func TestPredictionOfAJobsOwnPoints(t *testing.T) {
-	h := newHarness(t, testConfig(), realEngine())
+	h := newHarness(t, testConfig(), jobs.RealEngine())
 	defer h.startWorker("a")()
 	defer h.startWorker("b")()
 	points, _, err := synth.Gaussians(90, 3, 3, 0.3, rand.New(rand.NewPCG(1, 1)))
@@ -271,7 +272,7 @@ func TestPredictionsTakeTurns(t *testing.T) {
 	h.c.results.SlowReader = time.Millisecond
 	for reason, request := range map[string]*cleavev1.PredictJobRequest{
 		"TOO_MANY_PREDICTIONS": request,
-		reasonJobNotFound:      {JobId: "none", DatasetId: "none"}, // wrong requests do not wait
+		jobs.NotFound:          {JobId: "none", DatasetId: "none"}, // wrong requests do not wait
 		"FIELD_REQUIRED":       {JobId: job},
 		"TWO_INPUTS":           {JobId: job, DatasetId: "none", TableId: "none"},
 	} {

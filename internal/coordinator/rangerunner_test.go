@@ -9,6 +9,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -48,7 +49,7 @@ func groupGraph(t *testing.T, n int) *dataset.Graph {
 // Jobs with a range of k have the answer of a run in one process, on 1 and 3 workers, in a long run on 2 too, and
 // labels for every k.
 func TestRangesOnWorkers(t *testing.T) {
-	h := newHarness(t, testConfig(), realEngine())
+	h := newHarness(t, testConfig(), jobs.RealEngine())
 	points, graph := groups(t, 90), groupGraph(t, 60)
 	var pairs []string
 	for i := range 57 {
@@ -141,7 +142,7 @@ func (h *harness) labelsOf(id string, k uint32) (labels []uint32, err error) {
 
 // Ranges that cannot be run are refused when the job is created.
 func TestRangesThatAreRefused(t *testing.T) {
-	h := newHarness(t, testConfig(), realEngine())
+	h := newHarness(t, testConfig(), jobs.RealEngine())
 	id := h.send("groups", groups(t, 30))
 	for name, change := range map[string]func(s *cleavev1.JobSpec){
 		"from 1":    func(s *cleavev1.JobSpec) { s.GetKRange().Min = 1 },

@@ -230,7 +230,7 @@ func TestRefusedUploadsMakeRoom(t *testing.T) {
 	}
 	deleted := make(chan string, 1)
 	h.c.retention.DeleteJob = func(ctx context.Context, job string, used time.Time) error {
-		err := h.c.deleteJob(ctx, job, used)
+		err := h.c.jobs.Delete(ctx, job, used)
 		deleted <- job
 		return err
 	}

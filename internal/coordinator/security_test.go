@@ -19,6 +19,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/gate"
+	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/security/access"
 	"github.com/cleave-project/cleave/internal/security/certs"
@@ -57,7 +58,7 @@ type secured struct {
 var people = []identity.Caller{{Name: "alice", Role: identity.Submitter}, {Name: "bob", Role: identity.Submitter},
 	{Name: "rita", Role: identity.Reader}, {Name: "ada", Role: identity.Admin}}
 
-func newSecured(t *testing.T, cfg Config, e engine) *secured {
+func newSecured(t *testing.T, cfg Config, e jobs.Engine) *secured {
 	t.Helper()
 	s := &secured{files: certs.Folder{Dir: t.TempDir(), Now: time.Now}, tokens: map[string]string{}}
 	if err := s.files.Init(); err != nil {
@@ -159,16 +160,16 @@ func TestOwnersSeeTheirOwn(t *testing.T) {
 		t.Error("alice does not see her job when she shows a certificate")
 	}
 	_, err = bob.jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: job})
-	wantError(t, err, codes.NotFound, reasonJobNotFound)
+	wantError(t, err, codes.NotFound, jobs.NotFound)
 	_, err = bob.jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: job})
-	wantError(t, err, codes.NotFound, reasonJobNotFound)
+	wantError(t, err, codes.NotFound, jobs.NotFound)
 	_, err = bob.jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: job})
-	wantError(t, err, codes.NotFound, reasonJobNotFound)
+	wantError(t, err, codes.NotFound, jobs.NotFound)
 	labels, err := bob.jobs.GetLabels(t.Context(), &cleavev1.GetLabelsRequest{JobId: job})
 	if err == nil {
 		_, err = labels.Recv()
 	}
-	wantError(t, err, codes.NotFound, reasonJobNotFound)
+	wantError(t, err, codes.NotFound, jobs.NotFound)
 	if _, err := bob.jobs.DeleteJob(t.Context(), &cleavev1.DeleteJobRequest{JobId: job}); err != nil {
 		t.Error(err)
 	}

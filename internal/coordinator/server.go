@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"runtime/debug"
 	"slices"
@@ -15,9 +16,12 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/httpapi"
+	"github.com/cleave-project/cleave/internal/coordinator/jobs"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
@@ -95,7 +99,7 @@ func (c *Coordinator) answer(ctx context.Context, method string, began time.Time
 // UNAVAILABLE, so that clients retry. Errors that are not the caller's fault are also logged with their cause.
 func (c *Coordinator) toStatus(ctx context.Context, method string, err error) error {
 	switch {
-	case errors.Is(err, errStopping), errors.Is(err, store.ErrClosed):
+	case errors.Is(err, jobs.ErrStopping), errors.Is(err, store.ErrClosed):
 		return wire.Unavailable("SHUTTING_DOWN", "the coordinator is shutting down; try again when it is back")
 	case errors.Is(err, store.ErrNotLeader):
 		return wire.Unavailable(wire.NotLeader, "this coordinator no longer leads; try again")
@@ -118,6 +122,8 @@ func (c *Coordinator) panicked(ctx context.Context, p any) error {
 	return fault.Panicked(p)
 }
 
+func (c *Coordinator) now() *timestamppb.Timestamp { return timestamppb.New(c.cfg.Now()) }
+
 // ShareDataset is CreateDataset for a client in the same process. The coordinator uses the data set in place, and so
 // do workers that ask SharedDataset for it. Nothing is copied or validated again. The data set must not be modified
 // and stays as long as the coordinator, whose store must be in memory too.
@@ -137,4 +143,38 @@ func (c *Coordinator) ShareDataset(ctx context.Context, name string, data datase
 // SharedDataset returns the data set in the memory of this process that has this id, or nil if there is none.
 func (c *Coordinator) SharedDataset(id string) dataset.Dataset {
 	return c.datasets.InMemory(id)
+}
+
+// Ready returns nil if the coordinator leads, serves, and its store answers, and otherwise an error that says why
+// not.
+func (c *Coordinator) Ready(ctx context.Context) error {
+	switch {
+	case c.runCtx.Err() != nil:
+		return jobs.ErrStopping
+	case !c.serving.Load():
+		return errors.New("not serving yet")
+	case !c.leads():
+		return errors.New("standby")
+	}
+	if _, err := c.state.Get(ctx, records.CreatedKey); err != nil && !errors.Is(err, store.ErrNotFound) {
+		return fmt.Errorf("cannot read the state store: %w", err)
+	}
+	return nil
+}
+
+// gauges returns the current values of the gauges.
+func (c *Coordinator) gauges() observe.Gauges {
+	s := observe.Gauges{Leads: c.leads(), MemoryBytes: c.cfg.MemoryBytes, UploadBytes: c.cfg.UploadBytes}
+	s.JobsRunning, s.JobsQueued, _ = c.jobs.Count("")
+	s.MemoryReservedBytes, s.UploadReservedBytes = c.memory.jobs.Held(), c.memory.uploads.Held()
+	workers := c.fleet.Workers()
+	s.Ready, s.Silent = fleet.CountIn(workers, fleet.WorkerReady), fleet.CountIn(workers, fleet.WorkerSilent)
+	s.Draining, s.Quarantined = fleet.CountIn(workers, fleet.WorkerDraining), fleet.CountIn(workers, fleet.WorkerQuarantined)
+	for _, w := range workers {
+		s.Threads += w.Threads
+		s.Tiles += w.Tiles
+		s.WorkerBytes += w.MemoryBytes
+		s.WorkerReservedBytes += w.ReservedBytes
+	}
+	return s
 }

@@ -11,7 +11,8 @@ import (
 	"testing"
 	"time"
 
-	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
+	"google.golang.org/protobuf/proto"
+
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/coordinator/attempts"
@@ -251,6 +252,30 @@ func TestShutdownStoresASnapshot(t *testing.T) {
 	}
 }
 
+// classState stores jobs as a version with another numeric class does.
+type classState struct {
+	store.State
+	class string
+}
+
+func (s classState) Commit(ctx context.Context, txn store.Txn) (int64, error) {
+	txn.Put = slices.Clone(txn.Put)
+	for at, e := range txn.Put {
+		if !strings.HasPrefix(e.Key, records.JobPrefix) {
+			continue
+		}
+		record, err := records.ReadJob(e)
+		if err != nil {
+			return 0, err
+		}
+		record.NumericClass = s.class
+		if txn.Put[at].Value, err = proto.Marshal(record); err != nil {
+			return 0, err
+		}
+	}
+	return s.State.Commit(ctx, txn)
+}
+
 // A job continues from its snapshot after an upgrade to a version with the same bits. One with other bits starts it
 // over, and revokes its events.
 func TestUpgradeDuringAJob(t *testing.T) {
@@ -260,14 +285,9 @@ func TestUpgradeDuringAJob(t *testing.T) {
 		cfg.Version = "1"
 		c := &climber{iterations: 9, held: 3, from: make(chan int, 1), offers: make(chan struct{})}
 		before := newHarness(t, cfg, scripted(c.run))
+		before.useState(classState{before.c.state, class})
 		id := before.create(spec(before.upload()))
 		before.firstEvents(id, 4)
-		if err := before.c.jobs.get(id).write(t.Context(), before.c.writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
-			record.NumericClass = class
-			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
 		before.close()
 		cfg.Version = "2"
 		again := &climber{iterations: 9, from: make(chan int, 1)}

@@ -9,13 +9,14 @@ import (
 	"google.golang.org/grpc/codes"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
 // Jobs of the spectral family on real workers end with the labels, objective and embedding of a local run.
 func TestSpectralOnRealWorkersGivesTheLocalAnswer(t *testing.T) {
-	h := newHarness(t, testConfig(), realEngine())
+	h := newHarness(t, testConfig(), jobs.RealEngine())
 	points := noise(t, 200, 3)
 	// Two rings that are not connected, so that components can be joined.
 	var edges []dataset.Edge

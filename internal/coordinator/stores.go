@@ -10,6 +10,7 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/backup"
 	"github.com/cleave-project/cleave/internal/coordinator/content"
 	"github.com/cleave-project/cleave/internal/coordinator/garbage"
+	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/coordinator/ownership"
 	"github.com/cleave-project/cleave/internal/coordinator/problem"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
@@ -179,7 +180,7 @@ func (c *Coordinator) claimSoon(ctx context.Context) error {
 	c.sweeping.Go(func() {
 		for pause := backoff.New(records.StoreRetries); pause.Wait(c.storeCtx) == nil; {
 			switch err := claim.Make(c.storeCtx); {
-			case err == nil || interrupted(err):
+			case err == nil || jobs.Interrupted(err):
 				return
 			case unusable(err):
 				c.disowned <- err
@@ -215,26 +216,24 @@ func (c *Coordinator) checkBlobs(ctx context.Context) error {
 // smallerCaches is by how much the caches of tables and of rows are smaller than that of data sets.
 const smallerCaches = 4
 
-// openContent opens the stores of data sets and tables, and sets up what reads them and the limits on uploads.
+// openContent opens the stores of data sets and tables, and sets up what reads them and the limits on uploads. They ask
+// c.jobs, which is opened later, but not before the coordinator leads.
 func (c *Coordinator) openContent() {
 	cfg := content.Config{
 		Blobs: c.blobs, Writer: c.writer, Logger: c.log, Now: c.cfg.Now,
-		CacheBytes: c.cfg.CacheBytes, UseGrain: c.cfg.Retention.UseGrain(), StopAdmission: c.stopAdmission,
-		DeleteBlob: func(name string) error { return c.garbage.Delete(c.storeCtx, name) },
-		User: func(id string, owner *string) string {
-			return c.jobs.find(func(j *job) bool { return j.datasetID == id && (owner == nil || j.owner == *owner) })
-		},
+		CacheBytes: c.cfg.CacheBytes, UseGrain: c.cfg.Retention.UseGrain(),
+		StopAdmission: func(ctx context.Context) (func(), error) { return c.jobs.StopAdmission(ctx) },
+		User:          func(id string, owner *string) string { return c.jobs.User(id, owner) },
+		DeleteBlob:    func(name string) error { return c.garbage.Delete(c.storeCtx, name) },
 	}
 	c.datasets = content.NewDatasets(cfg)
 	cfg.CacheBytes /= smallerCaches
-	cfg.User = func(id string, owner *string) string {
-		return c.jobs.find(func(j *job) bool { return slices.Contains(j.tableIDs, id) && (owner == nil || j.owner == *owner) })
-	}
 	c.tables = content.NewTables(cfg)
-	c.parts = &results.Parts{Blobs: c.blobs, Find: func(ctx context.Context, job string) error { _, _, err := c.find(ctx, job); return err }}
+	c.parts = &results.Parts{Blobs: c.blobs, Find: func(ctx context.Context, job string) error { _, err := c.jobs.Get(ctx, job); return err }}
 	c.garbage = &garbage.Collector{
-		Blobs: c.blobs, Writer: c.writer, Hold: &c.hold, Logger: c.log, NeedsEvents: c.needsEvents,
-		IsWriting: func(blob string) bool { return c.datasets.IsWriting(blob) || c.tables.IsWriting(blob) },
+		Blobs: c.blobs, Writer: c.writer, Hold: &c.hold, Logger: c.log,
+		NeedsEvents: func(ctx context.Context, job string) (bool, error) { return c.jobs.NeedsEvents(ctx, job) },
+		IsWriting:   func(blob string) bool { return c.datasets.IsWriting(blob) || c.tables.IsWriting(blob) },
 	}
 	c.problems = &problem.Maker{
 		Datasets: c.datasets, Tables: c.tables, MaxBytes: c.cfg.MaxDatasetBytes, MemoryBytes: c.cfg.MemoryBytes,

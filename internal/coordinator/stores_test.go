@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -90,7 +91,7 @@ func TestMissingBlobsBesideState(t *testing.T) {
 func TestBlobsOfAnUnfinishedUpload(t *testing.T) {
 	cfg := durableConfig(t)
 	h := newHarness(t, cfg, scripted(steps(1)))
-	if err := h.c.putBlob(t.Context(), "datasets/1/2", spec("x")); err != nil {
+	if err := h.c.blobs.Put(t.Context(), "datasets/1/2", func(w io.Writer) error { _, err := w.Write([]byte("x")); return err }); err != nil {
 		t.Fatal(err)
 	}
 	temporary := filepath.Join(cfg.DataDir, "blobs", "datasets", "1", "3.sealed.17ab.tmp")
@@ -101,7 +102,7 @@ func TestBlobsOfAnUnfinishedUpload(t *testing.T) {
 	h.crash()
 	next := newHarness(t, cfg, scripted(steps(1)))
 	next.upload()
-	next.c.sweeping.group.Wait()
+	next.c.sweeping.Wait()
 	if _, err := os.Stat(temporary); !os.IsNotExist(err) {
 		t.Errorf("the temporary file of a write that a crash ended is left: %v", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/data/table"
@@ -68,7 +69,7 @@ func namedPairs(t testing.TB, pairs ...[3]string) *cleavev1.TableInput {
 // numbers, to the last bit, with constraints by ids, and says how points were made of rows. Labels have the rows and
 // ids of the table, also when the table is gone.
 func TestJobsOnTables(t *testing.T) {
-	h := newHarness(t, testConfig(), realEngine())
+	h := newHarness(t, testConfig(), jobs.RealEngine())
 	defer h.startWorker("a")()
 	defer h.startWorker("b")()
 	for _, missing := range []cleavev1.MissingPolicy{0, cleavev1.MissingPolicy_MISSING_POLICY_DROP} {
@@ -145,7 +146,7 @@ func (b *partBlobs) Open(ctx context.Context, name string, offset, length int64)
 
 // The rows of a result are read once for many downloads of labels.
 func TestRowsOfLabelsAreReadOnce(t *testing.T) {
-	h := newHarness(t, testConfig(), realEngine())
+	h := newHarness(t, testConfig(), jobs.RealEngine())
 	defer h.startWorker("a")()
 	all := plants(t, 60)
 	job := h.create(&cleavev1.JobSpec{Clusters: &cleavev1.JobSpec_K{K: 3}, Data: &cleavev1.JobSpec_Table{Table: &cleavev1.TablePoints{TableId: h.storeTable(all)}},
@@ -211,7 +212,7 @@ func (h *harness) checkRows(job string, want *recipe.Rows) {
 
 // New rows go through the recipe of the job, whatever finds their clusters.
 func TestNewRowsOfATable(t *testing.T) {
-	h := newHarness(t, testConfig(), realEngine())
+	h := newHarness(t, testConfig(), jobs.RealEngine())
 	defer h.startWorker("a")()
 	all := plants(t, 90)
 	id := h.storeTable(all)

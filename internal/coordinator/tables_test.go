@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -161,7 +162,7 @@ func TestTablesInlineAndByID(t *testing.T) {
 	for _, cache := range []int64{0, 1 << 20} {
 		cfg := testConfig()
 		cfg.CacheBytes = cache
-		h := newHarness(t, cfg, realEngine())
+		h := newHarness(t, cfg, jobs.RealEngine())
 		defer h.startWorker("worker")()
 		data := h.upload()
 		var all [][]uint32

@@ -6,6 +6,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -13,7 +14,7 @@ import (
 // A job on a table with a range of k keeps the scores of its points beside the rows that they are, has ids with the
 // labels for every k, and gives new rows their distances with their ids.
 func TestRangeAndScoresOfTables(t *testing.T) {
-	h := newHarness(t, testConfig(), realEngine())
+	h := newHarness(t, testConfig(), jobs.RealEngine())
 	defer h.startWorker("a")()
 	all := plants(t, 120)
 	fitted, _, err := recipe.Fit(t.Context(), all, recipe.Options{Missing: recipe.Drop, Ignore: []string{"color"}})

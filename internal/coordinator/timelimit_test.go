@@ -3,21 +3,16 @@ package coordinator
 import (
 	"context"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
-	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/planning"
-	"github.com/cleave-project/cleave/internal/store"
 )
 
 func limited(s *cleavev1.JobSpec, limit time.Duration) *cleavev1.CreateJobRequest {
@@ -47,7 +42,7 @@ func TestTimeLimitCountsFromTheTurn(t *testing.T) {
 	cfg := testConfig()
 	cfg.MaxConcurrentJobs = 1
 	e := scripted(steps(1))
-	e.await = func(ctx context.Context, _ *fleet.Fleet, _ func(fleet.Status), _ []planning.Workload) error {
+	e.Await = func(ctx context.Context, _ *fleet.Fleet, _ func(fleet.Status), _ []planning.Workload) error {
 		<-ctx.Done()
 		return ctx.Err()
 	}
@@ -128,40 +123,4 @@ func TestTimeLimitsThatAreRefused(t *testing.T) {
 	if job := h.job(h.create(spec(data))); job.GetTimeLimit().AsDuration() != time.Minute { // without a default, the longest
 		t.Errorf("a job that asks for nothing is %v", job)
 	}
-}
-
-// The time that a job has used is written now and then; a job that comes back has the rest.
-func TestTimeIsNoted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cfg, err := testConfig().withDefaults()
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := &Coordinator{cfg: cfg, log: cfg.Logger, state: store.NewMemory()}
-		defer c.state.Close()
-		if c.term, err = c.state.Lead(t.Context(), "test"); err != nil {
-			t.Fatal(err)
-		}
-		c.runCtx, c.stopRuns = context.WithCancelCause(t.Context())
-		c.storeCtx, c.stopWriting = context.WithCancel(t.Context())
-		c.writer = &records.Writer{State: c.state, Context: c.storeCtx, Logger: c.log}
-		record := &statev1.JobRecord{Job: &cleavev1.Job{JobId: "job", TimeLimit: durationpb.New(time.Minute)}, TimeUsed: durationpb.New(30 * time.Second)}
-		j := c.newJob(record, eventlog.New("job", c.writer.Persist), false)
-		stop := c.limitTime(j)
-		defer stop()
-		time.Sleep(12 * time.Second)
-		synctest.Wait()
-		entry, err := c.state.Get(t.Context(), records.JobKey("job"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if noted, err := records.ReadJob(entry); err != nil || noted.GetTimeUsed().AsDuration() != 40*time.Second {
-			t.Errorf("noted is %v, %v", noted, err)
-		}
-		began := time.Now()
-		<-j.ctx.Done()
-		if took := time.Since(began); took != 18*time.Second || context.Cause(j.ctx) != errTimeLimit {
-			t.Errorf("the run ended %v later by %v", took, context.Cause(j.ctx))
-		}
-	})
 }

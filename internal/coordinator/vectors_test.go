@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/coordinator/problem"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -38,7 +39,7 @@ func vectorSpecs(dataset string) map[string]*cleavev1.JobSpec {
 
 // Jobs of the k-means family on real workers end with the labels, objective and model of a local run.
 func TestVectorsOnRealWorkersGiveTheLocalAnswer(t *testing.T) {
-	h := newHarness(t, testConfig(), realEngine())
+	h := newHarness(t, testConfig(), jobs.RealEngine())
 	points := noise(t, 300, 3)
 	d, err := wire.SendDataset(t.Context(), h.datasets, "noise", points, wire.UploadStart{})
 	if err != nil {
@@ -78,7 +79,7 @@ func TestVectorsOnRealWorkersGiveTheLocalAnswer(t *testing.T) {
 }
 
 func TestPlanJobOfVectors(t *testing.T) {
-	h := newHarness(t, testConfig(), realEngine())
+	h := newHarness(t, testConfig(), jobs.RealEngine())
 	points, err := dataset.NewSparsePoints(40, 7, oneEntryPerRow(40), make([]int32, 40), slices.Repeat([]float64{2}, 40))
 	if err != nil {
 		t.Fatal(err)

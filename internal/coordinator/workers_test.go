@@ -14,6 +14,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	solver "github.com/cleave-project/cleave/internal/clustering/local"
+	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -22,21 +23,6 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 	"github.com/cleave-project/cleave/internal/worker"
 )
-
-// A job that waits although workers are attached says what is wrong with them.
-func TestWhyNoWorkerIsReady(t *testing.T) {
-	quarantined, silent := fleet.WorkerInfo{State: fleet.WorkerQuarantined}, fleet.WorkerInfo{State: fleet.WorkerSilent}
-	ready := fleet.WorkerInfo{State: fleet.WorkerReady}
-	for want, workers := range map[string][]fleet.WorkerInfo{
-		"":                  {silent, ready},
-		"none is connected": nil,
-		"none of the 3 connected is ready (1 silent, 2 quarantined)": {quarantined, silent, quarantined},
-	} {
-		if got := whyNoneReady(workers); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	}
-}
 
 // Predictions have tiles on workers, but are no jobs that could be asked for.
 func TestWorkersListJobs(t *testing.T) {
@@ -109,7 +95,7 @@ func noise(t *testing.T, n, d int) *dataset.Points {
 }
 
 func TestRealWorkersGiveTheLocalAnswer(t *testing.T) {
-	h := newHarness(t, testConfig(), realEngine())
+	h := newHarness(t, testConfig(), jobs.RealEngine())
 	points := noise(t, 300, 3)
 	d, err := wire.SendDataset(t.Context(), h.datasets, "noise", points, wire.UploadStart{})
 	if err != nil {
@@ -168,7 +154,7 @@ func TestRealWorkersGiveTheLocalAnswer(t *testing.T) {
 }
 
 func TestListsOfWorkersArePaged(t *testing.T) {
-	h := newHarness(t, testConfig(), realEngine())
+	h := newHarness(t, testConfig(), jobs.RealEngine())
 	for _, name := range []string{"cid", "ann", "bob", "ann"} {
 		defer h.startWorker(name)()
 	}
@@ -204,7 +190,7 @@ func TestListsOfWorkersArePaged(t *testing.T) {
 
 // A spec that does not go with its data is refused when the job is created, not when it runs.
 func TestBadDataIsRefusedEvenWithoutWorkers(t *testing.T) {
-	h := newHarness(t, testConfig(), realEngine())
+	h := newHarness(t, testConfig(), jobs.RealEngine())
 	graph, err := dataset.NewGraph(4, []dataset.Edge{{Source: 0, Target: 1, Weight: -1}})
 	if err != nil {
 		t.Fatal(err)
@@ -220,7 +206,7 @@ func TestBadDataIsRefusedEvenWithoutWorkers(t *testing.T) {
 }
 
 func TestDrainWorker(t *testing.T) {
-	h := newHarness(t, testConfig(), realEngine())
+	h := newHarness(t, testConfig(), jobs.RealEngine())
 	changed := h.c.fleet.Changed()
 	defer h.startWorker("ann")()
 	within(t, changed, "the worker")
@@ -234,7 +220,7 @@ func TestDrainWorker(t *testing.T) {
 // runs the job to its end.
 func TestShutdownDuringARun(t *testing.T) {
 	cfg := durableConfig(t)
-	first := newHarness(t, cfg, realEngine())
+	first := newHarness(t, cfg, jobs.RealEngine())
 	points := noise(t, 1000, 4)
 	d, err := wire.SendDataset(t.Context(), first.datasets, "noise", points, wire.UploadStart{})
 	if err != nil {
@@ -249,7 +235,7 @@ func TestShutdownDuringARun(t *testing.T) {
 	first.close()
 	stopWorker()
 
-	second := newHarness(t, cfg, realEngine())
+	second := newHarness(t, cfg, jobs.RealEngine())
 	defer second.startWorker("bob")()
 	job := second.end(id)
 	if job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || job.GetObjective() != want.Objective {
@@ -261,7 +247,7 @@ func TestShutdownDuringARun(t *testing.T) {
 }
 
 func TestHealthAndReflection(t *testing.T) {
-	h := newHarness(t, testConfig(), realEngine())
+	h := newHarness(t, testConfig(), jobs.RealEngine())
 	client := healthv1.NewHealthClient(h.conn)
 	for _, service := range []string{"", "cleave.v1.JobService", "cleave.v1.DatasetService", "cleave.v1.ClusterService", "cleave.worker.v1.WorkerService"} {
 		response, err := client.Check(t.Context(), &healthv1.HealthCheckRequest{Service: service})

@@ -47,10 +47,12 @@
 package fleet
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -197,6 +199,51 @@ func (f *Fleet) Workers() []WorkerInfo {
 		infos = append(infos, f.infoLocked(s))
 	}
 	return infos
+}
+
+// AwaitWorkers blocks until enough accepts the workers.
+func (f *Fleet) AwaitWorkers(ctx context.Context, enough func([]WorkerInfo) bool) error {
+	for {
+		changed := f.Changed()
+		if enough(f.Workers()) {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// CountIn returns how many workers are in a state.
+func CountIn(workers []WorkerInfo, state WorkerState) (count int) {
+	for _, w := range workers {
+		if w.State == state {
+			count++
+		}
+	}
+	return count
+}
+
+// WhyNoneReady says why none of the workers can begin a job. It returns "" if one can.
+func WhyNoneReady(workers []WorkerInfo) string {
+	if CountIn(workers, WorkerReady) > 0 {
+		return ""
+	}
+	if len(workers) == 0 {
+		return "none is connected"
+	}
+	var names []string
+	for _, state := range []struct {
+		is   WorkerState
+		name string
+	}{{WorkerSilent, "silent"}, {WorkerDraining, "draining"}, {WorkerQuarantined, "quarantined"}} {
+		if count := CountIn(workers, state.is); count > 0 {
+			names = append(names, fmt.Sprintf("%d %s", count, state.name))
+		}
+	}
+	return fmt.Sprintf("none of the %d connected is ready (%s)", len(workers), strings.Join(names, ", "))
 }
 
 // workersLocked returns the sessions of all workers but the referee, sorted by name and id.

@@ -44,6 +44,7 @@ var packages = []packageRule{
 	{"coordinator/ledger", api, "fault text"},
 	{"coordinator/queue", api, "coordinator/ledger text"},
 	{"coordinator/attempts", api, ""},
+	{"coordinator/tasks", pure, ""},
 	{"numeric/hugepage", advice, ""},
 	{"numeric/parallel", pure, ""},
 	{"numeric/choose", pure, ""},
@@ -143,7 +144,8 @@ var packages = []packageRule{
 	{"coordinator/runner", api, "clustering clustering/auto clustering/embedding clustering/kernelkmeans clustering/kmeans clustering/knn clustering/krange clustering/landmark clustering/local clustering/spectral data/dataset fleet kernel numeric/metric numeric/neighbor planning"},
 	{"coordinator/problem", api, "clustering clustering/comparison coordinator/content coordinator/runner data/dataset data/recipe data/table fault fleet planning text wire wire/supervision"},
 	{"coordinator/results", api, "clustering clustering/kernelkmeans clustering/knn clustering/model clustering/predict clustering/spectral coordinator/content coordinator/downloads coordinator/problem coordinator/records data/dataset data/evaluate data/recipe data/table fault fleet planning store wire"},
-	{"coordinator", api, "clustering clustering/comparison coordinator/attempts coordinator/backup coordinator/checkpoint coordinator/content coordinator/downloads coordinator/eventlog coordinator/garbage coordinator/gate coordinator/httpapi coordinator/imports coordinator/ledger coordinator/metered coordinator/ownership coordinator/port coordinator/problem coordinator/progress coordinator/queue coordinator/records coordinator/results coordinator/retention coordinator/runner coordinator/webhook data/dataset data/recipe dial/backoff fault fleet kernel observe partition planning security/access security/credentials security/identity snapshot store text wire"},
+	{"coordinator/jobs", api, "clustering clustering/comparison coordinator/attempts coordinator/checkpoint coordinator/content coordinator/eventlog coordinator/garbage coordinator/problem coordinator/progress coordinator/queue coordinator/records coordinator/results coordinator/runner coordinator/tasks coordinator/webhook data/dataset dial/backoff fault fleet kernel observe partition planning security/identity snapshot store wire"},
+	{"coordinator", api, "clustering coordinator/backup coordinator/checkpoint coordinator/content coordinator/downloads coordinator/garbage coordinator/gate coordinator/httpapi coordinator/imports coordinator/jobs coordinator/ledger coordinator/metered coordinator/ownership coordinator/port coordinator/problem coordinator/queue coordinator/records coordinator/results coordinator/retention coordinator/tasks coordinator/webhook data/dataset data/recipe dial/backoff fault fleet observe planning security/access security/credentials security/identity store text wire"},
 	{"worker/exchange", api, "dial/backoff fault objects/ranged security/credentials security/redact signal store/seal text wire"},
 	{"worker", api, "data/dataset data/labeling data/table dial/backoff dial/candidates fault format kernel numeric/neighbor numeric/parallel numeric/vector objects/ranged observe partition planning security/credentials signal text wire wire/reading worker/exchange"},
 

@@ -176,7 +176,7 @@ func (s *Service) predictByKernel(
 			"job %s used %s, which cannot assign new points; cluster old and new points together", job, options.Algorithm).With("job_id", job)
 	}
 	// Without a ready worker, the call would block silently and hold up other predictions.
-	if why := s.WhyNoWorker(); why != "" {
+	if why := fleet.WhyNoneReady(s.Fleet.Workers()); why != "" {
 		return nil, fault.New(fault.Unavailable, "NO_WORKERS", "new points of job %s need a worker, and %s; start a worker, and try again", job, why).
 			With("job_id", job).RetryIn(downloads.RetrySeconds)
 	}

@@ -43,8 +43,6 @@ type Service struct {
 	Tables   content.Tables
 	Problems *problem.Maker
 	Fleet    *fleet.Fleet
-	// WhyNoWorker says why no worker is ready; "" means that one is.
-	WhyNoWorker func() string
 
 	// Borrow waits until a call may hold data. MemoryFor returns what a data set, or tables and their points, take.
 	Borrow    func(ctx context.Context, data Memory) (release func(), err error)

@@ -1,9 +1,6 @@
-package coordinator
+package jobs
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -12,64 +9,24 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
-	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// Ready returns nil if the coordinator leads, serves, and its store answers, and otherwise an error that says why
-// not.
-func (c *Coordinator) Ready(ctx context.Context) error {
-	select {
-	case <-c.stopping:
-		return errStopping
-	default:
-	}
-	switch {
-	case !c.serving.Load():
-		return errors.New("not serving yet")
-	case !c.leads():
-		return errors.New("standby")
-	}
-	if _, err := c.state.Get(ctx, records.CreatedKey); err != nil && !errors.Is(err, store.ErrNotFound) {
-		return fmt.Errorf("cannot read the state store: %w", err)
-	}
-	return nil
-}
-
-// gauges returns the current values of the gauges.
-func (c *Coordinator) gauges() observe.Gauges {
-	s := observe.Gauges{Leads: c.leads(), MemoryBytes: c.cfg.MemoryBytes, UploadBytes: c.cfg.UploadBytes}
-	s.JobsQueued, _ = c.queue.Waiting("")
-	s.JobsRunning = c.queue.Running()
-	s.MemoryReservedBytes, s.UploadReservedBytes = c.memory.jobs.Held(), c.memory.uploads.Held()
-	workers := c.fleet.Workers()
-	s.Ready, s.Silent = countIn(workers, fleet.WorkerReady), countIn(workers, fleet.WorkerSilent)
-	s.Draining, s.Quarantined = countIn(workers, fleet.WorkerDraining), countIn(workers, fleet.WorkerQuarantined)
-	for _, w := range workers {
-		s.Threads += w.Threads
-		s.Tiles += w.Tiles
-		s.WorkerBytes += w.MemoryBytes
-		s.WorkerReservedBytes += w.ReservedBytes
-	}
-	return s
-}
-
 // flushEvents makes events durable and records how long that took.
-func (c *Coordinator) flushEvents(txn store.Txn) error {
-	defer c.cfg.Observe.EventFlush(time.Now())
-	err := c.writer.Commit(txn)
+func (m *Manager) flushEvents(txn store.Txn) error {
+	defer m.Observe.EventFlush(time.Now())
+	err := m.Writer.Commit(txn)
 	if fault.Is(err, store.DiskFull) {
-		c.log.Warn("the events of a job cannot be stored yet", "error", err)
+		m.Logger.Warn("the events of a job cannot be stored yet", "error", err)
 	}
 	return err
 }
 
 // observeEnd records in metrics and traces how a job ended.
-func (j *job) observeEnd(d decision) {
+func (j *Job) observeEnd(d decision) {
 	reason := shortName(d.stopReason(), "STOP_REASON_")
 	if d.failure != nil {
 		reason = d.failure.Reason
@@ -85,7 +42,7 @@ func shortName(value interface{ String() string }, prefix string) string {
 // observer receives what happens in a run. What is deterministic goes to the event log, everything else to the live
 // progress. It also measures the time spent in each phase. The run and the fleet call it concurrently.
 type observer struct {
-	job *job
+	job *Job
 	now func() time.Time
 
 	// mu guards the fields below.
@@ -99,7 +56,7 @@ type observer struct {
 
 var _ clustering.Observer = (*observer)(nil)
 
-func newObserver(j *job, now func() time.Time) *observer {
+func newObserver(j *Job, now func() time.Time) *observer {
 	began := now()
 	return &observer{job: j, now: now, began: began, since: began, spent: map[cleavev1.Phase]time.Duration{}}
 }

@@ -1,14 +1,12 @@
-package coordinator
+package jobs
 
 import (
 	"context"
 	"errors"
-	"io"
 	"sync"
 	"time"
 
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -21,23 +19,20 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/observe"
-	"github.com/cleave-project/cleave/internal/security/identity"
 	"github.com/cleave-project/cleave/internal/store"
 )
 
 var (
 	// errCanceled is the cause with which a run is canceled at the user's request.
 	errCanceled = errors.New("the job was canceled")
-	// errUnchanged reports that an update left the record as it was, so nothing is written. See job.write.
+	// errUnchanged reports that an update left the record as it was, so nothing is written. See Job.write.
 	errUnchanged = errors.New("the record does not change")
 )
 
-const reasonJobNotFound = "JOB_NOT_FOUND"
-
-// job is an unfinished job. These are its states, each with what the store has, and what moves the job on:
+// Job is an unfinished job. These are its states, each with what the store has, and what moves the job on:
 //
 //	state      in the store                          until
-//	created    the record, PENDING, and its key      launch adds it to the jobTable and the queue (admission.go, recover.go)
+//	created    the record, PENDING, and its key      launch adds it to the unfinished ones and queues it
 //	           in unfinished/
 //	queued     the same                              the queue closes turn
 //	preparing  the attempt is counted                its problem and a worker are there (prepare in supervise.go)
@@ -45,7 +40,7 @@ const reasonJobNotFound = "JOB_NOT_FOUND"
 //	           time used                             prepare again (runTrusted)
 //	deciding   blobs of the result                   beginEnd sets ending (storeEnd in end.go)
 //	ending     the same                              the transaction that ends the job is committed (commitEnd in end.go)
-//	ended      the final record; no key in           deleteJob, which package retention calls, too
+//	ended      the final record; no key in           Delete, which package retention calls, too
 //	           unfinished/
 //	suspended  as before; no attempt is counted      the next coordinator resumes it (recover.go)
 //	refused    as before                             a restart after the store is repaired
@@ -54,8 +49,8 @@ const reasonJobNotFound = "JOB_NOT_FOUND"
 // is decided; from ending on it is too late. A job that is canceled before it runs, fails to prepare or reaches its time
 // limit goes on to deciding. A job is suspended instead if its coordinator stops before ending, and refused if the store
 // rejects its end. In each of the last three states its supervisor has returned, and done is closed. An ended job is
-// removed from its jobTable; its watchers keep reading its log to the end.
-type job struct {
+// removed from the unfinished ones; its watchers keep reading its log to the end.
+type Job struct {
 	// Set when the job is made, and never changed.
 	id        string
 	owner     string
@@ -67,13 +62,13 @@ type job struct {
 	resumed   bool          // accepted by an earlier coordinator, which may have run it
 
 	// Safe for concurrent use.
-	queue    *queue.Queue[*job]
+	queue    *queue.Queue[*Job]
 	log      *eventlog.Log
 	progress *progress.Progress
 	observed *observe.Job
 	turn     chan struct{} // closed when its turn has come
 	done     chan struct{} // closed when its supervisor has returned
-	// ctx is the context of the run. Its cause is errCanceled, errTimeLimit, errStopping, or the error of the event
+	// ctx is the context of the run. Its cause is errCanceled, errTimeLimit, ErrStopping, or the error of the event
 	// log.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -95,22 +90,23 @@ type job struct {
 }
 
 // newJob returns a job that has yet to be launched. resumed says that an earlier coordinator accepted it.
-func (c *Coordinator) newJob(record *statev1.JobRecord, log *eventlog.Log, resumed bool) *job {
-	j := &job{
+func (m *Manager) newJob(record *statev1.JobRecord, log *eventlog.Log, resumed bool) *Job {
+	j := &Job{
 		id: record.GetJob().GetJobId(), datasetID: record.GetJob().GetDatasetId(), tableIDs: record.GetTableIds(),
-		queue: c.queue, owner: record.GetJob().GetOwner(),
+		queue: m.queue, owner: record.GetJob().GetOwner(),
 		timeLimit: record.GetJob().GetTimeLimit().AsDuration(), timeUsed: record.GetTimeUsed().AsDuration(),
-		writing: make(chan struct{}, 1), log: log, progress: progress.New(c.cfg.Now), turn: make(chan struct{}), done: make(chan struct{}), record: record,
-		resumed: resumed, snapshots: c.snapshots.Of(record.GetJob().GetJobId(), resumed),
+		writing: make(chan struct{}, 1), log: log, progress: progress.New(m.Now),
+		turn: make(chan struct{}), done: make(chan struct{}), record: record,
+		resumed: resumed, snapshots: m.Snapshots.Of(record.GetJob().GetJobId(), resumed),
 	}
-	ctx, observed := c.cfg.Observe.BeginJob(c.runCtx, j.id, record.GetTraceParent())
+	ctx, observed := m.Observe.BeginJob(m.Context, j.id, record.GetTraceParent())
 	j.observed = observed
 	j.ctx, j.cancel = context.WithCancelCause(ctx)
 	return j
 }
 
-// view returns a copy of the job as clients see it: the durable record plus the live progress.
-func (j *job) view() *cleavev1.Job {
+// View returns a copy of the job as clients see it: the durable record plus the live progress.
+func (j *Job) View() *cleavev1.Job {
 	j.mu.Lock()
 	record, waiting, refused := j.record, j.waiting, j.refused
 	j.mu.Unlock()
@@ -139,7 +135,7 @@ func (j *job) view() *cleavev1.Job {
 }
 
 // setWaiting sets what the job is waiting for; "" means that it is not waiting.
-func (j *job) setWaiting(what string) {
+func (j *Job) setWaiting(what string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.waiting = what
@@ -148,14 +144,14 @@ func (j *job) setWaiting(what string) {
 // write applies change to a copy of the record and commits it together with txn. The new record becomes visible once
 // it is durable. If change returns errUnchanged, nothing is written and write returns nil. While another change waits
 // for the store, write waits too, until ctx ends.
-func (j *job) write(ctx context.Context, commit func(store.Txn) error, txn store.Txn, change func(*statev1.JobRecord) error) error {
+func (j *Job) write(ctx context.Context, commit func(store.Txn) error, txn store.Txn, change func(*statev1.JobRecord) error) error {
 	select {
 	case j.writing <- struct{}{}:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 	defer func() { <-j.writing }()
-	record := proto.CloneOf(j.durable())
+	record := proto.CloneOf(j.Record())
 	if err := change(record); errors.Is(err, errUnchanged) {
 		return nil
 	} else if err != nil {
@@ -175,18 +171,18 @@ func (j *job) write(ctx context.Context, commit func(store.Txn) error, txn store
 	return nil
 }
 
-// durable returns the record of the job, which must not be modified.
-func (j *job) durable() *statev1.JobRecord {
+// Record returns the record of the job, which must not be modified.
+func (j *Job) Record() *statev1.JobRecord {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.record
 }
 
 // cancelRequested reports whether the user asked to cancel the job.
-func (j *job) cancelRequested() bool { return j.durable().GetJob().GetCancelRequested() }
+func (j *Job) cancelRequested() bool { return j.Record().GetJob().GetCancelRequested() }
 
 // beginEnd rejects further cancellation requests and reports whether one arrived before.
-func (j *job) beginEnd() (canceled bool) {
+func (j *Job) beginEnd() (canceled bool) {
 	j.writing <- struct{}{}
 	defer func() { <-j.writing }()
 	j.ending = true
@@ -195,7 +191,7 @@ func (j *job) beginEnd() (canceled bool) {
 
 // refuseEnd records that the store rejected the end of the job. The store still lists the job as unfinished, so the
 // next coordinator runs it again.
-func (j *job) refuseEnd(err error) {
+func (j *Job) refuseEnd(err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.refused = fault.New(fault.Internal, "END_NOT_STORED",
@@ -204,7 +200,7 @@ func (j *job) refuseEnd(err error) {
 }
 
 // refusal returns why the store rejected the end of the job, or nil if it did not.
-func (j *job) refusal() error {
+func (j *Job) refusal() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.refused
@@ -213,97 +209,4 @@ func (j *job) refusal() error {
 func jobEntry(record *statev1.JobRecord) (store.Entry, error) {
 	value, err := proto.Marshal(record)
 	return store.Entry{Key: records.JobKey(record.GetJob().GetJobId()), Value: value}, err
-}
-
-// jobTable holds the unfinished jobs by their ids. launch adds a job, and commitEnd removes it once its end is durable:
-// from then on the stored record is authoritative. It is safe for concurrent use.
-type jobTable struct{ byID sync.Map }
-
-func (t *jobTable) add(j *job) { t.byID.Store(j.id, j) }
-
-func (t *jobTable) remove(id string) { t.byID.Delete(id) }
-
-// get returns the job with this id, or nil if it has ended or does not exist.
-func (t *jobTable) get(id string) *job {
-	found, _ := t.byID.Load(id)
-	j, _ := found.(*job)
-	return j
-}
-
-// find returns the id of a job that match accepts, or "" if there is none.
-func (t *jobTable) find(match func(*job) bool) (id string) {
-	t.byID.Range(func(_, entry any) bool {
-		if j := entry.(*job); match(j) {
-			id = j.id
-		}
-		return id == ""
-	})
-	return id
-}
-
-// find returns the job if it is unfinished, and otherwise its record. It returns JOB_NOT_FOUND for jobs that the
-// caller may not see.
-func (c *Coordinator) find(ctx context.Context, id string) (*job, *statev1.JobRecord, error) {
-	if err := fault.Required("job_id", id); err != nil {
-		return nil, nil, err
-	}
-	caller := identity.FromContext(ctx)
-	for {
-		if j := c.jobs.get(id); j != nil {
-			if !caller.Sees(j.owner) {
-				return nil, nil, jobNotFound(id)
-			}
-			return j, nil, nil
-		}
-		entry, err := c.state.Get(ctx, records.JobKey(id))
-		if errors.Is(err, store.ErrNotFound) {
-			return nil, nil, jobNotFound(id)
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		record, err := records.ReadJob(entry)
-		if err == nil && !caller.Sees(record.GetJob().GetOwner()) {
-			return nil, nil, jobNotFound(id)
-		}
-		if err != nil || records.Ended(record.GetJob()) {
-			return nil, record, err
-		}
-		// The job is durable but not launched: it is being created right now, or the store's answer was lost.
-		if err := c.adopt(ctx, id); err != nil {
-			return nil, nil, err
-		}
-	}
-}
-
-func jobNotFound(id string) error {
-	return fault.New(fault.NotFound, reasonJobNotFound, "there is no job %q", id).With("job_id", id)
-}
-
-// endedRecord returns the record of a job that has ended, and fails with JOB_NOT_ENDED for one that has not.
-func (c *Coordinator) endedRecord(ctx context.Context, id string) (*statev1.JobRecord, error) {
-	j, record, err := c.find(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	if j != nil {
-		record = j.durable()
-	}
-	if !records.Ended(record.GetJob()) {
-		return nil, fault.New(fault.FailedPrecondition, "JOB_NOT_ENDED", "job %s has not ended; watch it, or cancel it", id).With("job_id", id)
-	}
-	return record, nil
-}
-
-func (c *Coordinator) now() *timestamppb.Timestamp { return timestamppb.New(c.cfg.Now()) }
-
-func (c *Coordinator) putBlob(ctx context.Context, name string, message proto.Message) error {
-	encoded, err := proto.Marshal(message)
-	if err != nil {
-		return err
-	}
-	return c.blobs.Put(ctx, name, func(w io.Writer) error {
-		_, err := w.Write(encoded)
-		return err
-	})
 }

@@ -1,4 +1,4 @@
-package coordinator
+package jobs
 
 import (
 	"cmp"
@@ -25,18 +25,20 @@ import (
 	"github.com/cleave-project/cleave/internal/store"
 )
 
-// resumeUnfinished resumes the jobs that an earlier coordinator left unfinished, oldest first. A job whose record is
-// damaged is skipped, so that it does not hold up the others; it is resumed by a restart after a repair.
-func (c *Coordinator) resumeUnfinished(ctx context.Context) error {
-	entries, err := c.state.List(ctx, records.UnfinishedPrefix, "", 0)
+// ResumeAll resumes the jobs that an earlier coordinator left unfinished, oldest first. A job whose record is damaged is
+// skipped, so that it does not hold up the others; it is resumed by a restart after a repair. The coordinator leads in
+// term; outlived are the terms in which this process led and that ended without a crash.
+func (m *Manager) ResumeAll(ctx context.Context, term int64, outlived []int64) error {
+	m.term, m.outlived = term, outlived
+	entries, err := m.Writer.State.List(ctx, records.UnfinishedPrefix, "", 0)
 	if err != nil {
 		return err
 	}
 	for _, entry := range entries {
 		id := strings.TrimPrefix(entry.Key, records.UnfinishedPrefix)
-		err := c.adopt(ctx, id)
+		err := m.adopt(ctx, id)
 		if records.IsDamaged(err) || errors.Is(err, store.ErrNotFound) {
-			c.log.Error("an unfinished job cannot be resumed", "job", id, "error", err)
+			m.Logger.Error("an unfinished job cannot be resumed", "job", id, "error", err)
 			continue
 		}
 		if err != nil {
@@ -49,8 +51,8 @@ func (c *Coordinator) resumeUnfinished(ctx context.Context) error {
 // resumeJob launches a stored job that is not launched yet. It resumes from its last snapshot, if there is one (see
 // startSnapshots), and must repeat the events already in its log. If those events are damaged, the job fails. A job
 // that has ended is left alone.
-func (c *Coordinator) resumeJob(ctx context.Context, id string) error {
-	entry, err := c.state.Get(ctx, records.JobKey(id))
+func (m *Manager) resumeJob(ctx context.Context, id string) error {
+	entry, err := m.Writer.State.Get(ctx, records.JobKey(id))
 	if err != nil {
 		return err
 	}
@@ -58,7 +60,7 @@ func (c *Coordinator) resumeJob(ctx context.Context, id string) error {
 	if err != nil || records.Ended(record.GetJob()) {
 		return err
 	}
-	log, err := eventlog.Load(ctx, c.state, id, c.flushEvents)
+	log, err := eventlog.Load(ctx, m.Writer.State, id, m.flushEvents)
 	damaged := fault.Is(err, eventlog.Damaged)
 	if err != nil && !damaged {
 		return err
@@ -66,23 +68,23 @@ func (c *Coordinator) resumeJob(ctx context.Context, id string) error {
 	events, _ := log.Latest()
 	record.Job.State, record.Job.StartTime = cleavev1.JobState_JOB_STATE_PENDING, nil
 	attempts.Reached(record, events)
-	attempts.Forgive(record, c.cfg.Election.outlived)
+	attempts.Forgive(record, m.outlived)
 	if class := clustering.NumericClass(); setNumericClass(record, class, events) {
-		c.log.Warn("restarting job from scratch: it was run before by a version with a different numeric class", "job", id, "now", class)
+		m.Logger.Warn("restarting job from scratch: it was run before by a version with a different numeric class", "job", id, "now", class)
 	}
 	log.Distrust(record.GetDistrusted())
-	j := c.newJob(record, log, true)
+	j := m.newJob(record, log, true)
 	j.alone = attempts.LastIsNext(record)
 	switch {
 	case damaged:
-		c.log.Error("an unfinished job has lost its events and fails", "job", id, "error", err)
+		m.Logger.Error("an unfinished job has lost its events and fails", "job", id, "error", err)
 		j.cancel(err)
 	case record.GetJob().GetCancelRequested():
 		j.cancel(errCanceled)
 	}
-	c.cfg.Observe.Resumed()
-	c.log.Info("job is resumed", "job", id, "events", events, "crashes", record.GetAttempts(), "canceled", record.GetJob().GetCancelRequested())
-	c.launch(j, nil)
+	m.Observe.Resumed()
+	m.Logger.Info("job is resumed", "job", id, "events", events, "crashes", record.GetAttempts(), "canceled", record.GetJob().GetCancelRequested())
+	m.launch(j, nil)
 	return nil
 }
 
@@ -102,8 +104,8 @@ func setNumericClass(record *statev1.JobRecord, class string, events uint32) (st
 
 // beginAttempt durably counts the attempt, before anything in the run can crash the coordinator. It fails if the job
 // has crashed too often.
-func (c *Coordinator) beginAttempt(j *job) error {
-	if made := j.durable(); attempts.Spent(made) && !j.counted {
+func (m *Manager) beginAttempt(j *Job) error {
+	if made := j.Record(); attempts.Spent(made) && !j.counted {
 		return fault.New(fault.Internal, "COORDINATOR_CRASHED",
 			"the coordinator crashed %d times while it ran this job, so the job is not started again; "+
 				"look for the cause in the logs of the coordinator and of the system, such as too little memory", made.GetAttempts()).
@@ -112,26 +114,26 @@ func (c *Coordinator) beginAttempt(j *job) error {
 	if j.problem != nil {
 		return nil // nothing can crash before markRunning, which counts the attempt
 	}
-	return j.write(c.storeCtx, c.writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
-		c.countAttempt(j, record)
+	return j.write(m.Writer.Context, m.Writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
+		m.countAttempt(j, record)
 		return nil
 	})
 }
 
 // countAttempt counts the current run in the record, once.
-func (c *Coordinator) countAttempt(j *job, record *statev1.JobRecord) {
+func (m *Manager) countAttempt(j *Job, record *statev1.JobRecord) {
 	if j.counted {
 		return
 	}
 	j.counted = true
 	events, _ := j.log.Latest()
-	attempts.Begin(record, events, c.term.Revision())
+	attempts.Begin(record, events, m.term)
 }
 
 // recordResume durably records that the run of a job resumes from a snapshot.
-func (c *Coordinator) recordResume(j *job, steps int) error {
-	return j.write(c.storeCtx, c.writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
-		if !attempts.Resumed(record, uint64(steps), c.term.Revision()) {
+func (m *Manager) recordResume(j *Job, steps int) error {
+	return j.write(m.Writer.Context, m.Writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
+		if !attempts.Resumed(record, uint64(steps), m.term) {
 			return errUnchanged
 		}
 		return nil
@@ -140,60 +142,60 @@ func (c *Coordinator) recordResume(j *job, steps int) error {
 
 // untilWorkersCome wraps the status reports of a job that has not started. While the job waits for workers it does
 // nothing that could crash the coordinator, so the attempt is not counted.
-func (c *Coordinator) untilWorkersCome(j *job, report func(fleet.Status)) func(fleet.Status) {
+func (m *Manager) untilWorkersCome(j *Job, report func(fleet.Status)) func(fleet.Status) {
 	return func(s fleet.Status) {
 		if s.Waiting != "" {
-			c.endAttempt(j, attempts.TakeBack)
+			m.endAttempt(j, attempts.TakeBack)
 		}
 		report(s)
 	}
 }
 
 // endAttempt durably records that a counted run did not crash. It does nothing if no run is counted.
-func (c *Coordinator) endAttempt(j *job, change func(*statev1.JobRecord)) {
+func (m *Manager) endAttempt(j *Job, change func(*statev1.JobRecord)) {
 	if !j.counted {
 		return
 	}
-	err := j.write(c.storeCtx, c.writer.Commit, store.Txn{Urgent: true}, func(record *statev1.JobRecord) error {
+	err := j.write(m.Writer.Context, m.Writer.Commit, store.Txn{Urgent: true}, func(record *statev1.JobRecord) error {
 		change(record)
 		return nil
 	})
 	j.counted = err != nil
-	if err != nil && !interrupted(err) && !errors.Is(err, c.storeCtx.Err()) {
-		c.log.Warn("cannot record that the run of a job did not crash; it counts as a crash", "job", j.id, "error", err)
+	if err != nil && !Interrupted(err) && !errors.Is(err, m.Writer.Context.Err()) {
+		m.Logger.Warn("cannot record that the run of a job did not crash; it counts as a crash", "job", j.id, "error", err)
 	}
 }
 
 // startSnapshots returns the context for a run whose states are stored from now on. The caller must call stop when the
 // run has ended. If earlier snapshots cannot be read, the run starts from the beginning, as it does when snapshots are
 // disabled.
-func (c *Coordinator) startSnapshots(j *job, p *problem.Problem) (ctx context.Context, stop func()) {
-	if c.cfg.Snapshots.Interval == 0 {
+func (m *Manager) startSnapshots(j *Job, p *problem.Problem) (ctx context.Context, stop func()) {
+	if m.Snapshots.Config.Interval == 0 {
 		return j.ctx, func() {}
 	}
-	_, limit := c.problems.SnapshotBytes(p)
-	run, err := c.openSnapshots(j, limit)
+	_, limit := m.Problems.SnapshotBytes(p)
+	run, err := m.openSnapshots(j, limit)
 	for pause := backoff.New(resultRetries); store.IsUnavailable(err) && pause.Wait(j.ctx) == nil; {
-		c.log.Warn("the snapshots of a job cannot be read now, trying again", "job", j.id, "error", err)
-		run, err = c.openSnapshots(j, limit)
+		m.Logger.Warn("the snapshots of a job cannot be read now, trying again", "job", j.id, "error", err)
+		run, err = m.openSnapshots(j, limit)
 	}
 	if err != nil {
 		if j.ctx.Err() == nil {
-			c.log.Warn("the job runs without snapshots", "job", j.id, "error", err)
+			m.Logger.Warn("the job runs without snapshots", "job", j.id, "error", err)
 		}
 		return j.ctx, func() {}
 	}
 	stopStoring := run.Start(j.ctx)
 	return snapshot.With(j.ctx, run.Memory), sync.OnceFunc(func() {
 		cause := context.Cause(j.ctx)
-		stopStoring(cause != nil && interrupted(cause)) // the last one is for the next coordinator
+		stopStoring(cause != nil && Interrupted(cause)) // the last one is for the next coordinator
 	})
 }
 
 // openSnapshots reads the newest snapshot of a job that ran before. limit is the maximum total size of its states in
 // bytes.
-func (c *Coordinator) openSnapshots(j *job, limit int64) (*checkpoint.Run, error) {
-	identity, err := c.identify(j)
+func (m *Manager) openSnapshots(j *Job, limit int64) (*checkpoint.Run, error) {
+	identity, err := m.identify(j)
 	if err != nil {
 		return nil, err
 	}
@@ -202,19 +204,19 @@ func (c *Coordinator) openSnapshots(j *job, limit int64) (*checkpoint.Run, error
 	if err != nil || fromStart || !j.snapshots.Exist() {
 		return run, err
 	}
-	return run, c.recordResume(j, run.Memory.Steps())
+	return run, m.recordResume(j, run.Memory.Steps())
 }
 
 // identify returns the identity that the states of the job depend on: its spec, the numeric class of this software,
 // and how often the job started over.
-func (c *Coordinator) identify(j *job) (of snapshot.Identity, err error) {
-	r, err := c.parts.Open(j.ctx, j.id, records.SpecBlob(j.id), records.PartSpec, 0)
+func (m *Manager) identify(j *Job) (of snapshot.Identity, err error) {
+	r, err := m.Parts.Open(j.ctx, j.id, records.SpecBlob(j.id), records.PartSpec, 0)
 	if err != nil {
 		return of, err
 	}
 	defer r.Close()
 	hash := sha256.New()
-	fmt.Fprintf(hash, "%s\n%d\n", clustering.NumericClass(), j.durable().GetStartOvers())
+	fmt.Fprintf(hash, "%s\n%d\n", clustering.NumericClass(), j.Record().GetStartOvers())
 	if _, err := io.Copy(hash, r); err != nil {
 		return of, err
 	}

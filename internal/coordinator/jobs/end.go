@@ -1,4 +1,4 @@
-package coordinator
+package jobs
 
 import (
 	"context"
@@ -26,37 +26,32 @@ import (
 
 // finish makes the end of a job durable and then visible. A job that was interrupted because this coordinator is
 // shutting down stays unfinished, for the next coordinator.
-func (c *Coordinator) finish(j *job, out runOutcome) {
+func (m *Manager) finish(j *Job, out runOutcome) {
 	cause := context.Cause(j.ctx)
-	if cause != nil && interrupted(cause) || out.err != nil && interrupted(out.err) {
-		c.log.Info("job suspended; the next coordinator resumes it", "job", j.id)
-		c.endAttempt(j, attempts.Forget)
+	if cause != nil && Interrupted(cause) || out.err != nil && Interrupted(out.err) {
+		m.Logger.Info("job suspended; the next coordinator resumes it", "job", j.id)
+		m.endAttempt(j, attempts.Forget)
 		return
 	}
 	j.log.RevokeRest()
 	if out.completed(cause) && !j.log.FullyRepeated() {
 		out.err = fmt.Errorf("%w: it ended before them", eventlog.ErrMismatch)
 	}
-	d, blobs, stopped := c.storeEnd(j, out)
+	d, blobs, stopped := m.storeEnd(j, out)
 	if stopped {
-		c.log.Warn("job suspended; its result is not stored, and the next coordinator resumes it", "job", j.id)
-		c.endAttempt(j, attempts.Forget)
+		m.Logger.Warn("job suspended; its result is not stored, and the next coordinator resumes it", "job", j.id)
+		m.endAttempt(j, attempts.Forget)
 		return
 	}
-	if err := c.commitEnd(j, d, blobs); err != nil {
-		c.log.Error("the end of a job cannot be stored", "job", j.id, "error", err)
-		if c.storeCtx.Err() == nil && !interrupted(err) {
+	if err := m.commitEnd(j, d, blobs); err != nil {
+		m.Logger.Error("the end of a job cannot be stored", "job", j.id, "error", err)
+		if m.Writer.Context.Err() == nil && !Interrupted(err) {
 			j.refuseEnd(err)
 		}
 		return
 	}
-	c.log.Info("job ended", "job", j.id, "state", shortName(d.state, "JOB_STATE_"),
+	m.Logger.Info("job ended", "job", j.id, "state", shortName(d.state, "JOB_STATE_"),
 		"stop", shortName(d.stopReason(), "STOP_REASON_"), "error", d.error().GetMessage())
-}
-
-// interrupted reports whether err only means that this coordinator is shutting down or no longer leads.
-func interrupted(err error) bool {
-	return errors.Is(err, errStopping) || errors.Is(err, store.ErrClosed) || errors.Is(err, store.ErrNotLeader)
 }
 
 // decision says how a job ends.
@@ -169,22 +164,22 @@ var resultRetries = backoff.Policy{First: 100 * time.Millisecond, Max: 10 * time
 // storeEnd decides how a job ends and stores its blobs. While the result of a successful run cannot be stored, for
 // example on a full disk, storeEnd keeps it in memory and retries until the job is canceled. Jobs that failed or were
 // canceled end without their result if it cannot be stored. stopped means that the coordinator stops first.
-func (c *Coordinator) storeEnd(j *job, out runOutcome) (d decision, blobs endBlobs, stopped bool) {
+func (m *Manager) storeEnd(j *Job, out runOutcome) (d decision, blobs endBlobs, stopped bool) {
 	blobs.parts = &statev1.JobRecord{}
 	for attempt, pause := 0, backoff.New(resultRetries); ; attempt++ {
 		cause, canceled := context.Cause(j.ctx), j.cancelRequested()
-		if cause != nil && interrupted(cause) {
+		if cause != nil && Interrupted(cause) {
 			return d, blobs, true
 		}
 		d = decide(out, cause, canceled, nil)
-		err := c.storeOutcome(j, d, attempt, &blobs)
+		err := m.storeOutcome(j, d, attempt, &blobs)
 		retryable := err != nil && !errors.Is(err, proto.Error) // retrying does not fix an encoding error
 		if retryable && d.state == cleavev1.JobState_JOB_STATE_SUCCEEDED {
-			c.keepResult(j, err, pause)
+			m.keepResult(j, err, pause)
 			continue
 		}
 		if err != nil {
-			c.log.Error("the outcome of a job cannot be stored", "job", j.id, "state", shortName(d.state, "JOB_STATE_"), "error", err)
+			m.Logger.Error("the outcome of a job cannot be stored", "job", j.id, "state", shortName(d.state, "JOB_STATE_"), "error", err)
 			d = decide(out, cause, canceled, err)
 		}
 		if j.beginEnd() && !canceled {
@@ -199,15 +194,15 @@ func (c *Coordinator) storeEnd(j *job, out runOutcome) (d decision, blobs endBlo
 }
 
 // keepResult tells watchers that the result cannot be stored, and pauses before the next attempt.
-func (c *Coordinator) keepResult(j *job, why error, pause *backoff.Backoff) {
+func (m *Manager) keepResult(j *Job, why error, pause *backoff.Backoff) {
 	message := fmt.Sprintf("the run is done, but its result cannot be stored; keeping it in memory and retrying: %v", why)
-	c.log.Error("the result of a job cannot be stored; it is kept in memory and tried again", "job", j.id, "attempts", pause.Waits()+1, "error", why)
+	m.Logger.Error("the result of a job cannot be stored; it is kept in memory and tried again", "job", j.id, "attempts", pause.Waits()+1, "error", why)
 	j.setWaiting(message)
 	j.progress.Enter(cleavev1.Phase_PHASE_WAITING, message)
 	if err := j.log.Flush(); err != nil { // so that watchers see the whole run
-		c.log.Warn("the last events of a job are not durable yet", "job", j.id, "error", err)
+		m.Logger.Warn("the last events of a job are not durable yet", "job", j.id, "error", err)
 	}
-	_ = pause.Wait(c.afterRunContext(j))
+	_ = pause.Wait(m.afterRunContext(j))
 }
 
 // endBlobs holds what refers to the blobs stored at the end of a job.
@@ -267,10 +262,10 @@ func (o runOutcome) storeParts(stored *statev1.JobRecord, put func(name string, 
 
 // storeOutcome stores the large parts of the result, and then the outcome, which contains the result and all events.
 // It records them in blobs.
-func (c *Coordinator) storeOutcome(j *job, d decision, attempt int, blobs *endBlobs) error {
-	nameOf := func(what string) string { return records.EndBlob(j.id, c.term.Revision(), attempt, what) }
+func (m *Manager) storeOutcome(j *Job, d decision, attempt int, blobs *endBlobs) error {
+	nameOf := func(what string) string { return records.EndBlob(j.id, m.term, attempt, what) }
 	err := d.run.storeParts(blobs.parts, func(part string, write func(io.Writer) error) (string, error) {
-		if err := c.blobs.Put(c.storeCtx, nameOf(part), write); err != nil {
+		if err := m.Parts.Blobs.Put(m.Writer.Context, nameOf(part), write); err != nil {
 			return "", err
 		}
 		return nameOf(part), nil
@@ -278,7 +273,8 @@ func (c *Coordinator) storeOutcome(j *job, d decision, attempt int, blobs *endBl
 	if err != nil {
 		return err
 	}
-	if err := c.putBlob(c.storeCtx, nameOf("outcome"), &statev1.Outcome{Events: d.events(j.log), Result: d.result(c.cfg.Version)}); err != nil {
+	outcome := &statev1.Outcome{Events: d.events(j.log), Result: d.result(m.Version)}
+	if err := m.putBlob(m.Writer.Context, nameOf("outcome"), outcome); err != nil {
 		return err
 	}
 	blobs.outcome = nameOf("outcome")
@@ -288,7 +284,7 @@ func (c *Coordinator) storeOutcome(j *job, d decision, attempt int, blobs *endBl
 // commitEnd makes the end of a job durable and then visible. One transaction updates the record, removes the job from the
 // unfinished ones, and marks the blobs as garbage that the end makes useless. It deletes the events if they are part of
 // the stored outcome, and otherwise adds those that are not durable yet.
-func (c *Coordinator) commitEnd(j *job, d decision, blobs endBlobs) error {
+func (m *Manager) commitEnd(j *Job, d decision, blobs endBlobs) error {
 	txn := store.Txn{Urgent: true, Delete: []string{records.UnfinishedKey(j.id)}}
 	events := d.events(j.log)
 	var garbage, rest []string // prefixes of blobs, and the events for which the transaction has no room
@@ -296,11 +292,11 @@ func (c *Coordinator) commitEnd(j *job, d decision, blobs endBlobs) error {
 		garbage = append(garbage, records.SnapshotPrefix(j.id))
 	}
 	if blobs.outcome == "" { // nothing refers to the parts of the result that were stored
-		garbage = append(garbage, records.EndPrefix(j.id, c.term.Revision()))
-		flushed := j.log.FlushBy(func(txn store.Txn) error { txn.Urgent = true; return c.writer.Persist(txn) }) // they may be too many for one
+		garbage = append(garbage, records.EndPrefix(j.id, m.term))
+		flushed := j.log.FlushBy(func(txn store.Txn) error { txn.Urgent = true; return m.Writer.Persist(txn) }) // they may be too many for one
 		left, err := j.log.Rest(events)
 		if txn.Put = left; flushed != nil || err != nil {
-			c.log.Warn("the last events of a job may not be durable", "job", j.id, "error", errors.Join(flushed, err))
+			m.Logger.Warn("the last events of a job may not be durable", "job", j.id, "error", errors.Join(flushed, err))
 		}
 	} else {
 		stored := j.log.Keys()
@@ -316,16 +312,16 @@ func (c *Coordinator) commitEnd(j *job, d decision, blobs endBlobs) error {
 	var notification []store.Entry // at most one
 	commit := func(txn store.Txn) error {
 		txn.Put = append(txn.Put, notification...)
-		err := c.writer.Persist(txn)
+		err := m.Writer.Persist(txn)
 		if err == nil {
-			c.leaveQueue(j) // before the end is visible, because whoever sees it may submit the next job
+			m.leaveQueue(j) // before the end is visible, because whoever sees it may submit the next job
 		}
 		return err
 	}
-	err := j.write(c.storeCtx, commit, txn, func(record *statev1.JobRecord) error {
+	err := j.write(m.Writer.Context, commit, txn, func(record *statev1.JobRecord) error {
 		d.addTo(record, blobs)
 		attempts.Forget(record)
-		record.Job.LastSequence, record.Job.EndTime = uint32(len(events)), c.now()
+		record.Job.LastSequence, record.Job.EndTime = uint32(len(events)), m.now()
 		if _, step := j.log.Latest(); step != nil && d.run.result == nil {
 			record.Job.Iterations, record.Job.Objective = step.GetIteration(), step.GetObjective()
 		}
@@ -340,18 +336,18 @@ func (c *Coordinator) commitEnd(j *job, d decision, blobs endBlobs) error {
 		return err
 	}
 	for _, n := range notification {
-		c.webhooks.Send(n)
+		m.Webhooks.Send(n)
 	}
 	j.observeEnd(d)
-	c.jobs.remove(j.id) // from now on the stored record is authoritative
+	m.unfinished.Delete(j.id) // from now on the stored record is authoritative
 	j.log.PublishEnd(events)
 	for _, prefix := range garbage { // if that fails, the next coordinator tries again
-		if err := c.garbage.Delete(c.storeCtx, prefix); err != nil && !fault.Is(err, store.DiskFull) {
-			c.log.Warn("blobs of a job that ended are left until the next start", "job", j.id, "blobs", prefix, "error", err)
+		if err := m.Garbage.Delete(m.Writer.Context, prefix); err != nil && !fault.Is(err, store.DiskFull) {
+			m.Logger.Warn("blobs of a job that ended are left until the next start", "job", j.id, "blobs", prefix, "error", err)
 		}
 	}
-	if err := c.writer.DeleteKeys(rest); err != nil {
-		c.log.Warn("some events of a job that ended are left until the next start", "job", j.id, "error", err)
+	if err := m.Writer.DeleteKeys(rest); err != nil {
+		m.Logger.Warn("some events of a job that ended are left until the next start", "job", j.id, "error", err)
 	}
 	return nil
 }

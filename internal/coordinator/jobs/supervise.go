@@ -1,4 +1,4 @@
-package coordinator
+package jobs
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
-	"strings"
 	"sync/atomic"
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
@@ -27,27 +26,22 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// engine contains the steps of a run that need workers. Tests replace them.
-type engine struct {
-	// await blocks until a worker is ready and, for a job that ran before, until the workers have room for its parts.
-	await func(ctx context.Context, f *fleet.Fleet, report func(fleet.Status), parts []planning.Workload) error
-	// execute runs a job on the workers.
-	execute func(ctx context.Context, r runner.Runner, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error)
+// Engine contains the steps of a run that need workers. Tests replace them.
+type Engine struct {
+	// Await blocks until a worker is ready and, for a job that ran before, until the workers have room for its parts.
+	Await func(ctx context.Context, f *fleet.Fleet, report func(fleet.Status), parts []planning.Workload) error
+	// Execute runs a job on the workers.
+	Execute func(r runner.Runner, ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (
+		*clustering.Result, *fleet.Usage, error)
 }
 
-func realEngine() engine {
-	return engine{
-		await: awaitRoom,
-		execute: func(ctx context.Context, r runner.Runner, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
-			return r.Execute(ctx, f, task, o)
-		},
-	}
-}
+// RealEngine returns the engine that uses the workers.
+func RealEngine() Engine { return Engine{Await: awaitRoom, Execute: runner.Runner.Execute} }
 
-// awaitRoom is engine.await. Until it returns, the job is pending rather than running.
+// awaitRoom is Engine.Await. Until it returns, the job is pending rather than running.
 func awaitRoom(ctx context.Context, f *fleet.Fleet, report func(fleet.Status), parts []planning.Workload) error {
-	err := awaitFleet(ctx, f, func(workers []fleet.WorkerInfo) bool {
-		why := whyNoneReady(workers)
+	err := f.AwaitWorkers(ctx, func(workers []fleet.WorkerInfo) bool {
+		why := fleet.WhyNoneReady(workers)
 		if why != "" {
 			report(fleet.Status{Waiting: "waiting for a worker: " + why})
 		}
@@ -60,26 +54,6 @@ func awaitRoom(ctx context.Context, f *fleet.Fleet, report func(fleet.Status), p
 		return err
 	}
 	return f.AwaitRoom(ctx, report, parts...)
-}
-
-// whyNoneReady says why none of the workers can begin a job. It returns "" if one can.
-func whyNoneReady(workers []fleet.WorkerInfo) string {
-	if countIn(workers, fleet.WorkerReady) > 0 {
-		return ""
-	}
-	if len(workers) == 0 {
-		return "none is connected"
-	}
-	var names []string
-	for _, state := range []struct {
-		is   fleet.WorkerState
-		name string
-	}{{fleet.WorkerSilent, "silent"}, {fleet.WorkerDraining, "draining"}, {fleet.WorkerQuarantined, "quarantined"}} {
-		if count := countIn(workers, state.is); count > 0 {
-			names = append(names, fmt.Sprintf("%d %s", count, state.name))
-		}
-	}
-	return fmt.Sprintf("none of the %d connected is ready (%s)", len(workers), strings.Join(names, ", "))
 }
 
 // runOutcome describes how a run ended.
@@ -95,7 +69,7 @@ type runOutcome struct {
 }
 
 // supervise takes an unfinished job through the queue, its run and its end. It runs in a goroutine of its own.
-func (c *Coordinator) supervise(j *job) {
+func (m *Manager) supervise(j *Job) {
 	defer close(j.done)
 	defer j.observed.Close()
 	flushing, stopFlushing := context.WithCancel(context.Background())
@@ -109,49 +83,49 @@ func (c *Coordinator) supervise(j *job) {
 	var out runOutcome
 	select {
 	case <-j.turn:
-		stopClock := c.limitTime(j)
-		out = c.runTrusted(j)
+		stopClock := m.limitTime(j)
+		out = m.runTrusted(j)
 		stopClock()
 	case <-j.ctx.Done():
 		out.err = j.ctx.Err()
 	}
 	j.problem = nil // release the memory of a job that was canceled before it ran
 	if out.result == nil {
-		c.leaveQueue(j)
+		m.leaveQueue(j)
 	}
-	defer c.leaveQueue(j) // a result occupies memory until it is stored, so its job keeps its place until then
+	defer m.leaveQueue(j) // a result occupies memory until it is stored, so its job keeps its place until then
 	stopFlushing()
 	<-flushed
 	j.observed.Phase("ending")
-	c.finish(j, out)
+	m.finish(j, out)
 	j.cancel(nil)
 }
 
 // run runs a job from its spec to its labels. A panic becomes the error of this job alone.
-func (c *Coordinator) run(j *job) (out runOutcome) {
-	o := newObserver(j, c.cfg.Now)
+func (m *Manager) run(j *Job) (out runOutcome) {
+	o := newObserver(j, m.Now)
 	defer func() {
 		if p := recover(); p != nil {
-			c.log.Error("a run panicked", "job", j.id, "panic", p, "stack", string(debug.Stack()))
+			m.Logger.Error("a run panicked", "job", j.id, "panic", p, "stack", string(debug.Stack()))
 			out = runOutcome{err: fault.Panicked(p)}
 		}
 		out.timings = o.timings()
 	}()
 
-	ready, err := c.prepare(j, o)
+	ready, err := m.prepare(j, o)
 	if err != nil {
 		return runOutcome{err: err}
 	}
-	return c.execute(j, ready, o)
+	return m.execute(j, ready, o)
 }
 
 // prepare waits until a job has its problem and workers, and durably records that it runs.
-func (c *Coordinator) prepare(j *job, o *observer) (*problem.Problem, error) {
-	if err := c.beginAttempt(j); err != nil {
+func (m *Manager) prepare(j *Job, o *observer) (*problem.Problem, error) {
+	if err := m.beginAttempt(j); err != nil {
 		return nil, err
 	}
 	o.enter(cleavev1.Phase_PHASE_LOADING)
-	ready, err := c.awaitProblem(j, o)
+	ready, err := m.awaitProblem(j, o)
 	if err != nil {
 		return nil, err
 	}
@@ -160,16 +134,16 @@ func (c *Coordinator) prepare(j *job, o *observer) (*problem.Problem, error) {
 	if j.resumed {
 		room = ready.LeastParts()
 	}
-	if err := c.engine.await(j.ctx, c.fleet, c.untilWorkersCome(j, o.report), room); err != nil {
+	if err := m.Engine.Await(j.ctx, m.Fleet, m.untilWorkersCome(j, o.report), room); err != nil {
 		return nil, err
 	}
-	if err := c.markRunning(j, ready.Runner); err != nil {
+	if err := m.markRunning(j, ready.Runner); err != nil {
 		return nil, err
 	}
-	ready.FitLanes(c.fleet)
+	ready.FitLanes(m.Fleet)
 	if parts := ready.Parts(); len(parts) > 1 && !j.resumed {
 		// Fail now rather than after half of the work.
-		if _, err := c.fleet.Plan(parts...); fault.Is(err, planning.DoesNotFit) {
+		if _, err := m.Fleet.Plan(parts...); fault.Is(err, planning.DoesNotFit) {
 			return nil, err
 		}
 	}
@@ -177,22 +151,24 @@ func (c *Coordinator) prepare(j *job, o *observer) (*problem.Problem, error) {
 }
 
 // execute runs a prepared job on the workers.
-func (c *Coordinator) execute(j *job, ready *problem.Problem, o *observer) (out runOutcome) {
+func (m *Manager) execute(j *Job, ready *problem.Problem, o *observer) (out runOutcome) {
 	o.enter(cleavev1.Phase_PHASE_BUILDING)
 	var held *fleet.Usage
 	ran := &atomic.Bool{}
 	ran.Store(j.resumed)
-	data, hide, err := c.problems.ExposeToWorkers(ready, j.datasetID)
+	data, hide, err := m.Problems.ExposeToWorkers(ready, j.datasetID)
 	if err != nil {
 		return runOutcome{err: err}
 	}
 	defer hide()
 	ready.Table.ReportNotices(o)
-	task := fleet.Task{JobID: j.id, DatasetID: data, Need: ready.Need, Ran: ran, Verify: c.verifyShare(j), Trust: j.trust, Report: o.report}
-	ctx, stopSnapshots := c.startSnapshots(j, ready)
+	task := fleet.Task{
+		JobID: j.id, DatasetID: data, Need: ready.Need, Ran: ran, Verify: m.verifyShare(j), Trust: j.trust, Report: o.report,
+	}
+	ctx, stopSnapshots := m.startSnapshots(j, ready)
 	defer stopSnapshots()
 	out.table = ready.Table
-	out.result, held, out.err = c.engine.execute(ctx, ready.Runner, c.fleet, task, o)
+	out.result, held, out.err = m.Engine.Execute(ready.Runner, ctx, m.Fleet, task, o)
 	if out.result != nil {
 		out.result.Vote()
 	}
@@ -204,18 +180,18 @@ func (c *Coordinator) execute(j *job, ready *problem.Problem, o *observer) (out 
 		out.plan = actualPlan(ready.Need, *held, o.maxWorkers())
 	}
 	if out.err == nil && ready.Comparison != nil {
-		c.compare(j, ready.Comparison, out.result, o)
+		m.compare(j, ready.Comparison, out.result, o)
 		out.uncompared = j.ctx.Err() != nil
 	}
 	return out
 }
 
 // verifyShare returns the share of a job's work that is verified.
-func (c *Coordinator) verifyShare(j *job) float64 {
-	if record := j.durable(); record.Verify != nil {
+func (m *Manager) verifyShare(j *Job) float64 {
+	if record := j.Record(); record.Verify != nil {
 		return record.GetVerify()
 	}
-	return c.cfg.Verify
+	return m.Verify
 }
 
 // actualPlan describes how the rows were cut into tiles and how the tiles were held in the end. The tiles of a graph
@@ -244,13 +220,13 @@ func actualPlan(need planning.Workload, held fleet.Usage, workers int) *cleavev1
 
 // compare adds a warning to the result if the default algorithm would have scored better. It uses no workers, changes
 // no labels, and stops when the job's context ends.
-func (c *Coordinator) compare(j *job, with *comparison.Comparison, result *clustering.Result, o *observer) {
+func (m *Manager) compare(j *Job, with *comparison.Comparison, result *clustering.Result, o *observer) {
 	j.progress.Enter(cleavev1.Phase_PHASE_ITERATING, "comparing with the default algorithm on held-out pairs")
 	notice, err := with.Run(j.ctx, runtime.GOMAXPROCS(0))
 	switch {
 	case j.ctx.Err() != nil: // the result is complete without the warning
 	case err != nil: // for example a fold that leaves a cluster without seeds
-		c.log.Info("the job is not compared with the default", "job", j.id, "error", err)
+		m.Logger.Info("the job is not compared with the default", "job", j.id, "error", err)
 	case notice != nil:
 		result.Warnings = append(result.Warnings, *notice)
 		o.Observe(*notice)
@@ -259,21 +235,21 @@ func (c *Coordinator) compare(j *job, with *comparison.Comparison, result *clust
 
 // awaitProblem returns the problem that was prepared when the job was created, or prepares it now. While the blob
 // store is unavailable it waits, because the job was already acknowledged, and tells watchers.
-func (c *Coordinator) awaitProblem(j *job, o *observer) (*problem.Problem, error) {
+func (m *Manager) awaitProblem(j *Job, o *observer) (*problem.Problem, error) {
 	if ready := j.problem; ready != nil {
 		j.problem = nil
 		return ready, nil
 	}
 	for pause := backoff.New(records.StoreRetries); ; {
-		p, err := c.parts.Spec(j.ctx, j.id)
+		p, err := m.Parts.Spec(j.ctx, j.id)
 		var ready *problem.Problem
 		if err == nil {
-			ready, err = c.problems.Make(j.ctx, p, problem.Accepted)
+			ready, err = m.Problems.Make(j.ctx, p, problem.Accepted)
 		}
 		if !store.IsUnavailable(err) {
 			return ready, err
 		}
-		c.log.Warn("the input of a job cannot be read now, trying again", "job", j.id, "error", err)
+		m.Logger.Warn("the input of a job cannot be read now, trying again", "job", j.id, "error", err)
 		o.report(fleet.Status{Waiting: fmt.Sprintf("waiting for the stores: %v", err)})
 		if pause.Wait(j.ctx) != nil {
 			return nil, err
@@ -282,17 +258,17 @@ func (c *Coordinator) awaitProblem(j *job, o *observer) (*problem.Problem, error
 }
 
 // markRunning durably records that the job is running, which also counts the attempt.
-func (c *Coordinator) markRunning(j *job, r runner.Runner) error {
-	err := j.write(c.storeCtx, c.writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
+func (m *Manager) markRunning(j *Job, r runner.Runner) error {
+	err := j.write(m.Writer.Context, m.Writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
 		record.Job.State = cleavev1.JobState_JOB_STATE_RUNNING
-		record.Job.StartTime = c.now()
+		record.Job.StartTime = m.now()
 		record.Job.ObjectiveName = r.Objective()
-		c.countAttempt(j, record)
+		m.countAttempt(j, record)
 		return nil
 	})
 	if err == nil {
 		j.setWaiting("")
-		c.log.Info("job started", "job", j.id, "objective", r.Objective())
+		m.Logger.Info("job started", "job", j.id, "objective", r.Objective())
 	}
 	return err
 }
@@ -302,18 +278,18 @@ const maxStartOvers = 10
 
 // runTrusted runs a job, starting over without a worker whose answers it used and that turns out to be faulty. Events that
 // the new run does not repeat are revoked: they keep their numbers, and another event declares them void.
-func (c *Coordinator) runTrusted(j *job) runOutcome {
+func (m *Manager) runTrusted(j *Job) runOutcome {
 	j.trust = fleet.NewTrust()
 	for range maxStartOvers {
-		out := c.run(j)
+		out := m.run(j)
 		if out.err == nil {
-			out.err = c.fleet.CheckTrust(j.trust)
+			out.err = m.Fleet.CheckTrust(j.trust)
 		}
 		if !errors.Is(out.err, fleet.ErrDistrusted) {
 			return out
 		}
-		c.log.Error("restarting a job: a worker returned wrong results", "job", j.id, "why", out.err)
-		if err := c.startOver(j, out.err.Error()); err != nil {
+		m.Logger.Error("restarting a job: a worker returned wrong results", "job", j.id, "why", out.err)
+		if err := m.startOver(j, out.err.Error()); err != nil {
 			return runOutcome{err: err}
 		}
 	}
@@ -322,8 +298,8 @@ func (c *Coordinator) runTrusted(j *job) runOutcome {
 }
 
 // startOver durably records that the events of a job may be wrong, before the new run produces different ones.
-func (c *Coordinator) startOver(j *job, why string) error {
-	err := j.write(c.storeCtx, c.writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
+func (m *Manager) startOver(j *Job, why string) error {
+	err := j.write(m.Writer.Context, m.Writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
 		record.Distrusted = why
 		record.StartOvers++ // so that no snapshot of the earlier runs is used
 		return nil
@@ -331,7 +307,7 @@ func (c *Coordinator) startOver(j *job, why string) error {
 	if err != nil {
 		return err
 	}
-	c.fleet.StartOver(j.trust)
+	m.Fleet.StartOver(j.trust)
 	j.log.StartOver(why)
 	return nil
 }

@@ -1,4 +1,4 @@
-package coordinator
+package jobs
 
 import (
 	"errors"
@@ -10,6 +10,10 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
 	"github.com/cleave-project/cleave/internal/fault"
 )
+
+func result(iterations int, stop clustering.StopReason) *clustering.Result {
+	return &clustering.Result{Labels: []int32{0, 1, 0, 1}, StopReason: stop, Iterations: iterations}
+}
 
 // A cancellation decides how a job ends, then its time limit, then what ended its context or its run; what cannot be
 // stored comes last.
