@@ -46,7 +46,7 @@ func Reached(r *statev1.JobRecord, events uint32) {
 }
 
 // Resumed records that the run in progress resumes from a snapshot with this many steps, and reports whether that changes
-// anything: if no attempt has resumed from one as late, those before this run no longer count.
+// anything. It does if no attempt resumed from so late a snapshot: then only this run counts.
 func Resumed(r *statev1.JobRecord, steps uint64, term int64) bool {
 	if steps <= r.AttemptSteps {
 		return false
@@ -54,6 +54,9 @@ func Resumed(r *statev1.JobRecord, steps uint64, term int64) bool {
 	r.Attempts, r.AttemptSteps, r.AttemptTerms = 1, steps, []int64{term}
 	return true
 }
+
+// StartOver records that the job starts over: no snapshot of its earlier runs is used, so every later one is progress.
+func StartOver(r *statev1.JobRecord) { r.StartOvers, r.AttemptSteps = r.StartOvers+1, 0 }
 
 // Forgive takes back the attempts of terms that ended without a crash, because the lease was lost. A leader that lost its
 // lease cannot write that its runs did not crash, but if the same process leads again, it knows.

@@ -56,6 +56,10 @@ func TestAttemptsAreAListOfRuns(t *testing.T) {
 					runs, deepest = []int64{in}, steps
 				}
 			},
+			"start over": func(*rapid.T) {
+				StartOver(r)
+				deepest = 0
+			},
 			"forgive": func(t *rapid.T) {
 				outlived := rapid.SliceOfN(term, 0, 3).Draw(t, "outlived")
 				Forgive(r, outlived)

@@ -16,10 +16,12 @@ import (
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/coordinator/attempts"
 	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
 	"github.com/cleave-project/cleave/internal/coordinator/queue"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/store"
 )
 
@@ -176,5 +178,29 @@ func TestTrialsAreProgress(t *testing.T) {
 	o.Observe(clustering.IterationDone{})
 	if p := j.progress.Current(); p.GetMethodTried() != nil {
 		t.Errorf("after an iteration the progress is %v", p)
+	}
+}
+
+// A job that starts over can use no snapshot, so that its progress is measured from the beginning again.
+func TestStartingOverForgetsHowFarSnapshotsWere(t *testing.T) {
+	m := newManager(t)
+	m.Fleet = fleet.New(fleet.Config{Timing: fleet.DefaultTiming(), Logger: m.Logger})
+	defer m.Fleet.Close()
+	deep := func() *statev1.JobRecord {
+		return &statev1.JobRecord{Job: &cleavev1.Job{JobId: "job"}, NumericClass: "before", Attempts: 4, AttemptSteps: 10_000}
+	}
+	distrusted := m.add(deep())
+	distrusted.trust = fleet.NewTrust()
+	if err := m.startOver(distrusted, "a worker was wrong"); err != nil {
+		t.Fatal(err)
+	}
+	upgraded := deep()
+	if !setNumericClass(upgraded, "now", 1) {
+		t.Error("a job with events of another class goes on")
+	}
+	for _, record := range []*statev1.JobRecord{m.stored(t, "job"), upgraded} {
+		if record.GetStartOvers() != 1 || !attempts.Resumed(record, 1000, 1) || record.GetAttempts() != 1 {
+			t.Errorf("step 1000 is no progress: %v", record)
+		}
 	}
 }

@@ -97,7 +97,7 @@ func setNumericClass(record *statev1.JobRecord, class string, events uint32) (st
 	if before == class || events == 0 {
 		return false
 	}
-	record.StartOvers++
+	attempts.StartOver(record)
 	record.Distrusted = fmt.Sprintf("the coordinator was replaced by a version whose answers have other bits (numeric class %s, before %s)", class, before)
 	return true
 }
@@ -166,8 +166,8 @@ func (m *Manager) endAttempt(j *Job, change func(*statev1.JobRecord)) {
 	}
 }
 
-// startSnapshots returns the context for a run whose states are stored from now on. The caller must call stop when the
-// run has ended. If earlier snapshots cannot be read, the run starts from the beginning, as it does when snapshots are
+// startSnapshots begins to store the states of a run, and returns the context to run it with. The caller must call stop
+// when the run has ended. If earlier snapshots cannot be read, the run starts from the beginning, as it does when snapshots are
 // disabled.
 func (m *Manager) startSnapshots(j *Job, p *problem.Problem) (ctx context.Context, stop func()) {
 	if m.Snapshots.Config.Interval == 0 {

@@ -12,6 +12,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/comparison"
+	"github.com/cleave-project/cleave/internal/coordinator/attempts"
 	"github.com/cleave-project/cleave/internal/coordinator/problem"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/coordinator/runner"
@@ -301,7 +302,7 @@ func (m *Manager) runTrusted(j *Job) runOutcome {
 func (m *Manager) startOver(j *Job, why string) error {
 	err := j.write(m.Writer.Context, m.Writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
 		record.Distrusted = why
-		record.StartOvers++ // so that no snapshot of the earlier runs is used
+		attempts.StartOver(record)
 		return nil
 	})
 	if err != nil {

@@ -307,7 +307,7 @@ type JobRecord struct {
 	AttemptSteps uint64 `protobuf:"varint,200,opt,name=attempt_steps,json=attemptSteps,proto3" json:"attempt_steps,omitempty"`
 	// The terms of the leaders that made these attempts, as far as they are known; at most one per attempt.
 	AttemptTerms []int64 `protobuf:"varint,210,rep,packed,name=attempt_terms,json=attemptTerms,proto3" json:"attempt_terms,omitempty"`
-	// Number of times that the job started over because workers had computed wrong results.
+	// Number of times that the job started over: workers had computed wrong results, or the numeric class changed.
 	StartOvers uint32 `protobuf:"varint,201,opt,name=start_overs,json=startOvers,proto3" json:"start_overs,omitempty"`
 	// The span of the call that created the job, in W3C Trace Context format; empty if it was not traced.
 	TraceParent string `protobuf:"bytes,230,opt,name=trace_parent,json=traceParent,proto3" json:"trace_parent,omitempty"`
