@@ -72,10 +72,10 @@ func (c *Coordinator) stateFailure(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	_, err := c.state.Get(ctx, records.CreatedKey)
-	if f, is := errors.AsType[*fault.Error](err); is {
+	if f, is := errors.AsType[*fault.Error](err); is && errors.Is(f, store.ErrClosed) {
 		return f
 	}
-	return nil
+	return nil // also if it cannot be reached, since another coordinator may lead then
 }
 
 // checkStores rejects a state of a newer version, blobs of another cluster, and an empty state store combined with

@@ -152,12 +152,13 @@ func TestFullDiskPausesJobs(t *testing.T) {
 	}
 }
 
-// failedState is a state whose embedded store has ended by itself.
-type failedState struct{ store.State }
-
-func (failedState) Get(context.Context, string) (store.Entry, error) {
-	return store.Entry{}, fault.New(fault.Unavailable, "STORE_FAILED", "no space is left").Because(store.ErrClosed)
+// failingState is a state whose reads fail.
+type failingState struct {
+	store.State
+	err error
 }
+
+func (s failingState) Get(context.Context, string) (store.Entry, error) { return store.Entry{}, s.err }
 
 type lostTerm struct{ store.Leadership }
 
@@ -167,18 +168,25 @@ func (lostTerm) Lost() <-chan struct{} {
 	return lost
 }
 
-// A coordinator whose store cannot go on ends, and says why.
+// A coordinator whose store cannot go on ends, and says why. If the store does not answer, another coordinator may lead.
 func TestServeEndsWithTheStore(t *testing.T) {
-	cfg := testConfig()
-	cfg.Listen = "127.0.0.1:0"
-	c, err := open(t.Context(), cfg, scripted(steps(1)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.term, c.state = lostTerm{c.term}, failedState{c.state}
-	c.writer.State = c.state
-	if err := c.Serve(t.Context()); !fault.Is(err, "STORE_FAILED") {
-		t.Errorf("serving ended with %v", err)
+	failed := fault.New(fault.Unavailable, "STORE_FAILED", "no space is left").Because(store.ErrClosed)
+	for err, want := range map[error]error{
+		failed: failed,
+		fault.New(fault.Unavailable, "STORE_UNAVAILABLE", "it does not answer"):     errDeposed,
+		fault.New(fault.Unavailable, "STORE_ACCESS_DENIED", "the password changed"): errDeposed,
+	} {
+		cfg := testConfig()
+		cfg.Listen = "127.0.0.1:0"
+		c, open := open(t.Context(), cfg, scripted(steps(1)))
+		if open != nil {
+			t.Fatal(open)
+		}
+		c.term, c.state = lostTerm{c.term}, failingState{c.state, err}
+		c.writer.State = c.state
+		if got := c.Serve(t.Context()); !errors.Is(got, want) {
+			t.Errorf("%v: serving ended with %v", err, got)
+		}
 	}
 }
 
