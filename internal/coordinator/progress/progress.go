@@ -64,15 +64,15 @@ type Announcement struct {
 func (p *Progress) Announced() Announcement {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if time.Since(p.copiedAt) >= KeepAlive/2 {
-		p.shown.Progress, p.copiedAt = p.current(), time.Now()
+	if now := p.now(); now.Sub(p.copiedAt) >= KeepAlive/2 {
+		p.shown.Progress, p.copiedAt = p.current(), now
 	}
 	return p.shown
 }
 
 // announce publishes the current progress to watchers, now or once interval has passed. The caller holds p.mu.
 func (p *Progress) announce() {
-	if wait := interval - time.Since(p.announcedAt); wait > 0 {
+	if wait := interval - p.now().Sub(p.announcedAt); wait > 0 {
 		if !p.scheduled {
 			p.scheduled = true
 			time.AfterFunc(wait, func() {
@@ -86,7 +86,7 @@ func (p *Progress) announce() {
 	}
 	close(p.shown.Changed)
 	p.shown = Announcement{Version: p.version, Changed: make(chan struct{})}
-	p.announcedAt, p.copiedAt = time.Now(), time.Time{}
+	p.announcedAt, p.copiedAt = p.now(), time.Time{}
 }
 
 // update applies a change to the progress and announces it.

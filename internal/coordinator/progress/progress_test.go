@@ -63,3 +63,20 @@ func TestTimeLeftOfAnEigensolver(t *testing.T) {
 		t.Errorf("an iteration shows %v", p)
 	}
 }
+
+// What is announced follows the clock of the caller, both in how often and in how old it may get.
+func TestAnnouncementsFollowTheClock(t *testing.T) {
+	now := time.Unix(1000, 0)
+	l := New(func() time.Time { return now })
+	first := l.Announced()
+	l.Enter(cleavev1.Phase_PHASE_LOADING, "") // at once, since nothing was announced before
+	now = now.Add(interval)
+	l.Enter(cleavev1.Phase_PHASE_ITERATING, "")
+	if second := l.Announced(); second.Progress.GetPhase() != cleavev1.Phase_PHASE_ITERATING || second.Version != first.Version+2 {
+		t.Errorf("after an interval version %d is announced: %v", second.Version, second.Progress)
+	}
+	now = now.Add(KeepAlive)
+	if p := l.Announced().Progress; p.GetElapsed().AsDuration() != interval+KeepAlive {
+		t.Errorf("after %v, %v have elapsed", interval+KeepAlive, p.GetElapsed().AsDuration())
+	}
+}
