@@ -236,7 +236,7 @@ func newMemory(cfg Config) memory {
 // borrow waits until a call may hold data, for at most SlowReader. Data that is larger than all memory is refused when
 // it is read.
 func (c *Coordinator) borrow(ctx context.Context, data results.Memory) (release func(), err error) {
-	claim, err := c.memory.calls.Reserve(ctx, data.Bytes, c.cfg.Limits.SlowReader)
+	claim, err := c.memory.calls.Reserve(ctx, data.ToLoad, c.cfg.Limits.SlowReader)
 	if err != nil {
 		return nil, err
 	}
@@ -256,21 +256,21 @@ func (c *Coordinator) memoryFor(ctx context.Context, id string, tables ...string
 		if err != nil {
 			return results.Memory{}
 		}
-		m.Size = int64(record.GetDataset().GetBytes())
+		m.Total = int64(record.GetDataset().GetBytes())
 		// A copy that only another call holds ends with that call, so this one counts it as well.
 		counted := c.datasets.Keeps(id) || c.jobs.RunsOn(id)
 		if data, found := c.datasets.InUse(id); found && counted {
 			m.Held = []dataset.Dataset{data}
 		} else {
-			m.Bytes = m.Size
+			m.ToLoad = m.Total
 		}
 		return m
 	}
 	for _, id := range tables {
 		record, _ := c.tables.Record(ctx, id)
-		m.Size += 2 * int64(record.GetTable().GetBytes()) // points take about as much as their table
+		m.Total += 2 * int64(record.GetTable().GetBytes()) // points take about as much as their table
 	}
-	m.Bytes = m.Size
+	m.ToLoad = m.Total
 	return m
 }
 

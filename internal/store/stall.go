@@ -66,8 +66,8 @@ func (g *stallGuard) suspect() {
 	}()
 }
 
-// attempt is one operation with its timeout.
-type attempt struct {
+// guarded is one operation with its timeout.
+type guarded struct {
 	guard   *stallGuard
 	name    string
 	ctx     context.Context // context of the operation
@@ -79,111 +79,113 @@ type attempt struct {
 
 	mu    sync.Mutex
 	timer *time.Timer // runs while the caller waits for the store
-	until time.Time   // when the timeout ends; zero while the caller does not wait. giveUp may run late and checks it
-	late  bool        // the timer was late, and the timeout began again
-	over  bool        // nobody waits anymore
+	// until is when the timeout ends; zero while the caller does not wait. A timer that fires late must check it, so giveUp
+	// does.
+	until time.Time
+	late  bool // the timer was late, and the timeout began again
+	over  bool // nobody waits anymore
 }
 
 // begin begins an operation, unless the store is known to hang. It closes pipe, if not nil, when the operation is
 // abandoned.
-func (g *stallGuard) begin(ctx context.Context, name string, pipe interface{ CloseWithError(error) error }) (*attempt, error) {
-	a := &attempt{guard: g, name: name, gaveUp: make(chan struct{}), pipe: pipe}
+func (g *stallGuard) begin(ctx context.Context, name string, pipe interface{ CloseWithError(error) error }) (*guarded, error) {
+	o := &guarded{guard: g, name: name, gaveUp: make(chan struct{}), pipe: pipe}
 	if g.hangs.Load() {
-		return nil, a.fault()
+		return nil, o.fault()
 	}
-	a.ctx, a.cancel = context.WithCancel(context.WithValue(ctx, attemptKey{}, a))
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.until = time.Now().Add(g.limit) // before the timer starts, so that it is not early
-	a.timer = time.AfterFunc(g.limit, a.giveUp)
-	a.unwatch = context.AfterFunc(ctx, a.shorten)
-	return a, nil
+	o.ctx, o.cancel = context.WithCancel(context.WithValue(ctx, guardedKey{}, o))
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.until = time.Now().Add(g.limit) // before the timer starts, so that it is not early
+	o.timer = time.AfterFunc(g.limit, o.giveUp)
+	o.unwatch = context.AfterFunc(ctx, o.shorten)
+	return o, nil
 }
 
 // wait restarts the timeout: the caller waits for the store from now on.
-func (a *attempt) wait() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.late = false
-	a.restart()
+func (o *guarded) wait() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.late = false
+	o.restart()
 }
 
-// restart sets the timeout. The caller holds a.mu.
-func (a *attempt) restart() {
-	if a.over {
+// restart sets the timeout. The caller holds o.mu.
+func (o *guarded) restart() {
+	if o.over {
 		return
 	}
-	limit := a.guard.limit
-	if a.ctx.Err() != nil {
+	limit := o.guard.limit
+	if o.ctx.Err() != nil {
 		limit = min(limit, canceledWait)
 	}
-	a.until = time.Now().Add(limit)
-	a.timer.Reset(limit)
+	o.until = time.Now().Add(limit)
+	o.timer.Reset(limit)
 }
 
 // shorten shortens the timeout because the operation was canceled.
-func (a *attempt) shorten() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if !a.until.IsZero() {
-		a.restart()
+func (o *guarded) shorten() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.until.IsZero() {
+		o.restart()
 	}
 }
 
 // pause stops the timeout: the caller does not wait for the store.
-func (a *attempt) pause() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.until = time.Time{}
-	a.timer.Stop()
+func (o *guarded) pause() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.until = time.Time{}
+	o.timer.Stop()
 }
 
 // end ends the operation: nobody waits for it anymore.
-func (a *attempt) end() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.over = true
-	a.timer.Stop()
-	a.unwatch()
-	a.cancel()
+func (o *guarded) end() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.over = true
+	o.timer.Stop()
+	o.unwatch()
+	o.cancel()
 }
 
 // giveUp abandons the operation, unless its timeout was stopped or restarted meanwhile. If the timer is late by more
 // than a second, this process was suspended, and the store's answer may be waiting to be read: the timeout begins
 // again, once.
-func (a *attempt) giveUp() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	late := time.Since(a.until)
-	if a.over || a.until.IsZero() || late < 0 {
+func (o *guarded) giveUp() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	late := time.Since(o.until)
+	if o.over || o.until.IsZero() || late < 0 {
 		return
 	}
-	if late > time.Second && !a.late {
-		a.late = true
-		a.restart()
+	if late > time.Second && !o.late {
+		o.late = true
+		o.restart()
 		return
 	}
-	a.over = true
-	if a.why = a.ctx.Err(); a.why == nil {
-		a.why = a.fault()
-		a.guard.suspect()
+	o.over = true
+	if o.why = o.ctx.Err(); o.why == nil {
+		o.why = o.fault()
+		o.guard.suspect()
 	}
-	a.cancel()
-	if a.pipe != nil {
-		_ = a.pipe.CloseWithError(a.why)
+	o.cancel()
+	if o.pipe != nil {
+		_ = o.pipe.CloseWithError(o.why)
 	}
-	close(a.gaveUp)
+	close(o.gaveUp)
 }
 
 // outcome returns the error of an operation that ended with err. An abandoned operation is canceled, and may report
 // that before anybody sees that it was abandoned.
-func (a *attempt) outcome(err error) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+func (o *guarded) outcome(err error) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	select {
-	case <-a.gaveUp:
+	case <-o.gaveUp:
 		if err != nil {
-			return a.why
+			return o.why
 		}
 	default:
 	}
@@ -191,44 +193,44 @@ func (a *attempt) outcome(err error) error {
 }
 
 // await returns the error that arrives when a part of the operation is done, or why the operation was abandoned.
-func (a *attempt) await(done <-chan error) error {
+func (o *guarded) await(done <-chan error) error {
 	select {
 	case err := <-done:
-		return a.outcome(err)
-	case <-a.gaveUp:
-		return a.why
+		return o.outcome(err)
+	case <-o.gaveUp:
+		return o.why
 	}
 }
 
-func (a *attempt) fault() error {
-	return fault.New(fault.Unavailable, blobsUnavailable, "the blob store hangs: nothing moved for %v; try again when it answers", a.guard.limit).
-		With("blob", a.name).Because(fmt.Errorf("blob %q", a.name))
+func (o *guarded) fault() error {
+	return fault.New(fault.Unavailable, blobsUnavailable, "the blob store hangs: nothing moved for %v; try again when it answers", o.guard.limit).
+		With("blob", o.name).Because(fmt.Errorf("blob %q", o.name))
 }
 
-type attemptKey struct{}
+type guardedKey struct{}
 
 // progressed restarts the timeout of a long operation because it makes progress.
 func progressed(ctx context.Context) {
-	if a, is := ctx.Value(attemptKey{}).(*attempt); is {
-		a.wait()
+	if o, is := ctx.Value(guardedKey{}).(*guarded); is {
+		o.wait()
 	}
 }
 
 // try runs an operation that returns one value.
 func try[T any](ctx context.Context, g *stallGuard, name string, do func(context.Context) (T, error)) (value T, err error) {
-	a, err := g.begin(ctx, name, nil)
+	o, err := g.begin(ctx, name, nil)
 	if err != nil {
 		return value, err
 	}
-	defer a.end()
+	defer o.end()
 	answer, done := new(T), make(chan error, 1)
 	go func() {
 		done <- fault.Guard(g.log.Error, func() (err error) {
-			*answer, err = do(a.ctx)
+			*answer, err = do(o.ctx)
 			return err
 		})
 	}()
-	if err := a.await(done); err != nil {
+	if err := o.await(done); err != nil {
 		return value, err
 	}
 	return *answer, nil
@@ -277,14 +279,14 @@ func (g *stallGuard) RemoveTemporary(ctx context.Context) {
 
 func (g *stallGuard) Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
 	near, far := io.Pipe()
-	a, err := g.begin(ctx, name, far)
+	o, err := g.begin(ctx, name, far)
 	if err != nil {
 		return nil, err
 	}
 	opened := make(chan error, 2) // whether it is open, and then how it ended
 	go func() {
 		err := fault.Guard(g.log.Error, func() error {
-			r, err := g.Blobs.Open(a.ctx, name, offset, length)
+			r, err := g.Blobs.Open(o.ctx, name, offset, length)
 			if err != nil {
 				return err
 			}
@@ -294,30 +296,30 @@ func (g *stallGuard) Open(ctx context.Context, name string, offset, length int64
 			return err
 		})
 		opened <- err
-		_ = far.CloseWithError(a.outcome(err))
+		_ = far.CloseWithError(o.outcome(err))
 	}()
-	if err := a.await(opened); err != nil {
+	if err := o.await(opened); err != nil {
 		_ = near.Close() // whatever is opened after all is closed
-		a.end()
+		o.end()
 		return nil, err
 	}
-	a.pause()
-	return &guardedReader{near, a}, nil
+	o.pause()
+	return &guardedReader{near, o}, nil
 }
 
 type guardedReader struct {
 	*io.PipeReader
-	attempt *attempt
+	guarded *guarded
 }
 
 func (r *guardedReader) Read(p []byte) (int, error) {
-	r.attempt.wait()
-	defer r.attempt.pause()
+	r.guarded.wait()
+	defer r.guarded.pause()
 	return r.PipeReader.Read(p)
 }
 
 func (r *guardedReader) Close() error {
-	r.attempt.end()
+	r.guarded.end()
 	return r.PipeReader.Close()
 }
 
@@ -326,32 +328,32 @@ var errNotWritten = errors.New("the content was not written")
 // Put calls write only if the name is free, as every implementation of Blobs does.
 func (g *stallGuard) Put(ctx context.Context, name string, write func(io.Writer) error) error {
 	far, near := io.Pipe()
-	a, err := g.begin(ctx, name, far)
+	o, err := g.begin(ctx, name, far)
 	if err != nil {
 		return err
 	}
-	defer a.end()
+	defer o.end()
 	asked := false
 	asksOrEnds := make(chan error, 2) // nil when the content is asked for, then how the operation ended
 	go func() {
 		err := fault.Guard(g.log.Error, func() error {
-			return g.Blobs.Put(a.ctx, name, func(w io.Writer) error {
+			return g.Blobs.Put(o.ctx, name, func(w io.Writer) error {
 				asked = true
 				asksOrEnds <- nil
 				_, err := io.Copy(w, far)
 				return err
 			})
 		})
-		_ = far.CloseWithError(a.outcome(err))
+		_ = far.CloseWithError(o.outcome(err))
 		asksOrEnds <- err
 	}()
-	if err := a.await(asksOrEnds); err != nil || !asked {
+	if err := o.await(asksOrEnds); err != nil || !asked {
 		return err
 	}
-	a.pause()
+	o.pause()
 	ended := func() error {
-		a.wait()
-		return a.await(asksOrEnds)
+		o.wait()
+		return o.await(asksOrEnds)
 	}
 	written := errNotWritten
 	defer func() { // also if write panics
@@ -360,8 +362,8 @@ func (g *stallGuard) Put(ctx context.Context, name string, write func(io.Writer)
 			_ = ended()
 		}
 	}()
-	if written = write(guardedWriter{near, a}); written != nil {
-		return a.outcome(written)
+	if written = write(guardedWriter{near, o}); written != nil {
+		return o.outcome(written)
 	}
 	_ = near.Close()
 	return ended()
@@ -370,14 +372,14 @@ func (g *stallGuard) Put(ctx context.Context, name string, write func(io.Writer)
 // guardedWriter writes in portions that a store accepts in a moment unless it hangs.
 type guardedWriter struct {
 	w       io.Writer
-	attempt *attempt
+	guarded *guarded
 }
 
 func (w guardedWriter) Write(p []byte) (written int, err error) {
 	const portion = 256 << 10
-	defer w.attempt.pause()
+	defer w.guarded.pause()
 	for len(p) > 0 && err == nil {
-		w.attempt.wait()
+		w.guarded.wait()
 		var n int
 		n, err = w.w.Write(p[:min(len(p), portion)])
 		p, written = p[n:], written+n

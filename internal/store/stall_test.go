@@ -340,10 +340,10 @@ func TestALateTimerIsNoStall(t *testing.T) {
 		check(t, err)
 		g := WithStallTimeout(below, testStall, hclog.NewNullLogger()).(*stallGuard)
 		defer g.Close()
-		for what, prepare := range map[string]func(a *attempt){
-			"restarted": (*attempt).wait,
-			"paused":    (*attempt).pause,
-			"suspended": func(a *attempt) { a.until = a.until.Add(-3 * testStall) },
+		for what, prepare := range map[string]func(a *guarded){
+			"restarted": (*guarded).wait,
+			"paused":    (*guarded).pause,
+			"suspended": func(a *guarded) { a.until = a.until.Add(-3 * testStall) },
 		} {
 			a, err := g.begin(t.Context(), "x", nil)
 			check(t, err)

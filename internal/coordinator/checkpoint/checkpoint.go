@@ -206,7 +206,8 @@ func (r *Run) save() time.Duration {
 	s, began := r.of.store, time.Now()
 	name := records.SnapshotBlob(r.of.job, s.Term(), r.of.next)
 	r.of.next++
-	room, err := s.room(), error(nil)
+	room := s.room()
+	var err error
 	if int64(r.Memory.Bytes()) > room { // do not fill the disk first
 		err = s.diskFull()
 	} else {
@@ -253,9 +254,8 @@ func (r *Run) prune() {
 	}
 }
 
-// room returns how many bytes a snapshot may take on disk. A job can do without snapshots, but not
-// without its events and its result: if its own snapshots filled the disk, it would wait forever for the space that
-// they occupy.
+// room returns how many bytes a snapshot may take on disk. A job can do without snapshots, but not without its events
+// and its result: if its own snapshots filled the disk, it would wait forever for the space that they occupy.
 func (s *Store) room() int64 {
 	free, known := s.Blobs.Free()
 	if !known {

@@ -137,8 +137,8 @@ type Claim struct {
 }
 
 // Claim claims bytes, but no more than the part may have. If the claim is not held at once, granted, which may be nil,
-// is called when it is, without a lock of the ledger, but with those of whoever takes bytes or gives them back. The
-// caller calls Release.
+// is called once it is held. The ledger is not locked then, but the caller of Take or Release may hold locks of its own.
+// The caller calls Release.
 func (p *Part) Claim(bytes int64, granted func()) *Claim {
 	c := &Claim{part: p, bytes: min(bytes, p.Max())}
 	p.ledger.mu.Lock()

@@ -8,7 +8,7 @@
 //
 // While the job whose turn it is waits for memory, no other job may pass it. So every job gets its turn, however
 // large it is, provided that running jobs end and jobs of higher priority do not keep arriving forever. A job that needs
-// more than all the memory runs when it can have all of it; it is rejected when it starts.
+// more than all the memory runs when it can have all of it; the run then fails for lack of memory.
 package queue
 
 import (
@@ -161,8 +161,8 @@ func (q *Queue[K]) Advance() (started []K) {
 }
 
 // ready reports whether the job whose turn it is may run, and claims its memory. A job that claimed memory before it is
-// no longer first, and withdraws: first is the only claim of the queue that waits. Neither call of the ledger therefore
-// calls Wake, which needs q.mu.
+// no longer first, and withdraws. At most one claim of the queue waits, and it is first. So Release and Claim, called
+// here with q.mu held, never call Wake, which would lock q.mu again.
 func (q *Queue[K]) ready(p *place[K]) bool {
 	if q.first != nil && q.first != p {
 		q.first.claim.Release()

@@ -24,12 +24,13 @@ const MaxTxnChanges = 100
 // Writer makes transactions durable. Only the leader has one. It is safe for concurrent use. While the store does not
 // answer, every method tries again until Context ends.
 //
-//	             full disk   the caller leaves
-//	Commit       fails       cannot
-//	Persist      waits       cannot
-//	CommitFor    fails       returns; the transaction is still tried
-//	Finish       do decides  returns; do continues
-//	FinishWith   as Finish, for a change that returns a value
+//	            if the disk is full    if the caller leaves
+//	Commit      fails                  goes on
+//	Persist     waits for space        goes on
+//	CommitFor   fails                  returns; the transaction is still tried
+//	Finish      depends on the change  returns; the change goes on
+//
+// FinishWith is Finish for a change that returns a value.
 type Writer struct {
 	State   store.State
 	Context context.Context // ends when writing must stop

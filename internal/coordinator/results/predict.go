@@ -58,7 +58,7 @@ func (s *Service) Predict(ctx context.Context, request *cleavev1.PredictJobReque
 	need := s.MemoryFor(ctx, request.GetDatasetId(), request.GetTableId())
 	if record.GetModelBlob() == "" {
 		before := s.MemoryFor(ctx, record.GetJob().GetDatasetId(), record.GetTableIds()...)
-		need.Bytes += before.Bytes + need.Size + before.Size // both are copied to compare them
+		need.ToLoad += before.ToLoad + need.Total + before.Total // both are copied to compare them
 		need.Held = append(need.Held, before.Held...)
 	}
 	release, err := s.Borrow(ctx, need)

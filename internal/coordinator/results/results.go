@@ -55,10 +55,10 @@ type Service struct {
 	PredictionWait time.Duration // how long it waits for workers or for their memory
 }
 
-// Memory is about how much memory the data of a job take.
+// Memory is about how much memory the data of a job take, in bytes.
 type Memory struct {
-	Size  int64
-	Bytes int64 // of Size, what a call needs to load the data
+	Total  int64
+	ToLoad int64 // of Total, what a call needs to load the data
 	// Held are data sets that are in memory anyway, and counted there: in the cache, or by a running job. The call keeps
 	// them, so that they are not read again if the job ends meanwhile.
 	Held []dataset.Dataset

@@ -34,9 +34,9 @@ const (
 	maxRedirects  = 5
 )
 
-// fetching is the context key of a *bool in which a check records that a key is not known yet but may be soon. An
+// pendingKey is the context key of a *bool in which a check records that a key is not known yet but may be soon. An
 // error cannot carry that, because the verifier keeps only its text.
-type fetching struct{}
+type pendingKey struct{}
 
 // keySet holds the public keys of an issuer, from a file or from a URL. Calls never wait for the URL: keys are
 // fetched in the background.
@@ -100,7 +100,7 @@ func (k *keySet) VerifySignature(ctx context.Context, token string) ([]byte, err
 			return payload, nil
 		}
 	}
-	if noted, is := ctx.Value(fetching{}).(*bool); is {
+	if noted, is := ctx.Value(pendingKey{}).(*bool); is {
 		*noted = pending
 	}
 	return nil, errors.New("no key of the issuer has signed it")

@@ -73,7 +73,7 @@ func (w *webTokens) close() { w.keys.close() }
 // identify returns the caller that a token names. Its errors never repeat the token.
 func (w *webTokens) identify(raw string) (caller identity.Caller, err error) {
 	pending := false
-	token, err := w.verifier.Verify(context.WithValue(context.Background(), fetching{}, &pending), raw)
+	token, err := w.verifier.Verify(context.WithValue(context.Background(), pendingKey{}, &pending), raw)
 	var expired *oidc.TokenExpiredError
 	switch {
 	case pending:
