@@ -159,7 +159,9 @@ func (c *Coordinator) openStorage(ctx context.Context) (err error) {
 	}
 	c.state, c.blobs = metered.State(c.state, c.cfg.Observe), metered.Blobs(c.blobs, c.cfg.Observe)
 	c.writer = &records.Writer{State: c.state, Context: c.storeCtx, Logger: c.log}
-	c.webhooks = &webhook.Sender{Config: c.cfg.Webhooks, State: c.state, Delete: c.writer.DeleteKeys, Logger: c.log.Named("webhook"), Now: c.cfg.Now}
+	c.webhooks = &webhook.Sender{
+		Config: c.cfg.Webhooks, State: c.state, Delete: c.writer.DeleteKeys, Logger: c.log.Named("webhook"), Now: c.cfg.Now,
+	}
 	blobBytes, freed := &atomic.Int64{}, &atomic.Int64{}
 	blobBytes.Store(-1) // until the first sweep counts them
 	if c.cfg.Retention.Quota > 0 {
@@ -185,7 +187,8 @@ func (c *Coordinator) openServers(engine jobs.Engine) error {
 	})
 	c.jobs = c.newJobs(engine)
 	c.results = &results.Service{
-		Ended: c.jobs.Ended, Parts: c.parts, Rows: content.NewCache(c.cfg.CacheBytes/smallerCaches, content.Weakly[recipe.Rows]), Downloads: c.downloads,
+		Ended: c.jobs.Ended, Parts: c.parts, Downloads: c.downloads,
+		Rows:     content.NewCache(c.cfg.CacheBytes/smallerCaches, content.Weakly[recipe.Rows]),
 		Datasets: c.datasets, Tables: c.tables, Problems: c.problems,
 		Fleet: c.fleet, Borrow: c.borrow, MemoryFor: c.memoryFor, CheckRows: c.checkTableRows,
 		Predictions: make(chan struct{}, results.MaxPredictions), SlowReader: c.cfg.Limits.SlowReader, PredictionWait: c.cfg.LostAfter,

@@ -91,10 +91,12 @@ func (c *Coordinator) lead(ctx context.Context) (err error) {
 	if err := c.retry(ctx, "unfinished jobs cannot be read now, trying again", resume); err != nil {
 		return fmt.Errorf("cannot resume the unfinished jobs: %w", err)
 	}
-	if err := c.retry(ctx, "the owner index cannot be built now, trying again", func() error { return c.indexOwners(ctx) }); err != nil && !fault.Is(err, store.DiskFull) {
+	index := func() error { return c.indexOwners(ctx) }
+	if err := c.retry(ctx, "the owner index cannot be built now, trying again", index); err != nil && !fault.Is(err, store.DiskFull) {
 		return fmt.Errorf("cannot build the owner index: %w", err)
 	}
-	if err := c.retry(ctx, "notifications cannot be read now, trying again", func() error { return c.webhooks.Start(c.runCtx) }); err != nil {
+	notify := func() error { return c.webhooks.Start(c.runCtx) }
+	if err := c.retry(ctx, "notifications cannot be read now, trying again", notify); err != nil {
 		return fmt.Errorf("cannot send the notifications that are left: %w", err)
 	}
 	newest, err := records.NewJobID()

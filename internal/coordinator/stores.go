@@ -229,7 +229,8 @@ func (c *Coordinator) openContent() {
 	c.datasets = content.NewDatasets(cfg)
 	cfg.CacheBytes /= smallerCaches
 	c.tables = content.NewTables(cfg)
-	c.parts = &results.Parts{Blobs: c.blobs, Find: func(ctx context.Context, job string) error { _, err := c.jobs.Get(ctx, job); return err }}
+	find := func(ctx context.Context, job string) error { _, err := c.jobs.Get(ctx, job); return err }
+	c.parts = &results.Parts{Blobs: c.blobs, Find: find}
 	c.garbage = &garbage.Collector{
 		Blobs: c.blobs, Writer: c.writer, Hold: &c.hold, Logger: c.log,
 		NeedsEvents: func(ctx context.Context, job string) (bool, error) { return c.jobs.NeedsEvents(ctx, job) },

@@ -196,7 +196,8 @@ func (m *Manager) storeEnd(j *Job, out runOutcome) (d decision, blobs endBlobs, 
 // keepResult tells watchers that the result cannot be stored, and pauses before the next attempt.
 func (m *Manager) keepResult(j *Job, why error, pause *backoff.Backoff) {
 	message := fmt.Sprintf("the run is done, but its result cannot be stored; keeping it in memory and retrying: %v", why)
-	m.Logger.Error("the result of a job cannot be stored; it is kept in memory and tried again", "job", j.id, "attempts", pause.Waits()+1, "error", why)
+	m.Logger.Error("the result of a job cannot be stored; it is kept in memory and tried again",
+		"job", j.id, "attempts", pause.Waits()+1, "error", why)
 	j.setWaiting(message)
 	j.progress.Enter(cleavev1.Phase_PHASE_WAITING, message)
 	if err := j.log.Flush(); err != nil { // so that watchers see the whole run
@@ -212,9 +213,12 @@ type endBlobs struct {
 	replaced string             // an outcome that a cancellation made useless; "" if there is none
 }
 
+// putPart stores a part of a result and returns the full name of its blob.
+type putPart func(name string, write func(io.Writer) error) (blob string, err error)
+
 // storeParts stores the large parts of a result that are not stored yet, each in a blob of its own, and adds them to
-// stored. put stores a blob and returns its full name.
-func (o runOutcome) storeParts(stored *statev1.JobRecord, put func(name string, write func(io.Writer) error) (blob string, err error)) (err error) {
+// stored.
+func (o runOutcome) storeParts(stored *statev1.JobRecord, put putPart) (err error) {
 	r := o.result
 	if r == nil {
 		return nil
@@ -293,7 +297,8 @@ func (m *Manager) commitEnd(j *Job, d decision, blobs endBlobs) error {
 	}
 	if blobs.outcome == "" { // nothing refers to the parts of the result that were stored
 		garbage = append(garbage, records.EndPrefix(j.id, m.term))
-		flushed := j.log.FlushBy(func(txn store.Txn) error { txn.Urgent = true; return m.Writer.Persist(txn) }) // they may be too many for one
+		// They may be too many for one transaction.
+		flushed := j.log.FlushBy(func(txn store.Txn) error { txn.Urgent = true; return m.Writer.Persist(txn) })
 		left, err := j.log.Rest(events)
 		if txn.Put = left; flushed != nil || err != nil {
 			m.Logger.Warn("the last events of a job may not be durable", "job", j.id, "error", errors.Join(flushed, err))

@@ -195,7 +195,8 @@ func (j *Job) refuseEnd(err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.refused = fault.New(fault.Internal, "END_NOT_STORED",
-		"job %s has ended, but its end cannot be stored: %v; repair the store and restart the coordinator, which runs the job again", j.id, err).
+		"job %s has ended, but its end cannot be stored: %v; "+
+			"repair the store and restart the coordinator, which runs the job again", j.id, err).
 		With("job_id", j.id)
 }
 

@@ -83,7 +83,8 @@ func (m *Manager) resumeJob(ctx context.Context, id string) error {
 		j.cancel(errCanceled)
 	}
 	m.Observe.Resumed()
-	m.Logger.Info("job is resumed", "job", id, "events", events, "crashes", record.GetAttempts(), "canceled", record.GetJob().GetCancelRequested())
+	m.Logger.Info("job is resumed", "job", id, "events", events, "crashes", record.GetAttempts(),
+		"canceled", record.GetJob().GetCancelRequested())
 	m.launch(j, nil)
 	return nil
 }
@@ -98,7 +99,8 @@ func setNumericClass(record *statev1.JobRecord, class string, events uint32) (st
 		return false
 	}
 	attempts.StartOver(record)
-	record.Distrusted = fmt.Sprintf("the coordinator was replaced by a version whose answers have other bits (numeric class %s, before %s)", class, before)
+	record.Distrusted = fmt.Sprintf("the coordinator was replaced by a version whose answers have other bits "+
+		"(numeric class %s, before %s)", class, before)
 	return true
 }
 

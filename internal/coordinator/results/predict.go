@@ -177,7 +177,8 @@ func (s *Service) predictByKernel(
 	}
 	// Without a ready worker, the call would block silently and hold up other predictions.
 	if why := fleet.WhyNoneReady(s.Fleet.Workers()); why != "" {
-		return nil, fault.New(fault.Unavailable, "NO_WORKERS", "new points of job %s need a worker, and %s; start a worker, and try again", job, why).
+		return nil, fault.New(fault.Unavailable, "NO_WORKERS",
+			"new points of job %s need a worker, and %s; start a worker, and try again", job, why).
 			With("job_id", job).RetryIn(downloads.RetrySeconds)
 	}
 	trained, err := in.Load(ctx)
