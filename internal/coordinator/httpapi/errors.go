@@ -45,7 +45,6 @@ func errorJSON(s *status.Status) []byte {
 func writeError(w http.ResponseWriter, err error) {
 	s := statusOf(err)
 	header := w.Header()
-	header.Set("Content-Type", "application/json")
 	header.Set("Cache-Control", "no-store")
 	switch s.Code() {
 	case codes.Unauthenticated:
@@ -57,8 +56,7 @@ func writeError(w http.ResponseWriter, err error) {
 			}
 		}
 	}
-	w.WriteHeader(httpStatus(s, err))
-	_, _ = w.Write(append(errorJSON(s), '\n'))
+	writeStatus(w, httpStatus(s, err), s)
 }
 
 // writeStatus answers with a status of HTTP that does not follow from the code.

@@ -24,15 +24,18 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
-// services returns the services that can be called over HTTP.
-func services() []protoreflect.ServiceDescriptor {
-	var all []protoreflect.ServiceDescriptor
+// methods returns the methods that can be called over HTTP.
+func methods() []protoreflect.MethodDescriptor {
+	var all []protoreflect.MethodDescriptor
 	for _, file := range []protoreflect.FileDescriptor{
 		cleavev1.File_cleave_v1_dataset_proto, cleavev1.File_cleave_v1_table_proto,
 		cleavev1.File_cleave_v1_job_service_proto, cleavev1.File_cleave_v1_cluster_proto,
 	} {
 		for i := range file.Services().Len() {
-			all = append(all, file.Services().Get(i))
+			service := file.Services().Get(i)
+			for at := range service.Methods().Len() {
+				all = append(all, service.Methods().Get(at))
+			}
 		}
 	}
 	return all
@@ -49,23 +52,20 @@ type Route struct {
 // Routes returns the URLs of all methods.
 func Routes() []Route {
 	var all []Route
-	for _, service := range services() {
-		for i := range service.Methods().Len() {
-			method := service.Methods().Get(i)
-			rule, _ := proto.GetExtension(method.Options(), annotations.E_Http).(*annotations.HttpRule)
-			r := Route{Method: method, Body: rule.GetBody() == "*"}
-			switch pattern := rule.GetPattern().(type) {
-			case *annotations.HttpRule_Get:
-				r.Verb, r.Path = http.MethodGet, pattern.Get
-			case *annotations.HttpRule_Post:
-				r.Verb, r.Path = http.MethodPost, pattern.Post
-			case *annotations.HttpRule_Delete:
-				r.Verb, r.Path = http.MethodDelete, pattern.Delete
-			default:
-				panic(fmt.Sprintf("%s has no URL", method.FullName()))
-			}
-			all = append(all, r)
+	for _, method := range methods() {
+		rule, _ := proto.GetExtension(method.Options(), annotations.E_Http).(*annotations.HttpRule)
+		r := Route{Method: method, Body: rule.GetBody() == "*"}
+		switch pattern := rule.GetPattern().(type) {
+		case *annotations.HttpRule_Get:
+			r.Verb, r.Path = http.MethodGet, pattern.Get
+		case *annotations.HttpRule_Post:
+			r.Verb, r.Path = http.MethodPost, pattern.Post
+		case *annotations.HttpRule_Delete:
+			r.Verb, r.Path = http.MethodDelete, pattern.Delete
+		default:
+			panic(fmt.Sprintf("%s has no URL", method.FullName()))
 		}
+		all = append(all, r)
 	}
 	return all
 }

@@ -14,10 +14,8 @@ import (
 
 // addRPC adds all methods in the protocols Connect, gRPC-Web and gRPC.
 func (s *Server) addRPC(mux *http.ServeMux) {
-	for _, service := range services() {
-		for i := range service.Methods().Len() {
-			s.addMethod(mux, service.Methods().Get(i))
-		}
+	for _, method := range methods() {
+		s.addMethod(mux, method)
 	}
 	s.addMethod(mux, healthv1.File_grpc_health_v1_health_proto.Services().ByName("Health").Methods().ByName("Check"))
 }

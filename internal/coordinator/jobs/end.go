@@ -12,6 +12,7 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/coordinator/attempts"
 	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
@@ -86,6 +87,17 @@ func decide(out runOutcome, cause error, canceled bool, unstored error) decision
 		d.run.result = nil
 	}
 	return d
+}
+
+// cutOff reports whether the time limit ended the run, as opposed to expiring just as the run finished. cause is that
+// of the job's context.
+func (o runOutcome) cutOff(cause error) bool {
+	return errors.Is(cause, errTimeLimit) && (o.result == nil || o.result.StopReason == clustering.StopCanceled)
+}
+
+// completed reports whether the run went to its end, and so reported every event that it has.
+func (o runOutcome) completed(cause error) bool {
+	return o.err == nil && (cause == nil || errors.Is(cause, errTimeLimit) && !o.cutOff(cause) && !o.uncompared)
 }
 
 // failureOf returns the error with which a job fails.
@@ -204,6 +216,15 @@ func (m *Manager) keepResult(j *Job, why error, pause *backoff.Backoff) {
 		m.Logger.Warn("the last events of a job are not durable yet", "job", j.id, "error", err)
 	}
 	_ = pause.Wait(m.afterRunContext(j))
+}
+
+// afterRunContext returns the context for pauses after a run: that of the job, or Context if the time limit has
+// ended the job's context.
+func (m *Manager) afterRunContext(j *Job) context.Context {
+	if errors.Is(context.Cause(j.ctx), errTimeLimit) {
+		return m.Context
+	}
+	return j.ctx
 }
 
 // endBlobs holds what refers to the blobs stored at the end of a job.
