@@ -5,6 +5,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/neighbor"
 	"github.com/cleave-project/cleave/internal/text"
 )
@@ -101,6 +102,11 @@ type Algorithm interface {
 	Name() string
 	// Validate checks the tables of a spec of this algorithm. The catalog checks which options go together.
 	Validate(rows int, spec Spec) error
+	// OnPart returns the algorithm for a part of a data set of n rows, with the options of only those rows. The part
+	// has the given rows, which ascend, or all if rows is nil.
+	OnPart(n int, rows []int32) Algorithm
+	// SearchesEigenvectors reports whether a job of this algorithm on a graph searches for eigenvectors.
+	SearchesEigenvectors(g *dataset.Graph, spec Spec) bool
 }
 
 // Start is how the initial labels are computed.

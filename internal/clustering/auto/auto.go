@@ -92,3 +92,15 @@ func (*Options) Name() string { return "auto" }
 
 // Validate implements clustering.Algorithm.
 func (*Options) Validate(int, clustering.Spec) error { return nil }
+
+// OnPart implements clustering.Algorithm. Cuts of parts are brief.
+func (o *Options) OnPart(int, []int32) clustering.Algorithm {
+	part := *o
+	part.Brief = true
+	return &part
+}
+
+// SearchesEigenvectors implements clustering.Algorithm.
+func (*Options) SearchesEigenvectors(g *dataset.Graph, spec clustering.Spec) bool {
+	return len(spec.Constraints)+len(spec.Seeds) > 0 || hasNegativeWeight(g)
+}

@@ -2,6 +2,7 @@ package auto
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
@@ -40,12 +41,9 @@ func (p *Problem) listSpaces() []clustering.Space {
 
 // graphSpaces returns the spaces of a graph: the graph itself and, if there is supervision, its eigenvectors.
 func (p *Problem) graphSpaces(g *dataset.Graph) []clustering.Space {
-	for _, w := range g.Weight {
-		if w < 0 {
-			return []clustering.Space{clustering.SpaceGraph}
-		}
-	}
 	switch {
+	case hasNegativeWeight(g):
+		return []clustering.Space{clustering.SpaceGraph}
 	case !p.supervised():
 		return []clustering.Space{clustering.SpaceLevels}
 	case p.n*p.spec.K > maxEigenvalues:
@@ -54,6 +52,10 @@ func (p *Problem) graphSpaces(g *dataset.Graph) []clustering.Space {
 		return []clustering.Space{clustering.SpaceLevels}
 	}
 	return []clustering.Space{clustering.SpaceLevels, clustering.SpaceGraph}
+}
+
+func hasNegativeWeight(g *dataset.Graph) bool {
+	return slices.ContainsFunc(g.Weight, func(w float64) bool { return w < 0 })
 }
 
 // ofNeighbors reports whether a space is the eigenvectors of a nearest-neighbor graph.

@@ -9,8 +9,10 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
+	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/text"
 )
 
@@ -83,6 +85,21 @@ func (o *Options) Validate(rows int, spec clustering.Spec) error {
 		}
 	}
 	return nil
+}
+
+// OnPart implements clustering.Algorithm.
+func (o *Options) OnPart(_ int, rows []int32) clustering.Algorithm {
+	if rows == nil {
+		return o
+	}
+	part := *o
+	part.Weights, part.Landmarks = choose.At(o.Weights, rows), min(o.Landmarks, len(rows))
+	return &part
+}
+
+// SearchesEigenvectors implements clustering.Algorithm.
+func (*Options) SearchesEigenvectors(_ *dataset.Graph, spec clustering.Spec) bool {
+	return spec.Start == clustering.StartSpectral
 }
 
 // Objective is what is optimized and reported.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/inference"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
@@ -120,3 +121,9 @@ func (o *Options) Validate(_ int, spec clustering.Spec) error {
 	}
 	return nil
 }
+
+// OnPart implements clustering.Algorithm. No option is about rows.
+func (o *Options) OnPart(int, []int32) clustering.Algorithm { return o }
+
+// SearchesEigenvectors implements clustering.Algorithm.
+func (*Options) SearchesEigenvectors(*dataset.Graph, clustering.Spec) bool { return false }

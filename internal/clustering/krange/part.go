@@ -6,12 +6,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/auto"
-	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
-	"github.com/cleave-project/cleave/internal/clustering/spectral"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -118,44 +114,14 @@ func someEdges(g *dataset.Graph, rng *rand.Rand) (*dataset.Graph, error) {
 
 // spec returns the spec of a job of n rows on the part.
 func (p part) spec(spec clustering.Spec, n int) clustering.Spec {
-	_, isSpectral := spec.Algorithm.(*spectral.Options) // has no restarts
 	byChance := p.rows != nil && (spec.Choose || spec.Algorithm.Name() == "auto")
-	if spec.Restarts > partRestarts || spec.Restarts == 0 && byChance && !isSpectral {
+	if spec.Restarts > partRestarts || spec.Restarts == 0 && byChance { // ignored by algorithms without restarts
 		spec.Restarts = partRestarts
 	}
-	if options, ok := spec.Algorithm.(*auto.Options); ok {
-		own := *options
-		own.Brief = true
-		spec.Algorithm = &own
-	}
-	if p.rows == nil {
-		return spec
-	}
-	place := clustering.Unassigned(n) // the row of each point in the part
-	for at, i := range p.rows {
-		place[i] = int32(at)
-	}
-	spec.Constraints = constraint.Among(n, p.rows, spec.Constraints)
-	var seeds []constraint.Seed
-	for _, s := range spec.Seeds {
-		if s.Index = place[s.Index]; s.Index >= 0 {
-			seeds = append(seeds, s)
-		}
-	}
-	spec.Seeds = seeds
-	switch options := spec.Algorithm.(type) {
-	case *kernelkmeans.Options:
-		own := *options
-		own.Weights = choose.At(options.Weights, p.rows)
-		own.Landmarks = min(own.Landmarks, len(p.rows))
-		spec.Algorithm = &own
-	case *spectral.Options:
-		own := *options
-		own.Beliefs = slices.DeleteFunc(slices.Clone(options.Beliefs), func(b constraint.Belief) bool { return place[b.I] < 0 || place[b.J] < 0 })
-		for at, b := range own.Beliefs {
-			own.Beliefs[at] = constraint.Belief{I: place[b.I], J: place[b.J], Value: b.Value}
-		}
-		spec.Algorithm = &own
+	spec.Algorithm = spec.Algorithm.OnPart(n, p.rows)
+	if p.rows != nil {
+		spec.Constraints = constraint.Among(n, p.rows, spec.Constraints)
+		spec.Seeds = constraint.Among(n, p.rows, spec.Seeds)
 	}
 	return spec
 }
@@ -190,21 +156,10 @@ func (r *run) partsAtOnce(spec clustering.Spec) int {
 	atOnce := r.threads
 	if g, ok := r.origin.Data.(*dataset.Graph); ok && len(g.Column) > planning.SideBySideEntries {
 		atOnce = 1
-	} else if ok && searches(g, spec) {
+	} else if ok && spec.Algorithm.SearchesEigenvectors(g, spec) {
 		atOnce = min(atOnce, max(1, searchBytes/(8*g.N*eigen.SearchColumns(spec.K, false))))
 	}
 	return min(atOnce, len(r.parts))
-}
-
-// searches reports whether an algorithm searches for eigenvectors of a graph.
-func searches(g *dataset.Graph, spec clustering.Spec) bool {
-	switch spec.Algorithm.(type) {
-	case *spectral.Options:
-		return true
-	case *auto.Options:
-		return len(spec.Constraints)+len(spec.Seeds) > 0 || slices.ContainsFunc(g.Weight, func(w float64) bool { return w < 0 })
-	}
-	return spec.Start == clustering.StartSpectral
 }
 
 // strengths returns the prediction strength of the labels in each part, -1 if it cannot be clustered.

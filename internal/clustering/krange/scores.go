@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/evaluate"
 	"github.com/cleave-project/cleave/internal/kernel"
@@ -82,8 +81,7 @@ func (r *run) distances(result *clustering.Result) (Distances, int, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	options, vectors := r.spec.Algorithm.(*kmeans.Options)
-	cosines := vectors && options.Distortion == metric.Cosine
+	cosines := result.Model != nil && result.Model.Distortion == metric.Cosine
 	switch data := data.(type) {
 	case *dataset.Points:
 		switch {
@@ -98,7 +96,7 @@ func (r *run) distances(result *clustering.Result) (Distances, int, error) {
 		switch {
 		case result.Matrix != nil:
 			return byProducts(data.N, sparsely(data), kernelDistance(result.Matrix)), width, nil
-		case cosines || !vectors:
+		case cosines || result.Choice != nil: // auto compares sparse points by cosines
 			return byProducts(data.N, sparsely(data), cosine), width, nil
 		}
 		return byProducts(data.N, sparsely(data), straight), width, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/data/constraint"
+	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/text"
@@ -138,3 +139,16 @@ func (o *Options) Validate(_ int, spec clustering.Spec) error {
 	}
 	return nil
 }
+
+// OnPart implements clustering.Algorithm.
+func (o *Options) OnPart(n int, rows []int32) clustering.Algorithm {
+	if rows == nil {
+		return o
+	}
+	part := *o
+	part.Beliefs = constraint.Among(n, rows, o.Beliefs)
+	return &part
+}
+
+// SearchesEigenvectors implements clustering.Algorithm.
+func (*Options) SearchesEigenvectors(*dataset.Graph, clustering.Spec) bool { return true }

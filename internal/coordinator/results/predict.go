@@ -15,7 +15,6 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/knn"
 	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/clustering/predict"
-	"github.com/cleave-project/cleave/internal/clustering/spectral"
 	"github.com/cleave-project/cleave/internal/coordinator/downloads"
 	"github.com/cleave-project/cleave/internal/coordinator/problem"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
@@ -171,9 +170,9 @@ func (s *Service) predictByKernel(
 	if err != nil {
 		return nil, err
 	}
-	if options, is := spec.Algorithm.(*spectral.Options); is {
+	if _, has := spec.Algorithm.(*kernelkmeans.Options); !has {
 		return nil, fault.New(fault.FailedPrecondition, "JOB_HAS_NO_MODEL",
-			"job %s used %s, which cannot assign new points; cluster old and new points together", job, options.Algorithm).With("job_id", job)
+			"job %s used %s, which cannot assign new points; cluster old and new points together", job, spec.Algorithm.Name()).With("job_id", job)
 	}
 	// Without a ready worker, the call would block silently and hold up other predictions.
 	if why := fleet.WhyNoneReady(s.Fleet.Workers()); why != "" {

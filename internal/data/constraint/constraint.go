@@ -242,10 +242,10 @@ func (s *Set) Reweighted(weight func(Pair) float64) *Set {
 	return &other
 }
 
-// link is a Constraint or a Pair.
-type link[L any] interface {
-	// renumbered returns the link between the numbers of its points, and whether both have one, which is not negative.
-	renumbered(number []int32) (L, bool)
+// statement is a Constraint, a Pair, a Seed or a Belief.
+type statement[S any] interface {
+	// renumbered returns the statement with the numbers of its points, and whether all have one, which is not negative.
+	renumbered(number []int32) (S, bool)
 }
 
 func (c Constraint) renumbered(number []int32) (Constraint, bool) {
@@ -258,9 +258,19 @@ func (p Pair) renumbered(number []int32) (Pair, bool) {
 	return p, p.I >= 0 && p.J >= 0
 }
 
-// Among returns the constraints whose two points are both in kept, a sorted subset of n points, renumbered by their
-// positions in kept. It may return all itself.
-func Among[L link[L]](n int, kept []int32, all []L) []L {
+func (s Seed) renumbered(number []int32) (Seed, bool) {
+	s.Index = number[s.Index]
+	return s, s.Index >= 0
+}
+
+func (b Belief) renumbered(number []int32) (Belief, bool) {
+	b.I, b.J = number[b.I], number[b.J]
+	return b, b.I >= 0 && b.J >= 0
+}
+
+// Among returns the statements whose points are all in kept, a sorted subset of n points, renumbered by their positions
+// in kept. It may return all itself.
+func Among[S statement[S]](n int, kept []int32, all []S) []S {
 	if len(kept) == n {
 		return all
 	}
@@ -268,11 +278,11 @@ func Among[L link[L]](n int, kept []int32, all []L) []L {
 	for at, i := range kept {
 		number[i] = int32(at)
 	}
-	var links []L
+	var found []S
 	for _, one := range all {
 		if among, ok := one.renumbered(number); ok {
-			links = append(links, among)
+			found = append(found, among)
 		}
 	}
-	return links
+	return found
 }
