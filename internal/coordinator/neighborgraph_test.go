@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"context"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -10,11 +11,15 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
+	"github.com/cleave-project/cleave/internal/coordinator/runner"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/synth"
+	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/wire"
 	"github.com/cleave-project/cleave/test/tabletest"
 )
@@ -132,5 +137,45 @@ func TestBadNeighborGraphs(t *testing.T) {
 		_, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: s})
 		why, _, _ = strings.Cut(why, " ")
 		wantError(t, err, codes.InvalidArgument, why)
+	}
+}
+
+// A job that is canceled before it holds anything on the workers has no plan, whatever it would have begun with.
+func TestAJobThatHeldNothingHasNoPlan(t *testing.T) {
+	waits := make(chan struct{}, 100)
+	real := jobs.RealEngine()
+	h := newHarness(t, testConfig(), jobs.Engine{
+		Await: func(context.Context, *fleet.Fleet, func(fleet.Status), []planning.Workload) error { return nil },
+		Execute: func(r runner.Runner, ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
+			report := task.Report
+			task.Report = func(s fleet.Status) {
+				report(s)
+				waits <- struct{}{} // there is no worker
+			}
+			return real.Execute(r, ctx, f, task, o)
+		},
+	})
+	points, _ := h.gaussianPoints()
+	sparse, err := dataset.NewSparsePoints(4, 2, []int64{0, 1, 2, 3, 4}, []int32{0, 1, 0, 1}, []float64{1, 1, 2, 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range map[string]*cleavev1.JobSpec{
+		"a search for the graph":           neighborSpec(points, 6),
+		"a search as the first of several": {Data: &cleavev1.JobSpec_DatasetId{DatasetId: h.send("sparse", sparse)}, Clusters: &cleavev1.JobSpec_K{K: 2}},
+		"rows":                             spec(points),
+	} {
+		job := h.create(s)
+		within(t, waits, name)
+		if _, err := h.jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: job}); err != nil {
+			t.Fatal(err)
+		}
+		h.end(job)
+		for len(waits) > 0 {
+			<-waits
+		}
+		if result := h.result(job); result.GetState() != cleavev1.JobState_JOB_STATE_CANCELLED || result.Plan != nil {
+			t.Errorf("%s: the result is %v", name, result)
+		}
 	}
 }

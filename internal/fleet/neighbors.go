@@ -15,17 +15,18 @@ import (
 
 // Neighbors finds the task.Need.Neighbors.Count nearest neighbors of every row of a data set, like
 // neighbor.Search.All but on the workers. Workers search a tile when they build it, so the status of the task shows
-// the progress. For a kernel matrix, task.Diagonal must be set. Neighbors also returns what the search used.
-func (f *Fleet) Neighbors(ctx context.Context, task Task) ([]int32, Usage, error) {
+// the progress. For a kernel matrix, task.Diagonal must be set. Neighbors also returns what the search used, or nil if it
+// ended before it held anything.
+func (f *Fleet) Neighbors(ctx context.Context, task Task) ([]int32, *Usage, error) {
 	need := task.Need.Neighbors
 	if need == nil || need.Given != (task.Diagonal != nil) {
-		return nil, Usage{}, errors.New("fleet: a search for neighbors that is not described")
+		return nil, nil, errors.New("fleet: a search for neighbors that is not described")
 	}
 	search := &neighborSearch{rows: need.Rows, count: need.Count}
 	e := f.newExecution(task, search)
 	search.diagonal = jobPayload(e, wire.PackFloat64s, task.Diagonal)
 	if err := e.start(ctx); err != nil {
-		return nil, Usage{}, err
+		return nil, nil, err
 	}
 	defer e.Release()
 	found, err := e.neighbors(ctx, need.Count)

@@ -21,11 +21,11 @@ type Usage struct {
 }
 
 // Usage returns what the job uses now, with its workers sorted by name.
-func (e *execution) Usage() Usage {
+func (e *execution) Usage() *Usage {
 	f := e.fleet
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	usage, shares := Usage{EverStored: e.placed.ever.stored, EverComputed: e.placed.ever.computed}, map[*session]*planning.Share{}
+	usage, shares := &Usage{EverStored: e.placed.ever.stored, EverComputed: e.placed.ever.computed}, map[*session]*planning.Share{}
 	for s := range e.placed.members {
 		shares[s] = &planning.Share{
 			Worker: s.planned(s.capacity()),

@@ -151,7 +151,7 @@ func newObserver(h *host, rows int) *observer {
 }
 
 // placed notes how tiles were placed.
-func (o *observer) placed(u fleet.Usage) {
+func (o *observer) placed(u *fleet.Usage) {
 	o.setup = processorTime() - o.atInit
 	for _, share := range u.Shares {
 		o.tiles = max(o.tiles, share.Stored+share.Computed)

@@ -149,8 +149,7 @@ type autoExecutors struct {
 // release releases an executor and records the usage of the first one.
 func (e *autoExecutors) release(done placed) {
 	if e.used == nil {
-		used := done.Usage()
-		e.used = &used
+		e.used = done.Usage()
 	}
 	done.Release()
 }
@@ -173,7 +172,7 @@ func (e *autoExecutors) Neighbors(ctx context.Context, units *dataset.Units, cou
 		task.Diagonal = neighbor.KernelDiagonal(kernel)
 	}
 	found, used, err := e.fleet.Neighbors(ctx, task)
-	e.searched = &used
+	e.searched = cmp.Or(used, e.searched)
 	return found, err
 }
 

@@ -69,16 +69,16 @@ func (r *neighborRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet
 	r.problem.Observe(o)
 	graph, searched, err := r.graph(ctx, f, task)
 	if err != nil {
-		return nil, &searched, err
+		return nil, searched, err
 	}
 	id, bytes, err := r.graphs.AddTemporary(graph)
 	if err != nil {
-		return nil, &searched, err
+		return nil, searched, err
 	}
 	defer r.graphs.Release(id)
 	onGraph, err := runnerOf(ctx, graph, r.problem.Spec, bytes)
 	if err != nil {
-		return nil, &searched, err
+		return nil, searched, err
 	}
 	if several, is := onGraph.(*rangeRunner); is {
 		several.origin = krange.Job{Data: r.data, Spec: r.spec}
@@ -91,16 +91,17 @@ func (r *neighborRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet
 	if result != nil {
 		r.problem.FillResult(result, graph)
 	}
-	return result, cmp.Or(used, &searched), err
+	return result, cmp.Or(used, searched), err
 }
 
-// graph has the workers find the neighbors of all rows, and makes the graph of them.
-func (r *neighborRunner) graph(ctx context.Context, f *fleet.Fleet, task fleet.Task) (*dataset.Graph, fleet.Usage, error) {
+// graph has the workers find the neighbors of all rows, and makes the graph of them. It also returns what the search
+// used, or nil if there was none.
+func (r *neighborRunner) graph(ctx context.Context, f *fleet.Fleet, task fleet.Task) (*dataset.Graph, *fleet.Usage, error) {
 	task.Need, task.Units = r.searchNeed(), r.problem.Units
 	if kernel, given := r.data.(*dataset.Kernel); given {
 		task.Diagonal = neighbor.KernelDiagonal(kernel)
 	}
-	var used fleet.Usage
+	var used *fleet.Usage
 	nearest, err := r.problem.Nearest(ctx, func(ctx context.Context) (nearest []int32, err error) {
 		nearest, used, err = f.Neighbors(ctx, task)
 		return nearest, err

@@ -159,8 +159,7 @@ func (s *rangeSolver) open(ctx context.Context, task fleet.Task) (err error) {
 // release releases the matrix and records its usage.
 func (s *rangeSolver) release() {
 	if s.matrix != nil {
-		used := s.matrix.Usage()
-		s.used = &used
+		s.used = s.matrix.Usage()
 		s.matrix.Release()
 		s.matrix = nil
 	}

@@ -132,7 +132,7 @@ func (r *kernelRunner) LimitLanes(lanes int) { r.problem.MaxLanes = lanes }
 
 // placed is an executor whose tiles are placed on workers.
 type placed interface {
-	Usage() fleet.Usage
+	Usage() *fleet.Usage
 	Release()
 }
 
@@ -143,8 +143,7 @@ func runOn(x placed, err error, run func() (*clustering.Result, error)) (*cluste
 	}
 	defer x.Release()
 	result, err := run()
-	used := x.Usage()
-	return result, &used, err
+	return result, x.Usage(), err
 }
 
 // executeMatrix is Execute for a runner of a matrix.
