@@ -243,7 +243,7 @@ func (r *run) eigenvectors(ctx context.Context, s *space, set *constraint.Set, s
 	c := newContraction(s.graph, s.adjacency, keep, set.Components())
 	count := min(r.spec.K, c.Rows())
 	options.Start = s.plain.near(c)
-	pairs, err := shared.largest(ctx, s.name, keep, c, count, func(ctx context.Context, count int) (eigen.Eigenpairs, error) {
+	pairs, err := shared.largest(s.name, keep, c.Rows(), count, func(count int) (eigen.Eigenpairs, error) {
 		if s.plain == nil && count < filteredPairs {
 			return eigen.Largest(ctx, c, count, r.spec.Random(clustering.StreamEigen), options)
 		}
@@ -300,22 +300,22 @@ func (s *Shared) graph(name clustering.Space, find func() (*dataset.Graph, error
 	return g, err
 }
 
-// largest returns the leading eigenvectors of the graph of a space, restricted to the kept vertices. It calls search,
-// for the largest k, on the first call. A nil s shares nothing.
-func (s *Shared) largest(ctx context.Context, name clustering.Space, keep []bool, c *contraction, count int, search func(ctx context.Context, count int) (eigen.Eigenpairs, error)) (eigen.Eigenpairs, error) {
+// largest returns the leading eigenvectors of the graph of a space, restricted to the kept vertices, with so many rows.
+// It calls search, for the largest k, on the first call. A nil s shares nothing.
+func (s *Shared) largest(
+	name clustering.Space, keep []bool, rows, count int, search func(count int) (eigen.Eigenpairs, error),
+) (eigen.Eigenpairs, error) {
 	if s == nil {
-		return search(ctx, count)
+		return search(count)
 	}
 	found := s.eigen[name]
 	if found == nil || len(found.pairs.Vectors) < count || !slices.Equal(found.keep, keep) {
-		pairs, err := search(ctx, min(s.maxK, c.Rows()))
+		pairs, err := search(min(s.maxK, rows))
 		if err != nil {
 			return pairs, err
 		}
 		found = &sharedEigen{keep, pairs}
 		s.eigen[name] = found
 	}
-	first := found.pairs
-	first.Values, first.Vectors = first.Values[:count], first.Vectors[:count]
-	return first, nil
+	return found.pairs.First(count), nil
 }

@@ -73,7 +73,5 @@ func (m *method) shareEigenpairs(pairs []constraint.Pair, count int, search func
 		}
 		at, s.found = len(s.found), append(s.found, sharedPairs{problem, found})
 	}
-	first := s.found[at].pairs
-	first.Values, first.Vectors, first.Residuals = slices.Clone(first.Values[:count]), slices.Clone(first.Vectors[:count]), slices.Clone(first.Residuals[:count])
-	return first, nil
+	return s.found[at].pairs.First(count), nil
 }

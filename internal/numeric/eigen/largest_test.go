@@ -339,3 +339,17 @@ func BenchmarkLargest(b *testing.B) {
 		})
 	}
 }
+
+// The first of some pairs have lists of their own, which may grow and change.
+func TestFirstPairs(t *testing.T) {
+	all := Eigenpairs{Values: []float64{3, 2}, Vectors: Columns(4, 2), Residuals: []float64{0.1, 0.2}, Converged: true}
+	first := all.First(1)
+	if !slices.Equal(first.Values, []float64{3}) || len(first.Vectors) != 1 || !slices.Equal(first.Residuals, []float64{0.1}) || !first.Converged {
+		t.Errorf("the first pair is %+v", first)
+	}
+	first.Values, first.Residuals = append(first.Values, 9), append(first.Residuals, 9)
+	first.Values[0] = 9
+	if !slices.Equal(all.Values, []float64{3, 2}) || !slices.Equal(all.Residuals, []float64{0.1, 0.2}) {
+		t.Errorf("all pairs are %+v", all)
+	}
+}

@@ -18,6 +18,7 @@ package eigen
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/cleave-project/cleave/internal/fault"
 )
@@ -39,6 +40,12 @@ type Eigenpairs struct {
 	Residuals []float64
 	Work
 	Converged bool // every residual is within the tolerance
+}
+
+// First returns the first count eigenpairs, with lists of their own.
+func (p Eigenpairs) First(count int) Eigenpairs {
+	p.Values, p.Vectors, p.Residuals = slices.Clone(p.Values[:count]), slices.Clone(p.Vectors[:count]), slices.Clone(p.Residuals[:count])
+	return p
 }
 
 // Work counts the products of a search.
