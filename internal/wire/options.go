@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,16 +44,20 @@ func ChooseAlgorithm(p *cleavev1.JobSpec, kind dataset.Kind) error {
 	}
 	request := Request(p, kind)
 	ExpectLabels(request, LabelUseOf(p))
-	a, _, refusal := request.ChooseAlgorithm()
-	if refusal != nil {
-		return faultOf(refusal)
+	a, _, err := request.ChooseAlgorithm()
+	if err != nil {
+		return faultOf(err)
 	}
 	SetAlgorithm(p, a)
 	return nil
 }
 
-// faultOf converts a refusal to a fault with the names of the API.
-func faultOf(refusal *catalog.Refusal) error {
+// faultOf converts a *catalog.Refusal to a fault with the names of the API. It returns other errors unchanged.
+func faultOf(err error) error {
+	refusal, is := errors.AsType[*catalog.Refusal](err)
+	if !is {
+		return err
+	}
 	text := refusal.Text(func(option string) string { return strings.ReplaceAll(option, "-", "_") })
 	return fault.Invalid(refusal.Reason, "%s", text).OnField(refusal.Field())
 }
@@ -76,10 +81,7 @@ func Validate(p *cleavev1.JobSpec, kind dataset.Kind) error {
 		return fault.Invalid("FIELD_REQUIRED",
 			"neighbor_graph does not say how many neighbors each row has; 10 is a good number").OnField(clustering.FieldNeighbors)
 	}
-	if refusal := request.Check(); refusal != nil {
-		return faultOf(refusal)
-	}
-	return nil
+	return faultOf(request.Check())
 }
 
 // checkValues rejects enum values unknown to this version, and messages that stand for a number or a rule but have

@@ -5,6 +5,7 @@ package jobflags
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -201,10 +202,15 @@ func (f *Flags) apply(j *Job, kind dataset.Kind) error {
 	if f.Given("name") || j.Name == "" {
 		j.Name = f.displayName()
 	}
-	if refusal := f.request(spec, kind).Check(); refusal != nil {
+	return usageOf(f.request(spec, kind).Check())
+}
+
+// usageOf converts a *catalog.Refusal to an error about flags. It returns other errors unchanged.
+func usageOf(err error) error {
+	if refusal, is := errors.AsType[*catalog.Refusal](err); is {
 		return shell.Usage("%s", refusal.Text(shell.FlagName))
 	}
-	return nil
+	return err
 }
 
 // setAlgorithm sets the algorithm of the spec: the one that a flag or the job file names, or else the one that fits
@@ -218,9 +224,9 @@ func (f *Flags) setAlgorithm(j *Job, kind dataset.Kind) error {
 	if j.Spec.Algorithm != nil {
 		return nil
 	}
-	a, because, refusal := f.request(j.Spec, kind).ChooseAlgorithm()
-	if refusal != nil {
-		return shell.Usage("%s", refusal.Text(shell.FlagName))
+	a, because, err := f.request(j.Spec, kind).ChooseAlgorithm()
+	if err != nil {
+		return usageOf(err)
 	}
 	wire.SetAlgorithm(j.Spec, a)
 	if len(because) > 0 {

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -36,8 +37,8 @@ func TestWhatGoesTogether(t *testing.T) {
 		"constrained-spectral graph k=2 seeds=s.csv beta=-3.5 components=join",
 		"constrained-spectral points k=2 source-data=d.csv beta=strict",
 	} {
-		if refusal := request(text).Check(); refusal != nil {
-			t.Errorf("%s: %v", text, refusal)
+		if err := request(text).Check(); err != nil {
+			t.Errorf("%s: %v", text, err)
 		}
 	}
 }
@@ -115,8 +116,8 @@ func TestWhatDoesNotGoTogether(t *testing.T) {
 		{"constrained-spectral points k=2 beliefs=b.csv seeds=s.csv", notApplicable, "spec.constrained_spectral.beliefs", "whole constraint matrix"},
 		{"constrained-spectral points k=2 beliefs=b.csv source-data=s.csv", notApplicable, "spec.source_data", "give one of them"},
 	} {
-		refusal := request(c.text).Check()
-		if refusal == nil || refusal.Reason != c.reason || refusal.Field() != c.field || !strings.Contains(refusal.Error(), c.says) {
+		refusal, is := errors.AsType[*Refusal](request(c.text).Check())
+		if !is || refusal.Reason != c.reason || refusal.Field() != c.field || !strings.Contains(refusal.Error(), c.says) {
 			t.Errorf("%s: got %+v, want %s on %s saying %q", c.text, refusal, c.reason, c.field, c.says)
 		}
 	}
@@ -124,7 +125,7 @@ func TestWhatDoesNotGoTogether(t *testing.T) {
 
 // A refusal uses the names that its reader knows.
 func TestRefusalsUseTheReadersNames(t *testing.T) {
-	refusal := request("kernel-kmeans points k=2 init=random seeds=s.csv").Check()
+	refusal, _ := errors.AsType[*Refusal](request("kernel-kmeans points k=2 init=random seeds=s.csv").Check())
 	if got := refusal.Text(func(option string) string { return "--" + option }); got != "--seeds are where the run starts; they have no effect with --init random" {
 		t.Error(got)
 	}

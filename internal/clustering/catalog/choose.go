@@ -11,8 +11,8 @@ import (
 
 // ChooseAlgorithm chooses the algorithm of a request that names none: the default if it accepts all given options,
 // otherwise the first that does, preferably one for this kind of data. The slice because holds the options that the
-// default does not accept.
-func (r Request) ChooseAlgorithm() (chosen Algorithm, because []string, refusal *Refusal) {
+// default does not accept. The error is a *Refusal.
+func (r Request) ChooseAlgorithm() (chosen Algorithm, because []string, err error) {
 	var given []string
 	for _, o := range Options {
 		if r.given(o.Name) {

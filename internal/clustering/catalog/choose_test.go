@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"errors"
 	"strings"
 	"testing"
 )
@@ -41,9 +42,9 @@ func TestChooseAlgorithm(t *testing.T) {
 		{"- points k=2 init=neighborhoods", "pc-kmeans", "init"},
 		{"- graph k=2 init=centroids initial-centroids=given", "kmeans", "init"}, // which is refused for its data
 	} {
-		chosen, because, refusal := request(c.text).ChooseAlgorithm()
-		if refusal != nil || chosen.Name != c.want || strings.Join(because, " ") != c.because {
-			t.Errorf("%s: %s because of %v, %v; want %s because of %s", c.text, chosen.Name, because, refusal, c.want, c.because)
+		chosen, because, err := request(c.text).ChooseAlgorithm()
+		if err != nil || chosen.Name != c.want || strings.Join(because, " ") != c.because {
+			t.Errorf("%s: %s because of %v, %v; want %s because of %s", c.text, chosen.Name, because, err, c.want, c.because)
 		}
 	}
 }
@@ -62,9 +63,9 @@ func TestTheChosenAlgorithmPassesTheCheck(t *testing.T) {
 			case o.Type == Switch:
 				r.Values[option] = "true"
 			}
-			chosen, _, refusal := r.ChooseAlgorithm()
-			if refusal != nil {
-				t.Errorf("%v: %v", r.Values, refusal)
+			chosen, _, err := r.ChooseAlgorithm()
+			if err != nil {
+				t.Errorf("%v: %v", r.Values, err)
 				continue
 			}
 			r.Algorithm = chosen.Name
@@ -82,8 +83,9 @@ func TestNoAlgorithmTakesAll(t *testing.T) {
 		{"- points k=2 inference=bp beta=1 rho=1", "beta", "no algorithm takes inference and beta together: "},
 		{"- points k=2 init=neighborhoods objective=ratio-cut", "init", "no algorithm takes objective and init neighborhoods together: "},
 	} {
-		chosen, _, refusal := request(c.text).ChooseAlgorithm()
-		if refusal == nil || refusal.Option != c.field || !strings.HasPrefix(refusal.Error(), c.says) {
+		chosen, _, err := request(c.text).ChooseAlgorithm()
+		refusal, is := errors.AsType[*Refusal](err)
+		if !is || refusal.Option != c.field || !strings.HasPrefix(refusal.Error(), c.says) {
 			t.Errorf("%s: %s, %+v, want %s saying %q", c.text, chosen.Name, refusal, c.field, c.says)
 		}
 	}

@@ -1,6 +1,7 @@
 package catalog_test
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/cleave-project/cleave/internal/clustering/catalog"
@@ -12,7 +13,7 @@ func ExampleRequest_Check() {
 		Algorithm: "kernel-kmeans", Data: catalog.Points,
 		Values: map[string]string{"k": "3", "kernel": "linear", "degree": "3"},
 	}
-	refusal := request.Check()
+	refusal, _ := errors.AsType[*catalog.Refusal](request.Check())
 	fmt.Println(refusal.Reason)
 	fmt.Printf("%s: %v\n", refusal.Field(), refusal)
 	fmt.Println(refusal.Text(func(option string) string { return "--" + option }))

@@ -84,8 +84,9 @@ func (r Request) refuse(a Algorithm, reason, option, format string, args ...any)
 // notApplicable is the reason for options and values that would be valid in another context.
 const notApplicable = "OPTION_DOES_NOT_APPLY"
 
-// Check returns what is wrong with a request, or nil if nothing is as far as is known without the data.
-func (r Request) Check() *Refusal {
+// Check returns a *Refusal that says what is wrong with a request, or nil if nothing is as far as is known without the
+// data.
+func (r Request) Check() error {
 	a, known := FindAlgorithm(r.Algorithm)
 	if !known {
 		return r.refuse(a, "BAD_ALGORITHM", "algorithm", "{algorithm} %s is unknown; use %s", r.Algorithm, text.Or(algorithmNames()))
