@@ -44,8 +44,8 @@ func (l Labeling) labels() []int32 {
 }
 
 // Among returns the labeling of n rows whose rows kept, in ascending order, have the labels of l. All other rows have
-// no label. It returns l itself if kept holds all n rows, or if l has another number of rows than kept, as only the
-// snapshot of another run can have; Vote then ignores it.
+// no label. It returns l itself if kept holds all n rows. It also returns l if the numbers of rows differ, which
+// happens only with a foreign snapshot. Vote ignores such a labeling.
 func (l Labeling) Among(n int, kept []int32) Labeling {
 	if len(kept) == n || len(kept) != l.rows() {
 		return l

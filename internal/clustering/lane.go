@@ -32,7 +32,7 @@ type Server interface {
 	Lanes() int
 	// Threads returns how many of them may compute at the same time, between their requests.
 	Threads() int
-	// Serve answers requests of one kind, which ascend by their lanes. If it returns an error, all of them have failed.
+	// Serve answers requests of one kind, in order of their lanes. If it returns an error, all of them have failed.
 	Serve(ctx context.Context, requests Requests) error
 }
 
@@ -50,11 +50,11 @@ func (Sequential) Threads() int { return 1 }
 func (Sequential) Serve(context.Context, Requests) error { return nil }
 
 // Request is an operation that a restart asks of the executor. The server stores the answer in it. Each family of
-// algorithms has a type of its own, which embeds Asked.
-type Request interface{ Common() *Asked }
+// algorithms has a type of its own, which embeds RequestBase.
+type Request interface{ Base() *RequestBase }
 
-// Asked holds what the requests of all families have in common.
-type Asked struct {
+// RequestBase is the part of a request that all families have.
+type RequestBase struct {
 	// Kind is the operation. The server answers pending requests of the lowest kind together.
 	Kind int
 	// Lane is the sender. The schedule sets it.
@@ -69,8 +69,8 @@ type Asked struct {
 	Farthest labeling.Candidate
 }
 
-// Common implements Request.
-func (a *Asked) Common() *Asked { return a }
+// Base implements Request.
+func (b *RequestBase) Base() *RequestBase { return b }
 
 // Requests are pending requests of one kind, in the order of their lanes.
 type Requests []Request
@@ -79,7 +79,7 @@ type Requests []Request
 // new ones; labels holds the old ones of all lanes.
 func (rs Requests) Changes(shape labeling.Shape, labels []int32) (moves []labeling.Move) {
 	for _, r := range rs {
-		a := r.Common()
+		a := r.Base()
 		if a.Labels != nil {
 			moves = shape.AppendChanges(moves, labels, a.Lane, a.Labels)
 		}
@@ -102,14 +102,14 @@ func (rs Requests) SetMoves(shape labeling.Shape, moves []labeling.Move) {
 		byLane[lane] = append(slices.Grow(byLane[lane], counts[lane]-len(byLane[lane])), shape.Shift(m, -lane))
 	}
 	for _, r := range rs {
-		r.Common().Moves = byLane[r.Common().Lane]
+		r.Base().Moves = byLane[r.Base().Lane]
 	}
 }
 
 // SetValues answers each request with one of the lists that an operation returned, and returns its error.
 func (rs Requests) SetValues(lists [][]float64, err error) error {
 	for i, values := range lists {
-		rs[i].Common().Values = values
+		rs[i].Base().Values = values
 	}
 	return err
 }
@@ -117,7 +117,7 @@ func (rs Requests) SetValues(lists [][]float64, err error) error {
 // SetFarthest answers each request with one of the points that an operation returned, and returns its error.
 func (rs Requests) SetFarthest(candidates []labeling.Candidate, err error) error {
 	for i, candidate := range candidates {
-		rs[i].Common().Farthest = candidate
+		rs[i].Base().Farthest = candidate
 	}
 	return err
 }

@@ -90,7 +90,7 @@ func (s *schedule) run(ctx context.Context) error {
 		}
 		err = s.server.Serve(ctx, asked)
 		for _, r := range asked {
-			lane := &s.lanes[r.Common().Lane]
+			lane := &s.lanes[r.Base().Lane]
 			lane.request, lane.failed = nil, err
 		}
 	}
@@ -103,12 +103,12 @@ func (s *schedule) pending() (requests Requests) {
 		if request == nil {
 			continue
 		}
-		asked := request.Common()
+		asked := request.Base()
 		asked.Lane = i
-		if len(requests) > 0 && asked.Kind < requests[0].Common().Kind {
+		if len(requests) > 0 && asked.Kind < requests[0].Base().Kind {
 			requests = requests[:0]
 		}
-		if len(requests) == 0 || asked.Kind == requests[0].Common().Kind {
+		if len(requests) == 0 || asked.Kind == requests[0].Base().Kind {
 			requests = append(requests, request)
 		}
 	}
@@ -175,8 +175,8 @@ func (s *schedule) end(ctx context.Context) (freed bool, err error) {
 			job.best.saveEnded(true)
 			done.saveEnded(false)
 		}
-		// After a cancellation the observer must not receive events of later restarts: the uninterrupted run would
-		// first deliver more events of this one, and what is delivered must be a prefix of that.
+		// After a cancellation the observer must not receive events of later restarts. What is delivered must be a
+		// prefix of the events of an uninterrupted run, which would go on with this restart.
 		if ctx.Err() == nil {
 			job.observer.end(restart)
 		}

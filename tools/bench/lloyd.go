@@ -38,7 +38,7 @@ func measureLloyd(ctx context.Context, b *benchmark) error {
 		return err
 	}
 	first := points.Values[:k*d]
-	var executor *kmeans.Local
+	var executor kmeans.Executor
 	problemOf := func(iterations int) (*kmeans.Problem, error) {
 		return kmeans.Prepare(points, clustering.Spec{
 			K: k, MaxIterations: iterations, Start: clustering.StartCentroids,

@@ -81,7 +81,7 @@ func (b *benchmark) compareRestarts(ctx context.Context, s set, restart func(con
 func (b *benchmark) restartVectors(ctx context.Context, s set, r *restartRun) error {
 	b.waitForIdle()
 	var problem *kmeans.Problem
-	var local *kmeans.Local
+	var local kmeans.Executor
 	build, err := stopwatch(func() (err error) {
 		problem, err = kmeans.Prepare(s.points, clustering.Spec{
 			K: s.k, Restarts: r.restarts, MaxIterations: iterationLimit, Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans},

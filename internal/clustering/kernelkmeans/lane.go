@@ -12,7 +12,7 @@ type lane struct{ *clustering.Lane }
 // request is an operation that a restart asks of the executor, and its answer once it is served: a value per row, or
 // those of a block.
 type request struct {
-	clustering.Asked
+	clustering.RequestBase
 	columns []int32 // those that a column sum adds up, or the points of a block
 	stats   kernel.ClusterStats
 	self    []kernel.Int128 // part of the answer
@@ -32,13 +32,13 @@ const (
 
 // ask asks for an operation and waits for the answer.
 func (l lane) ask(kind int, columns []int32, stats kernel.ClusterStats) (*request, error) {
-	r := &request{Asked: clustering.Asked{Kind: kind}, columns: columns, stats: stats}
+	r := &request{RequestBase: clustering.RequestBase{Kind: kind}, columns: columns, stats: stats}
 	return r, l.Ask(r)
 }
 
 // update asks for a load of labels or an update by moves.
 func (l lane) update(labels []int32, moves []labeling.Move) ([]kernel.Int128, error) {
-	r := &request{Asked: clustering.Asked{Kind: askUpdate, Labels: labels, Moves: moves}}
+	r := &request{RequestBase: clustering.RequestBase{Kind: askUpdate, Labels: labels, Moves: moves}}
 	err := l.Ask(r)
 	return r.self, err
 }

@@ -29,14 +29,14 @@ func TestFallbackNamesARow(t *testing.T) {
 
 // interrupted is an executor whose context ends as soon as constrained points have been assigned a number of times.
 type interrupted struct {
-	*Local
+	Executor
 	left   int
 	cancel func()
 }
 
 func (x *interrupted) Distances(ctx context.Context, queries []vector.Query) ([][]float64, error) {
 	x.left--
-	return x.Local.Distances(ctx, queries)
+	return x.Executor.Distances(ctx, queries)
 }
 
 func (x *interrupted) Scatter(ctx context.Context, queries []vector.Query) ([][]float64, error) {
@@ -44,7 +44,7 @@ func (x *interrupted) Scatter(ctx context.Context, queries []vector.Query) ([][]
 		x.cancel()
 		return nil, ctx.Err()
 	}
-	return x.Local.Scatter(ctx, queries)
+	return x.Executor.Scatter(ctx, queries)
 }
 
 // The lower bound is one of the objective, also of a run that only starts. A run that is canceled within an iteration

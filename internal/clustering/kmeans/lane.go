@@ -22,7 +22,7 @@ var errAhead = errors.New("kmeans: the executor is a step ahead of the labels")
 
 // request is an operation that a restart asks of the executor, and its answer once it is served.
 type request struct {
-	clustering.Asked
+	clustering.RequestBase
 	query         vector.Query
 	before, after float64 // the distortions around a step; set by the server
 }
@@ -41,7 +41,7 @@ const (
 
 // ask asks for an operation and waits for the answer.
 func (l *lane) ask(kind int, q vector.Query) (*request, error) {
-	r := &request{Asked: clustering.Asked{Kind: kind}, query: q}
+	r := &request{RequestBase: clustering.RequestBase{Kind: kind}, query: q}
 	if l.ahead != nil && kind != askNearest && kind != askDistances {
 		return r, errAhead
 	}
@@ -50,7 +50,7 @@ func (l *lane) ask(kind int, q vector.Query) (*request, error) {
 
 // update asks for a load of labels or an update by moves.
 func (l *lane) update(labels []int32, moves []labeling.Move) ([]float64, error) {
-	r := &request{Asked: clustering.Asked{Kind: askUpdate, Labels: labels, Moves: moves}}
+	r := &request{RequestBase: clustering.RequestBase{Kind: askUpdate, Labels: labels, Moves: moves}}
 	if l.ahead != nil && labels == nil {
 		return nil, errAhead
 	}
@@ -144,9 +144,9 @@ func (s server) Serve(ctx context.Context, requests clustering.Requests) error {
 	queries := make([]vector.Query, len(requests))
 	for i, r := range requests {
 		queries[i] = r.(*request).query
-		queries[i].Lane = r.Common().Lane
+		queries[i].Lane = r.Base().Lane
 	}
-	switch requests[0].Common().Kind {
+	switch requests[0].Base().Kind {
 	case askNearest:
 		return requests.SetValues(s.x.Nearest(ctx, queries))
 	case askFarthest:
@@ -191,7 +191,7 @@ func (s server) setSums(requests clustering.Requests) {
 	sums := s.x.Sums()
 	size := len(sums) / s.x.Shape().Lanes
 	for _, r := range requests {
-		a := r.Common()
+		a := r.Base()
 		a.Values = slices.Clone(sums[a.Lane*size : (a.Lane+1)*size])
 	}
 }

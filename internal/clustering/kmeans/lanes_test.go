@@ -129,7 +129,7 @@ func TestRestartsAndProblemsSideBySideEqualThoseAlone(t *testing.T) {
 
 // fragile is an executor whose steps fail after the first few.
 type fragile struct {
-	*Local
+	Executor
 	left int
 	fail func() error
 }
@@ -138,7 +138,7 @@ func (f *fragile) Step(ctx context.Context, queries []vector.Query) (*Step, erro
 	if f.left--; f.left < 0 {
 		return nil, f.fail()
 	}
-	return f.Local.Step(ctx, queries)
+	return f.Executor.Step(ctx, queries)
 }
 
 // An executor that fails ends the run with its error; a context that ends leaves the best so far. What the observer
@@ -157,7 +157,7 @@ func TestRestartsSideBySideEndEarly(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			x := &fragile{Local: local, left: after, fail: func() error {
+			x := &fragile{Executor: local, left: after, fail: func() error {
 				if cancels {
 					cancel()
 					return ctx.Err()
@@ -209,28 +209,28 @@ func TestProblemsOfOtherRowsAreRefused(t *testing.T) {
 
 // counter counts the operations of an executor by name.
 type counter struct {
-	*Local
+	Executor
 	count map[string]int
 }
 
 func (c *counter) Step(ctx context.Context, queries []vector.Query) (*Step, error) {
 	c.count["step"]++
-	return c.Local.Step(ctx, queries)
+	return c.Executor.Step(ctx, queries)
 }
 
 func (c *counter) Assign(ctx context.Context, queries []vector.Query) ([]labeling.Move, error) {
 	c.count["assign"]++
-	return c.Local.Assign(ctx, queries)
+	return c.Executor.Assign(ctx, queries)
 }
 
 func (c *counter) Update(ctx context.Context, moves []labeling.Move) error {
 	c.count["update"]++
-	return c.Local.Update(ctx, moves)
+	return c.Executor.Update(ctx, moves)
 }
 
 func (c *counter) Scatter(ctx context.Context, queries []vector.Query) ([][]float64, error) {
 	c.count["scatter"]++
-	return c.Local.Scatter(ctx, queries)
+	return c.Executor.Scatter(ctx, queries)
 }
 
 // An iteration with constraints is a step and the distances of the constrained points. Only where some of these moved

@@ -12,8 +12,8 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
-// Local is an Executor within one process: a shard that holds every tile.
-type Local struct {
+// local is an Executor within one process: a shard that holds every tile.
+type local struct {
 	shard  *vector.Shard
 	shape  labeling.Shape
 	tiles  []int
@@ -22,8 +22,9 @@ type Local struct {
 	sums   []float64
 }
 
-// NewLocal builds all tiles of a problem, with as many lanes as it and other problems on the same rows can use.
-func NewLocal(ctx context.Context, p *Problem, data dataset.Dataset, threads int, others ...*Problem) (*Local, error) {
+// NewLocal returns an executor within this process, and builds all tiles of the problem. It has as many lanes as the
+// problem and others on the same rows can use.
+func NewLocal(ctx context.Context, p *Problem, data dataset.Dataset, threads int, others ...*Problem) (Executor, error) {
 	data, err := p.Units.Apply(data)
 	if err != nil {
 		return nil, err
@@ -33,7 +34,7 @@ func NewLocal(ctx context.Context, p *Problem, data dataset.Dataset, threads int
 		return nil, err
 	}
 	shape := labeling.Shape{Points: p.n, Clusters: p.spec.K, Lanes: Lanes(append([]*Problem{p}, others...)...)}
-	l := &Local{
+	l := &local{
 		shard: vector.NewShard(source, threads), shape: shape, tiles: partition.AllTiles(p.n),
 		labels: clustering.Unassigned(shape.Lanes * p.n), sums: make([]float64, shape.Lanes*shape.Clusters*p.Vectors.Width()),
 	}
@@ -43,17 +44,13 @@ func NewLocal(ctx context.Context, p *Problem, data dataset.Dataset, threads int
 	return l, l.shard.Load(l.step, shape.Clusters, l.labels)
 }
 
-// Shape implements Executor.
-func (l *Local) Shape() labeling.Shape { return l.shape }
+func (l *local) Shape() labeling.Shape { return l.shape }
 
-// Labels implements Executor.
-func (l *Local) Labels() []int32 { return l.labels }
+func (l *local) Labels() []int32 { return l.labels }
 
-// Sums implements Executor.
-func (l *Local) Sums() []float64 { return l.sums }
+func (l *local) Sums() []float64 { return l.sums }
 
-// Update implements Executor.
-func (l *Local) Update(ctx context.Context, moves []labeling.Move) error {
+func (l *local) Update(ctx context.Context, moves []labeling.Move) error {
 	if err := l.shape.Apply(l.labels, moves); err != nil {
 		return err
 	}
@@ -68,7 +65,7 @@ func (l *Local) Update(ctx context.Context, moves []labeling.Move) error {
 }
 
 // reload gives the shard, which may be at the next step after an error, the labels again. It returns the error.
-func (l *Local) reload(err error) error {
+func (l *local) reload(err error) error {
 	l.step += 2
 	return errors.Join(err, l.shard.Load(l.step, l.shape.Clusters, l.labels))
 }
@@ -84,13 +81,11 @@ func AddChanges(sums []float64, clusters int, moves []labeling.Move, changes []f
 	}
 }
 
-// Assign implements Executor.
-func (l *Local) Assign(ctx context.Context, queries []vector.Query) ([]labeling.Move, error) {
+func (l *local) Assign(ctx context.Context, queries []vector.Query) ([]labeling.Move, error) {
 	return l.shard.Assign(ctx, l.tiles, l.step, queries)
 }
 
-// Step implements Executor.
-func (l *Local) Step(ctx context.Context, queries []vector.Query) (*Step, error) {
+func (l *local) Step(ctx context.Context, queries []vector.Query) (*Step, error) {
 	done, err := l.shard.Step(ctx, l.tiles, l.step, queries)
 	if err == nil {
 		err = l.shape.Apply(l.labels, done.Moves)
@@ -112,13 +107,11 @@ func Totals(perTile [][]float64) []float64 {
 	return totals
 }
 
-// Distances implements Executor.
-func (l *Local) Distances(ctx context.Context, queries []vector.Query) ([][]float64, error) {
+func (l *local) Distances(ctx context.Context, queries []vector.Query) ([][]float64, error) {
 	return l.shard.Distances(ctx, l.tiles, queries)
 }
 
-// Scatter implements Executor.
-func (l *Local) Scatter(ctx context.Context, queries []vector.Query) ([][]float64, error) {
+func (l *local) Scatter(ctx context.Context, queries []vector.Query) ([][]float64, error) {
 	scatter, err := l.shard.Scatter(ctx, l.tiles, l.step, queries)
 	for q := range scatter {
 		scatter[q] = AddTiles(scatter[q], len(l.tiles))
@@ -138,17 +131,14 @@ func AddTiles(values []float64, tiles int) []float64 {
 	return total
 }
 
-// Farthest implements Executor.
-func (l *Local) Farthest(ctx context.Context, queries []vector.Query) ([]labeling.Candidate, error) {
+func (l *local) Farthest(ctx context.Context, queries []vector.Query) ([]labeling.Candidate, error) {
 	return l.shard.Farthest(ctx, l.tiles, l.step, queries)
 }
 
-// Nearest implements Executor.
-func (l *Local) Nearest(ctx context.Context, queries []vector.Query) ([][]float64, error) {
+func (l *local) Nearest(ctx context.Context, queries []vector.Query) ([][]float64, error) {
 	return l.shard.Nearest(ctx, l.tiles, queries)
 }
 
-// NearestTwo implements Executor.
-func (l *Local) NearestTwo(ctx context.Context, queries []vector.Query) ([][]float64, error) {
+func (l *local) NearestTwo(ctx context.Context, queries []vector.Query) ([][]float64, error) {
 	return l.shard.NearestTwo(ctx, l.tiles, queries)
 }

@@ -20,7 +20,7 @@ import (
 //	                                     worse than without them; the start of the paper; then k-means++
 //
 // If starts run on a sample of the rows, as in a race, one run over all rows begins where the best of them ended: that
-// of k-means or, with constraints, the one without them. There is then no k-means++ in the last line.
+// of k-means or, with constraints, the one without them. In that case open starts have no k-means++ restarts.
 type startPlan struct {
 	starts []clustering.Start // of each restart
 	// unconstrained is the number of runs without constraints, which go first; 0 if their answer is not needed.
