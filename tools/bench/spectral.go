@@ -55,7 +55,7 @@ func (b *benchmark) newSpectralRun(ctx context.Context, data dataset.Dataset, sp
 // run measures the time from the built matrix to labels.
 func (e *spectralRun) run(ctx context.Context) (float64, error) {
 	return stopwatch(func() (err error) {
-		e.result, err = spectral.Run(ctx, e.problem, e.local, clustering.NopObserver{})
+		e.result, err = e.problem.RunAndScore(ctx, e.local, clustering.NopObserver{})
 		return err
 	})
 }

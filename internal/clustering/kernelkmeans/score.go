@@ -9,7 +9,7 @@ import (
 )
 
 // RunAndScore is Run with the distances of all points to their clusters.
-func RunAndScore(ctx context.Context, p *Problem, x Executor, o clustering.Observer) (*clustering.Result, error) {
+func (p *Problem) RunAndScore(ctx context.Context, x Executor, o clustering.Observer) (*clustering.Result, error) {
 	j := &job{p: p, x: x}
 	result, err := clustering.Run(ctx, j, o)
 	if err != nil || ctx.Err() != nil {

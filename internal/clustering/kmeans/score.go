@@ -12,7 +12,7 @@ import (
 )
 
 // RunAndScore is Run followed by Score.
-func RunAndScore(ctx context.Context, p *Problem, x Executor, o clustering.Observer) (*clustering.Result, error) {
+func (p *Problem) RunAndScore(ctx context.Context, x Executor, o clustering.Observer) (*clustering.Result, error) {
 	result, err := Run(ctx, p, x, o)
 	if err != nil {
 		return nil, err

@@ -16,9 +16,9 @@ import (
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
-// Run runs k-means on the features and reports objectives of kernel k-means; see rest. For few points it also compares
-// the answer with that of the full matrix.
-func Run(ctx context.Context, p *Problem, x kmeans.Executor, o clustering.Observer) (*clustering.Result, error) {
+// RunAndScore runs k-means on the features and reports objectives of kernel k-means; see rest. For few points it also
+// compares the answer with that of the full matrix.
+func (p *Problem) RunAndScore(ctx context.Context, x kmeans.Executor, o clustering.Observer) (*clustering.Result, error) {
 	o.Observe(clustering.PhaseInitialize)
 	rest, err := p.rest(ctx, x)
 	if err != nil {

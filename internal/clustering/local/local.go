@@ -61,7 +61,7 @@ func solveOne(ctx context.Context, data dataset.Dataset, spec clustering.Spec, t
 		if err != nil {
 			return nil, err
 		}
-		return kmeans.RunAndScore(ctx, p, x, o)
+		return p.RunAndScore(ctx, x, o)
 	case *spectral.Options:
 		p, err := spectral.Prepare(data, spec)
 		if err != nil {
@@ -74,7 +74,7 @@ func solveOne(ctx context.Context, data dataset.Dataset, spec clustering.Spec, t
 		if err != nil {
 			return nil, err
 		}
-		return spectral.Run(ctx, p, x, o)
+		return p.RunAndScore(ctx, x, o)
 	}
 	if landmark.Is(spec) { // k-means on the features of landmarks
 		p, err := landmark.Prepare(ctx, data, spec)
@@ -85,7 +85,7 @@ func solveOne(ctx context.Context, data dataset.Dataset, spec clustering.Spec, t
 		if err != nil {
 			return nil, err
 		}
-		return landmark.Run(ctx, p, x, o)
+		return p.RunAndScore(ctx, x, o)
 	}
 	p, err := kernelkmeans.Prepare(data, spec)
 	if err != nil {
@@ -95,7 +95,7 @@ func solveOne(ctx context.Context, data dataset.Dataset, spec clustering.Spec, t
 	if err != nil {
 		return nil, err
 	}
-	return kernelkmeans.RunAndScore(ctx, p, x, o)
+	return p.RunAndScore(ctx, x, o)
 }
 
 // solveRange runs a job with a range of k; see krange.Run.

@@ -62,7 +62,7 @@ func TestEigensolverKeepsItsTolerance(t *testing.T) {
 			t.Fatal(err)
 		}
 		var heard clusteringtest.Recorder
-		result, err := Run(context.Background(), problem, x, &heard)
+		result, err := problem.RunAndScore(context.Background(), x, &heard)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -41,8 +41,8 @@ type setup struct {
 	kernel *kernelkmeans.Setup
 }
 
-// Run solves a problem.
-func Run(ctx context.Context, p *Problem, x kernelkmeans.Executor, o clustering.Observer) (*clustering.Result, error) {
+// RunAndScore solves a problem. The result has the distances of all points to their clusters, in the embedding.
+func (p *Problem) RunAndScore(ctx context.Context, x kernelkmeans.Executor, o clustering.Observer) (*clustering.Result, error) {
 	return clustering.Run(ctx, &setup{p: p, x: x}, o)
 }
 

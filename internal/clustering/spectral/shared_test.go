@@ -36,7 +36,7 @@ func solveCounted(t *testing.T, g *dataset.Graph, spec clustering.Spec, shared *
 		t.Fatal(err)
 	}
 	c := &counted{Executor: x}
-	result, err := Run(t.Context(), p, c, clustering.NopObserver{})
+	result, err := p.RunAndScore(t.Context(), c, clustering.NopObserver{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func trySolve(data dataset.Dataset, spec clustering.Spec) (*clustering.Result, e
 	if err != nil {
 		return nil, err
 	}
-	return Run(ctx, problem, x, &clusteringtest.Recorder{})
+	return problem.RunAndScore(ctx, x, &clusteringtest.Recorder{})
 }
 
 // wangGraph is the example of Wang2014 4.4: six vertices, seven edges.

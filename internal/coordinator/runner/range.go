@@ -103,13 +103,6 @@ type rangeSolver struct {
 	built  fleet.Task      // what it was built for
 }
 
-// matrixRunner runs a job on an executor that jobs with the same matrix share.
-type matrixRunner interface {
-	Runner
-	units() *dataset.Units
-	executeOn(ctx context.Context, x *fleet.Executor, o clustering.Observer) (*clustering.Result, error)
-}
-
 func (s *rangeSolver) Solve(ctx context.Context, spec clustering.Spec, o clustering.Observer) (*clustering.Result, error) {
 	one, err := runnerOf(ctx, s.job.data, spec, s.job.bytes)
 	if err != nil {
@@ -122,17 +115,17 @@ func (s *rangeSolver) Solve(ctx context.Context, spec clustering.Spec, o cluster
 	task.Need = one.Need()
 	task.Need.Storage = s.task.Need.Storage
 	switch r := one.(type) {
-	case matrixRunner:
-		if spectral, is := r.(*spectralRunner); is {
-			spectral.problem.Share(s.shared.Cut)
-		}
-		task.Units = r.units()
+	case *spectralRunner:
+		r.cuts.Share(s.shared.Cut)
+	case *autoRunner:
+		r.problem.Share(s.shared.Auto)
+	}
+	if r, is := one.(interface{ onMatrix() *matrixRunner }); is {
+		task.Units = r.onMatrix().problem.Units
 		if err := s.open(ctx, task); err != nil {
 			return nil, err
 		}
-		return r.executeOn(ctx, s.matrix, o)
-	case *autoRunner:
-		r.problem.Share(s.shared.Auto)
+		return r.onMatrix().run(ctx, s.matrix, o)
 	}
 	result, used, err := one.Execute(ctx, s.fleet, task, o)
 	s.used = cmp.Or(s.used, used)

@@ -65,36 +65,75 @@ func runnerOf(ctx context.Context, data dataset.Dataset, spec clustering.Spec, b
 		if err != nil {
 			return nil, err
 		}
-		return &kmeansRunner{problem: problem, spec: spec, bytes: bytes, entries: planning.TileEntries(data), fullMetric: options.Metric == metric.Full}, nil
+		return &kmeansRunner{problem: problem, run: problem.RunAndScore, spec: spec, bytes: bytes, entries: planning.TileEntries(data), fullMetric: options.Metric == metric.Full}, nil
 	case *spectral.Options:
 		problem, err := spectral.Prepare(data, spec)
 		if err != nil {
 			return nil, err
 		}
-		return &spectralRunner{problem: problem, spec: spec, options: options, bytes: bytes}, nil
+		return &spectralRunner{matrixRunner{problem.Problem, problem.RunAndScore}, problem, spec, options, bytes}, nil
 	}
 	if landmark.Is(spec) {
-		return newLandmarkRunner(ctx, data, spec, bytes)
+		problem, err := landmark.Prepare(ctx, data, spec)
+		if err != nil {
+			return nil, err
+		}
+		return &kmeansRunner{problem: problem.Problem, run: problem.RunAndScore, spec: spec, bytes: bytes}, nil
 	}
 	problem, err := kernelkmeans.Prepare(data, spec)
 	if err != nil {
 		return nil, err
 	}
-	r := &kernelRunner{problem: problem, spec: spec, bytes: bytes}
+	r := &kernelRunner{matrixRunner{problem, problem.RunAndScore}, spec, bytes}
 	if proposal := planning.LandmarkProposal(r.Need()); proposal != "" {
 		problem.Warnings = append(problem.Warnings, clustering.Notice{Code: "LARGE_MATRIX", Message: proposal})
 	}
 	return r, nil
 }
 
-// kernelRunner runs kernel k-means.
-type kernelRunner struct {
-	problem *kernelkmeans.Problem
-	spec    clustering.Spec
-	bytes   int64
+// placed is an executor whose tiles are placed on workers.
+type placed interface {
+	Usage() *fleet.Usage
+	Release()
 }
 
-func (r *kernelRunner) Objective() string { return r.problem.Objective.String() }
+// runOn runs a job on the executor that was made for it; err is why there is none.
+func runOn(x placed, err error, run func() (*clustering.Result, error)) (*clustering.Result, *fleet.Usage, error) {
+	if err != nil {
+		return nil, nil, err
+	}
+	defer x.Release()
+	result, err := run()
+	return result, x.Usage(), err
+}
+
+// matrixRunner runs a job on a matrix, whose executor jobs with the same matrix may share. Runners embed it and add
+// their needs.
+type matrixRunner struct {
+	problem *kernelkmeans.Problem
+	run     func(ctx context.Context, x kernelkmeans.Executor, o clustering.Observer) (*clustering.Result, error)
+}
+
+func (r *matrixRunner) onMatrix() *matrixRunner { return r }
+
+func (r *matrixRunner) Objective() string { return r.problem.Objective.String() }
+
+func (r *matrixRunner) OtherNeeds() []planning.Workload { return nil }
+
+func (r *matrixRunner) LimitLanes(lanes int) { r.problem.MaxLanes = lanes }
+
+func (r *matrixRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
+	task.Units = r.problem.Units
+	x, err := f.NewExecutor(ctx, task)
+	return runOn(x, err, func() (*clustering.Result, error) { return r.run(ctx, x, o) })
+}
+
+// kernelRunner runs kernel k-means.
+type kernelRunner struct {
+	matrixRunner
+	spec  clustering.Spec
+	bytes int64
+}
 
 func (r *kernelRunner) Need() planning.Workload {
 	n := planning.Workload{
@@ -126,57 +165,23 @@ func (r *kernelRunner) Need() planning.Workload {
 	return n
 }
 
-func (r *kernelRunner) OtherNeeds() []planning.Workload { return nil }
-
-func (r *kernelRunner) LimitLanes(lanes int) { r.problem.MaxLanes = lanes }
-
-// placed is an executor whose tiles are placed on workers.
-type placed interface {
-	Usage() *fleet.Usage
-	Release()
-}
-
-// runOn runs a job on the executor that was made for it; err is why there is none.
-func runOn(x placed, err error, run func() (*clustering.Result, error)) (*clustering.Result, *fleet.Usage, error) {
-	if err != nil {
-		return nil, nil, err
-	}
-	defer x.Release()
-	result, err := run()
-	return result, x.Usage(), err
-}
-
-// executeMatrix is Execute for a runner of a matrix.
-func executeMatrix(ctx context.Context, r matrixRunner, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
-	task.Units = r.units()
-	x, err := f.NewExecutor(ctx, task)
-	return runOn(x, err, func() (*clustering.Result, error) { return r.executeOn(ctx, x, o) })
-}
-
-func (r *kernelRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
-	return executeMatrix(ctx, r, f, task, o)
-}
-
-func (r *kernelRunner) units() *dataset.Units { return r.problem.Units }
-
-func (r *kernelRunner) executeOn(ctx context.Context, x *fleet.Executor, o clustering.Observer) (*clustering.Result, error) {
-	return kernelkmeans.RunAndScore(ctx, r.problem, x, o)
-}
-
-// kmeansRunner runs k-means or one of its relatives.
+// kmeansRunner runs k-means or one of its relatives, or kernel k-means by landmarks: k-means on features that workers
+// compute from the points.
 type kmeansRunner struct {
 	problem    *kmeans.Problem
+	run        func(ctx context.Context, x kmeans.Executor, o clustering.Observer) (*clustering.Result, error)
 	spec       clustering.Spec
 	bytes      int64
 	entries    []int64 // of each tile, for sparse points
 	fullMetric bool
 }
 
+// Objective returns the name of the algorithm, which is also that of the objective.
 func (r *kmeansRunner) Objective() string { return r.spec.Algorithm.Name() }
 
 func (r *kmeansRunner) Need() planning.Workload {
 	vectors := r.problem.Vectors
-	return planning.Workload{
+	need := planning.Workload{
 		Vectors: &planning.Vectors{
 			Rows: vectors.Rows, Columns: vectors.Columns, Width: vectors.Width(),
 			FullMetric: r.fullMetric, Entries: r.entries, RaceRows: r.problem.RaceRows(),
@@ -188,6 +193,10 @@ func (r *kmeansRunner) Need() planning.Workload {
 		Lanes:        kmeans.Lanes(r.problem),
 		Restarts:     r.problem.Runs(),
 	}
+	if f := vectors.Features; f != nil {
+		need.Vectors.Features = &planning.Features{Function: f.Matrix.Function, Columns: f.Matrix.Columns, Landmarks: len(f.Landmarks)}
+	}
+	return need
 }
 
 func (r *kmeansRunner) OtherNeeds() []planning.Workload { return nil }
@@ -197,78 +206,35 @@ func (r *kmeansRunner) LimitLanes(lanes int) { r.problem.MaxLanes = lanes }
 func (r *kmeansRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
 	task.Vectors, task.Units = r.problem.Vectors, r.problem.Units
 	x, err := f.NewKMeansExecutor(ctx, task)
-	return runOn(x, err, func() (*clustering.Result, error) { return kmeans.RunAndScore(ctx, r.problem, x, o) })
+	return runOn(x, err, func() (*clustering.Result, error) { return r.run(ctx, x, o) })
 }
 
 // spectralRunner runs spectral clustering: the workers hold the matrix, as for kernel k-means, and
 // multiply it with the vectors of an eigensolver, which runs in the coordinator.
 type spectralRunner struct {
-	problem *spectral.Problem
+	matrixRunner
+	cuts    *spectral.Problem
 	spec    clustering.Spec
 	options *spectral.Options
 	bytes   int64
 }
 
-func (r *spectralRunner) Objective() string { return r.problem.Objective.String() }
-
 func (r *spectralRunner) Need() planning.Workload {
 	return planning.Workload{
-		Matrix:        r.problem.Matrix,
+		Matrix:        r.cuts.Matrix,
 		DatasetBytes:  r.bytes,
-		Scaled:        r.problem.Units != nil,
+		Scaled:        r.cuts.Units != nil,
 		K:             r.spec.K,
-		Products:      r.problem.VectorsPerProduct(),
-		SparseEntries: r.problem.SparseEntries(),
+		Products:      r.cuts.VectorsPerProduct(),
+		SparseEntries: r.cuts.SparseEntries(),
 		Degrees:       true,
 		Eigen: &planning.Eigensolver{
-			Pairs:         r.problem.Eigenpairs(),
-			Generalized:   r.problem.Generalized(),
-			Dense:         r.problem.SolvesDense(),
-			SparseEntries: r.problem.CoordinatorEntries(),
-			Columns:       r.problem.EmbeddingColumns(),
+			Pairs:         r.cuts.Eigenpairs(),
+			Generalized:   r.cuts.Generalized(),
+			Dense:         r.cuts.SolvesDense(),
+			SparseEntries: r.cuts.CoordinatorEntries(),
+			Columns:       r.cuts.EmbeddingColumns(),
 			Restarts:      cmp.Or(r.options.Eigenvectors.KmeansRestarts, embedding.DefaultRestarts),
 		},
 	}
-}
-
-func (r *spectralRunner) OtherNeeds() []planning.Workload { return nil }
-
-func (r *spectralRunner) LimitLanes(int) {}
-
-func (r *spectralRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
-	return executeMatrix(ctx, r, f, task, o)
-}
-
-func (r *spectralRunner) units() *dataset.Units { return r.problem.Units }
-
-func (r *spectralRunner) executeOn(ctx context.Context, x *fleet.Executor, o clustering.Observer) (*clustering.Result, error) {
-	return spectral.Run(ctx, r.problem, x, o)
-}
-
-// landmarkRunner runs kernel k-means by landmarks: k-means on features that workers compute from the points.
-type landmarkRunner struct {
-	kmeansRunner
-	problem *landmark.Problem
-}
-
-func newLandmarkRunner(ctx context.Context, data dataset.Dataset, spec clustering.Spec, bytes int64) (*landmarkRunner, error) {
-	problem, err := landmark.Prepare(ctx, data, spec)
-	if err != nil {
-		return nil, err
-	}
-	return &landmarkRunner{kmeansRunner{problem: problem.Problem, spec: spec, bytes: bytes}, problem}, nil
-}
-
-func (r *landmarkRunner) Objective() string { return kernelkmeans.ObjectiveKernelKmeans.String() }
-
-func (r *landmarkRunner) Need() planning.Workload {
-	need, features := r.kmeansRunner.Need(), r.problem.Vectors.Features
-	need.Vectors.Features = &planning.Features{Function: features.Matrix.Function, Columns: features.Matrix.Columns, Landmarks: len(features.Landmarks)}
-	return need
-}
-
-func (r *landmarkRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
-	task.Vectors, task.Units = r.problem.Vectors, r.problem.Units
-	x, err := f.NewKMeansExecutor(ctx, task)
-	return runOn(x, err, func() (*clustering.Result, error) { return landmark.Run(ctx, r.problem, x, o) })
 }
