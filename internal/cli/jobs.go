@@ -280,7 +280,7 @@ func (a *app) submit(ctx context.Context, flags *submitFlags) error {
 		return err
 	}
 	defer c.Close()
-	flags.job.Stream = true
+	flags.job.MayStream = true
 	prepared, err := a.prepare(ctx, flags.job, c, false)
 	if err != nil {
 		return err
@@ -288,11 +288,11 @@ func (a *app) submit(ctx context.Context, flags *submitFlags) error {
 	progress := report.NewProgress(a.stderr, flags.quiet).Localized(prepared.Localize, false)
 	defer progress.End()
 	defer progress.Failed()
-	spec, data, err := a.inputOf(ctx, c, prepared, progress)
+	s, err := a.submissionOf(ctx, c, prepared, progress)
 	if err != nil {
 		return err
 	}
-	job, err := c.Submit(ctx, prepared.Request(spec, flags.requestID), data, progress)
+	job, err := c.Submit(ctx, prepared.Request(s.spec, flags.requestID), s.data, progress)
 	if err != nil {
 		return explainReuse(prepared.Locate(err))
 	}

@@ -40,7 +40,7 @@ func (f *truthFlags) check() error {
 // loadTruth reads the truth about the points of a result, or returns nil if no file is named. The filter tells which
 // rows of the data file are points.
 func (a *app) loadTruth(f truthFlags, filter *jobflags.RowFilter, points int, naming table.Naming) (*jobflags.Truth, error) {
-	t, err := jobflags.LoadTruth(format.Input{Path: f.file, Stdin: a.stdin}, f.scoreOn, filter.FileRows(points), naming)
+	t, err := jobflags.ReadTruth(format.Input{Path: f.file, Stdin: a.stdin}, f.scoreOn, filter.FileRows(points), naming)
 	if err != nil {
 		return nil, err
 	}
@@ -100,17 +100,20 @@ func (a *app) checkGraph(f *outputFlags, spec *cleavev1.JobSpec, data *jobflags.
 	return jobflags.RefuseInput("--save-graph", f.saveGraph, a.command.directory, data.NamedFiles(a.command.directory))
 }
 
-// labels returns how labels are written. t is the table of the data, or nil.
-func (f *outputFlags) labels(t *table.Table) report.Labels {
+// labels returns how labels are written. join passes on the rows of the table; nil if the data is not a table.
+func (f *outputFlags) labels(join func(yield func(*table.Table) error) error) report.Labels {
 	l := report.Labels{Format: f.format.String()}
-	if f.join && t != nil {
-		l.Join = joinTable(t)
+	if f.join {
+		l.Join = join
 	}
 	return l
 }
 
-// joinTable returns a function that passes the rows of a table to report.Labels.
+// joinTable returns a function that passes the rows of a table to report.Labels, or nil for nil.
 func joinTable(t *table.Table) func(yield func(*table.Table) error) error {
+	if t == nil {
+		return nil
+	}
 	return func(yield func(*table.Table) error) error { return yield(t) }
 }
 

@@ -76,7 +76,7 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 		if err := a.checkGraph(&f.output, s.Spec, f.data); err != nil {
 			return err
 		}
-		return errors.Join(a.deliver(ctx, d, s, out, &f.output, f.output.labels(s.Table)), a.saveNeighborGraph(ctx, c, jobID, f.output.saveGraph))
+		return errors.Join(a.deliver(ctx, d, s, out, &f.output, f.output.labels(joinTable(s.Table))), a.saveNeighborGraph(ctx, c, jobID, f.output.saveGraph))
 	})
 	if err != nil || silent && !f.output.json {
 		return err

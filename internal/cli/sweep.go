@@ -187,11 +187,12 @@ func (s *sweep) prepare(ctx context.Context, c jobflags.Combination, first bool)
 	if err != nil {
 		return row, nil, nil, err
 	}
-	spec, data, err := s.app.inputOf(ctx, s.client, j, client.Silent{})
+	submission, err := s.app.submissionOf(ctx, s.client, j, client.Silent{})
 	if err != nil {
 		return row, nil, nil, err
 	}
-	if err := s.client.UploadInputs(ctx, j.Name, spec, data, client.Silent{}); err != nil {
+	spec := submission.spec
+	if err := s.client.UploadInputs(ctx, j.Name, spec, submission.data, client.Silent{}); err != nil {
 		return row, nil, nil, err
 	}
 	hashed := proto.MarshalOptions{Deterministic: true}

@@ -32,8 +32,8 @@ type DataFlags struct {
 	vertexList    string       // a path
 	namedVertices bool
 
-	// Stream allows a large table to be sent while it is read.
-	Stream bool
+	// MayStream allows a large table to be sent while it is read.
+	MayStream bool
 }
 
 // newDataFlags returns flags that are not declared yet.

@@ -35,7 +35,6 @@ type TableInfo struct {
 
 	options recipe.Options
 	classes *classColumn     // the classes of all rows; nil if there are none
-	stream  *Stream          // set if the table is sent to the coordinator while it is read
 	inputs  []wire.UsedTable // the tables of the spec, about rows of the table rather than about points
 }
 
