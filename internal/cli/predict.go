@@ -122,7 +122,9 @@ func (a *app) predict(ctx context.Context, flags *predictFlags) error {
 
 // assign reads the new points and writes their labels.
 func (a *app) assign(ctx context.Context, flags *predictFlags, predictor *predictor) error {
-	fresh, err := flags.data.LoadNewPoints(ctx, predictor.recipe, predictor.columns, predictor.directions, flags.join)
+	fresh, err := flags.data.LoadNewPoints(ctx, jobflags.Reading{
+		Recipe: predictor.recipe, AllColumns: flags.join, Columns: predictor.columns, Directions: predictor.directions,
+	})
 	if err != nil {
 		return err
 	}
@@ -454,7 +456,8 @@ func isSymmetric(data dataset.Dataset) bool {
 
 // trainedPoints reads the points of a run, without the rows that it dropped.
 func trainedPoints(ctx context.Context, f *predictFlags, result *cleavev1.Result, directional bool) (*jobflags.Loaded, error) {
-	trained, err := f.trained.LoadPoints(ctx, wire.Recipe(result.GetRecipe()), result.GetDroppedRows() > 0, directional)
+	how := jobflags.Reading{Recipe: wire.Recipe(result.GetRecipe()), Drop: result.GetDroppedRows() > 0, Directions: directional}
+	trained, err := f.trained.LoadPoints(ctx, how)
 	if err != nil {
 		return nil, err
 	}

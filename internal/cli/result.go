@@ -98,7 +98,8 @@ func (a *app) fetchReport(
 	if err != nil {
 		return nil, none, err
 	}
-	data, err := source.Load(ctx, wire.Recipe(outcome.Result.GetRecipe()), false, wire.ComparesDirections(spec))
+	how := jobflags.Reading{Recipe: wire.Recipe(outcome.Result.GetRecipe()), Directions: wire.ComparesDirections(spec)}
+	data, err := source.Load(ctx, how)
 	if err != nil {
 		return nil, none, err
 	}
@@ -285,7 +286,9 @@ func (f *reportFlags) scene(ctx context.Context, folder string, r *report.Report
 	result := r.Result
 	s.Title = cmp.Or(r.Run.GetOrigin().GetDisplayName(), filepath.Base(folder))
 	spec := r.Run.GetOrigin().GetSpec()
-	data, err := f.data.Load(ctx, wire.Recipe(result.GetRecipe()), result.GetDroppedRows() > 0, spec != nil && wire.ComparesDirections(spec))
+	data, err := f.data.Load(ctx, jobflags.Reading{
+		Recipe: wire.Recipe(result.GetRecipe()), Drop: result.GetDroppedRows() > 0, Directions: spec != nil && wire.ComparesDirections(spec),
+	})
 	if err != nil || data.Data == nil {
 		return s, err
 	}

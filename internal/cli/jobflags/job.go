@@ -88,7 +88,7 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, 
 	if f.importsObjects() || f.streams() {
 		return j, f.openLater(j)
 	}
-	l, err := f.Load(ctx, nil, f.DropsRows(), wire.ComparesDirections(spec))
+	l, err := f.Load(ctx, Reading{Drop: f.DropsRows(), Directions: wire.ComparesDirections(spec)})
 	if source == "data" && !f.IsTable() {
 		err = hintMissingDrop(err)
 	}
