@@ -117,6 +117,9 @@ func joinTable(t *table.Table) func(yield func(*table.Table) error) error {
 	return func(yield func(*table.Table) error) error { return yield(t) }
 }
 
+// records reports whether the origin of the result is written, in result.json or report.html.
+func (f *outputFlags) records() bool { return f.json || f.out != "" && f.out != onStdout }
+
 // summarizes reports whether a summary is printed at the end.
 func (f *outputFlags) summarizes() bool { return !f.json && !(f.quiet && f.out == onStdout) }
 
@@ -134,15 +137,17 @@ func extentFor(out string) client.Extent {
 // intoFolder calls do with the output folder that --out names, or with nil if it names none. It refuses a folder in
 // which one of the tables would overwrite an input. It marks the folder as complete if do succeeds, and removes it if
 // do fails before it has written anything.
-func (a *app) intoFolder(path string, tables *regexp.Regexp, inputs []jobflags.NamedFile, do func(out *report.OutputDir) error) error {
+func (a *app) intoFolder(
+	ctx context.Context, path string, tables *regexp.Regexp, inputs []jobflags.NamedFile, do func(out *report.OutputDir) error,
+) error {
 	if path == "" || path == onStdout {
 		return do(nil)
 	}
-	out, err := report.OpenOutput(path)
+	out, err := report.OpenOutput(ctx, path)
 	if err != nil {
 		return err
 	}
-	if err = out.ProtectInputs(inputs, a.command.directory, tables); err == nil {
+	if err = out.ProtectInputs(ctx, inputs, a.command.directory, tables); err == nil {
 		err = do(out)
 	}
 	if err != nil {

@@ -169,7 +169,10 @@ func (a *app) folderPredictor(ctx context.Context, f *predictFlags) (*predictor,
 	if err != nil {
 		return nil, err
 	}
-	found := result.GetModel() == nil && a.findTrained(f, run.GetOrigin())
+	found := result.GetModel() == nil && a.findTrained(ctx, f, run.GetOrigin())
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	labels, unread := report.ReadLabels(f.model, result, run) // a model may do without them
 	p, err := a.openModel(ctx, f, result, labels, unread)
 	if err != nil {
@@ -191,7 +194,7 @@ func (a *app) folderPredictor(ctx context.Context, f *predictFlags) (*predictor,
 // findTrained finds out how the run in a folder read its points, which is how they are read again from wherever they
 // are now. Without --trained-on, it looks for the files of the run, and for the weights if the run had some, and
 // reports whether they are still where they were and have not changed.
-func (a *app) findTrained(f *predictFlags, origin *cleavev1.Origin) bool {
+func (a *app) findTrained(ctx context.Context, f *predictFlags, origin *cleavev1.Origin) bool {
 	recorded, err := a.recordedCommand(f.model, origin)
 	if err != nil { // of an earlier version
 		f.trained = jobflags.DataIn(f.trainedOn)
@@ -201,8 +204,8 @@ func (a *app) findTrained(f *predictFlags, origin *cleavev1.Origin) bool {
 		f.trained.ReadFrom(f.trainedOn)
 		return false
 	}
-	data, changed := recordedFiles(origin, "data")
-	weights, changedWeights := recordedFiles(origin, "weights")
+	data, changed, _ := recordedFiles(ctx, origin, "data")
+	weights, changedWeights, _ := recordedFiles(ctx, origin, "weights")
 	if len(data) == 0 || len(weights) > 1 || len(changed)+len(changedWeights) > 0 {
 		return false
 	}

@@ -58,7 +58,10 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 	if err := f.output.check(f.data); err != nil {
 		return err
 	}
-	in := a.noteInputs(f.data)
+	var in *inputs
+	if f.output.records() {
+		in = a.noteInputs(ctx, f.data)
+	}
 	r, s, err := a.fetchReport(ctx, c, jobID, f.data, f.truth, extentFor(f.output.out))
 	if err != nil {
 		return err
@@ -70,9 +73,11 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 			fmt.Fprintf(a.stderr, "warning: %s\n", warning.GetMessage())
 		}
 	}
-	r.Run.Origin = a.origin(in, s.Title, s.Spec)
+	if r.Run.Origin, err = a.origin(ctx, in, s.Title, s.Spec); err != nil {
+		return err
+	}
 	d := &delivered{report: r, notices: r.Result.GetWarnings()}
-	err = a.intoFolder(f.output.out, report.RunTables, f.data.NamedFiles(a.command.directory), func(out *report.OutputDir) error {
+	err = a.intoFolder(ctx, f.output.out, report.RunTables, f.data.NamedFiles(a.command.directory), func(out *report.OutputDir) error {
 		if err := a.checkGraph(&f.output, s.Spec, f.data); err != nil {
 			return err
 		}
@@ -323,7 +328,7 @@ func (a *app) recordedScene(ctx context.Context, folder string, r *report.Report
 	if err != nil || then.run == nil {
 		return s, err
 	}
-	if err := then.checkInputs(folder, r.Run.GetOrigin()); err != nil {
+	if err := then.checkInputs(ctx, folder, r.Run.GetOrigin()); err != nil {
 		return s, err
 	}
 	run := then.run

@@ -92,7 +92,7 @@ func (a *app) runJob(ctx context.Context, f *runFlags, summarized bool) (d *deli
 		return nil, shell.Usage("--request-id identifies a job on a coordinator; give --server HOST:PORT")
 	}
 	f.job.MayStream = c != nil
-	err = a.intoFolder(f.output.out, report.RunTables, f.job.NamedFiles(a.command.directory), func(out *report.OutputDir) error {
+	err = a.intoFolder(ctx, f.output.out, report.RunTables, f.job.NamedFiles(a.command.directory), func(out *report.OutputDir) error {
 		d, err = (&runner{app: a, flags: f, out: out, client: c, summarized: summarized}).run(ctx)
 		return err
 	})
@@ -110,7 +110,7 @@ type runner struct {
 	summarized bool
 
 	// Set by prepare.
-	inputs   *inputs
+	inputs   *inputs // nil if nothing records them
 	job      *jobflags.Job
 	truth    *jobflags.Truth // nil if there is none, or until fetch if it names rows of a streamed table
 	progress *report.Progress
@@ -126,6 +126,8 @@ type runner struct {
 
 // run takes all steps. The progress ends before anything else is printed.
 func (r *runner) run(ctx context.Context) (d *delivered, err error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop() // ends the hashing of inputs
 	defer func() { err = r.detached(ctx, err) }()
 	if err := r.prepare(ctx); err != nil {
 		return nil, err
@@ -159,7 +161,9 @@ func (r *runner) run(ctx context.Context) (d *delivered, err error) {
 // prepare reads the files, and reports mistakes in them before anything is uploaded.
 func (r *runner) prepare(ctx context.Context) (err error) {
 	a, flags := r.app, r.flags
-	r.inputs = a.noteInputs(&flags.job.DataFlags)
+	if flags.output.records() {
+		r.inputs = a.noteInputs(ctx, &flags.job.DataFlags)
+	}
 	if r.job, err = a.prepare(ctx, flags.job, r.client, r.out != nil); err != nil {
 		return err
 	}
@@ -215,8 +219,8 @@ func (r *runner) fetch(ctx context.Context) (*delivered, error) {
 	}
 	r.partial = errors.Join(r.partial, err, result.Score(r.truth))
 	r.progress.End()
-	result.Run.Origin = r.app.origin(r.inputs, job.Name, r.submission.spec)
-	return &delivered{report: result, notices: unprinted}, nil
+	result.Run.Origin, err = r.app.origin(ctx, r.inputs, job.Name, r.submission.spec)
+	return &delivered{report: result, notices: unprinted}, err
 }
 
 // deliver writes the files of the result.

@@ -59,7 +59,7 @@ func (a *app) sweep(ctx context.Context, f *sweepFlags) error {
 	if err != nil {
 		return err
 	}
-	return a.intoFolder(f.out, report.SweepTables, f.job.NamedFiles(a.command.directory), func(out *report.OutputDir) (err error) {
+	return a.intoFolder(ctx, f.out, report.SweepTables, f.job.NamedFiles(a.command.directory), func(out *report.OutputDir) (err error) {
 		s := &sweep{app: a, flags: f, out: out, results: &report.Sweep{}}
 		if out != nil {
 			if s.results, err = report.ReadSweep(filepath.Join(out.Path, report.SweepResults)); err != nil {

@@ -45,7 +45,7 @@ type OutputDir struct {
 
 // OpenOutput opens the output folder of a run, and creates it if it does not exist. It removes the success marker of
 // an earlier run.
-func OpenOutput(path string) (*OutputDir, error) {
+func OpenOutput(ctx context.Context, path string) (*OutputDir, error) {
 	created, err := openFolder(path)
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func OpenOutput(path string) (*OutputDir, error) {
 		return nil, err
 	}
 	for name, content := range before.Inputs {
-		if now, _, err := HashFile(filepath.Join(path, name)); err == nil && now == content {
+		if now, _, err := HashFile(ctx, filepath.Join(path, name)); err == nil && now == content {
 			d.inputs[name] = content
 		}
 	}
@@ -72,7 +72,9 @@ var (
 // ProtectInputs refuses an input file in the folder that one of the tables would overwrite, unless an earlier run wrote
 // the file. It lets Write keep the files of an earlier run that are inputs and that this run does not overwrite.
 // Relative paths start from directory.
-func (d *OutputDir) ProtectInputs(inputs []jobflags.NamedFile, directory string, tables *regexp.Regexp) error {
+func (d *OutputDir) ProtectInputs(
+	ctx context.Context, inputs []jobflags.NamedFile, directory string, tables *regexp.Regexp,
+) error {
 	before, err := d.readManifest()
 	if err != nil {
 		return err
@@ -88,7 +90,10 @@ func (d *OutputDir) ProtectInputs(inputs []jobflags.NamedFile, directory string,
 		}
 		switch {
 		case slices.Contains(before.Files, name):
-			if d.inputs[name], _, err = HashFile(path); err != nil {
+			if d.inputs[name], _, err = HashFile(ctx, path); err != nil {
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
 				return fault.Invalid("FILE_NOT_READABLE", "%s: the file cannot be read: %v", path, shell.WithoutPath(err))
 			}
 		case tables.MatchString(name):
@@ -231,8 +236,8 @@ func (d *OutputDir) readManifest() (m manifest, _ error) {
 	return m, nil
 }
 
-// HashFile returns the SHA-256 and the size of a file, or "" if it is not a regular file.
-func HashFile(path string) (hash string, bytes uint64, err error) {
+// HashFile returns the SHA-256 and the size of a file, or "" if it is not a regular file. It stops when ctx ends.
+func HashFile(ctx context.Context, path string) (hash string, bytes uint64, err error) {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
 		return "", 0, err
@@ -243,11 +248,24 @@ func HashFile(path string) (hash string, bytes uint64, err error) {
 	}
 	defer file.Close()
 	sum := sha256.New()
-	size, err := io.Copy(sum, file)
+	size, err := io.Copy(sum, untilDone{ctx, file})
 	if err != nil {
 		return "", 0, err
 	}
 	return hex.EncodeToString(sum.Sum(nil)), uint64(size), nil
+}
+
+// untilDone reads a file until ctx ends.
+type untilDone struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (u untilDone) Read(into []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.r.Read(into)
 }
 
 // writeManifest replaces the manifest. Its temporary file always has the same name, so that the next run replaces what
