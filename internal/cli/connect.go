@@ -197,9 +197,9 @@ func noDataArgument(cmd *cobra.Command, args []string) error {
 	return shell.FlagsOnly(cmd, args)
 }
 
-// prepare makes a job of the flags and prints its notices. c is nil if there is no coordinator yet. If a report will
+// readJob makes a job of the flags and prints its notices. c is nil if there is no coordinator yet. If a report will
 // list the notices, a terminal shows only the first, so that the output of a run fits on a screen.
-func (a *app) prepare(ctx context.Context, f *jobflags.Flags, c *client.Client, reported bool) (*jobflags.Job, error) {
+func (a *app) readJob(ctx context.Context, f *jobflags.Flags, c *client.Client, reported bool) (*jobflags.Job, error) {
 	var describe func(ctx context.Context, datasetID string) (*cleavev1.Dataset, error)
 	if c != nil {
 		describe = c.DescribeDataset

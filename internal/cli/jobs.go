@@ -282,7 +282,7 @@ func (a *app) submit(ctx context.Context, flags *submitFlags) error {
 	}
 	defer c.Close()
 	flags.job.MayStream = true
-	prepared, err := a.prepare(ctx, flags.job, c, false)
+	prepared, err := a.readJob(ctx, flags.job, c, false)
 	if err != nil {
 		return err
 	}

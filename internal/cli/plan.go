@@ -38,7 +38,7 @@ func (a *app) plan(ctx context.Context, f *planFlags) error {
 	if c != nil {
 		defer c.Close()
 	}
-	j, err := a.prepare(ctx, f.job, c, false)
+	j, err := a.readJob(ctx, f.job, c, false)
 	if err != nil {
 		return err
 	}

@@ -128,7 +128,7 @@ func (a *app) assign(ctx context.Context, flags *predictFlags, predictor *predic
 	if err != nil {
 		return err
 	}
-	labels := report.Labels{Format: flags.format.String()}
+	labels := report.LabelOutput{Format: flags.format.String()}
 	if flags.join {
 		if fresh.SourceTable() == nil {
 			return shell.Usage("--join requires a table as --data, and a model that was made of one")
@@ -265,7 +265,7 @@ func (a *app) jobPredictor(ctx context.Context, c *client.Client, jobID string) 
 		p = modelPredictor(model)
 	}
 	p.recipe, p.directions = steps, wire.ComparesDirections(spec)
-	p.classes, err = jobClasses(ctx, c, spec, steps, func() (*client.Outcome, error) { return c.Fetch(ctx, jobID, client.Labels) })
+	p.classes, err = jobClasses(ctx, c, spec, steps, func() (*client.Outcome, error) { return c.Fetch(ctx, jobID, client.LabelsOnly) })
 	return p, err
 }
 

@@ -98,11 +98,11 @@ func (a *app) rerunCommandLine(ctx context.Context, then *recordedCommand, f *re
 	run.output.out, run.output.saveGraph, run.output.json, run.output.quiet = f.out, "", false, f.quiet
 	run.output.join = run.output.join && f.out != "" // there must be a folder to write the rows to
 	run.requestID = ""                               // with it, the coordinator would return the recorded job
-	d, err := then.app.runJob(ctx, run, false)
+	p, err := then.app.runJob(ctx, run, false)
 	if err != nil {
 		return nil, err
 	}
-	return d.report, nil
+	return p.report, nil
 }
 
 // recordedCommand is the recorded command line of a run, or of a call of cleave result.

@@ -76,17 +76,18 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 	if r.Run.Origin, err = a.origin(ctx, in, s.Title, s.Spec); err != nil {
 		return err
 	}
-	d := &delivered{report: r, notices: r.Result.GetWarnings()}
+	p := &printout{report: r, notices: r.Result.GetWarnings()}
 	err = a.intoFolder(ctx, f.output.out, report.RunTables, f.data.NamedFiles(a.command.directory), func(out *report.OutputDir) error {
 		if err := a.checkGraph(&f.output, s.Spec, f.data); err != nil {
 			return err
 		}
-		return errors.Join(a.deliver(ctx, d, s, out, &f.output, f.output.labels(joinTable(s.Table))), a.saveNeighborGraph(ctx, c, jobID, f.output.saveGraph))
+		err := a.writeFiles(ctx, p, s, out, &f.output, f.output.labelOutput(joinTable(s.Table)))
+		return errors.Join(err, a.saveNeighborGraph(ctx, c, jobID, f.output.saveGraph))
 	})
 	if err != nil || silent && !f.output.json {
 		return err
 	}
-	return a.printResult(d, &f.output)
+	return a.printResult(p, &f.output)
 }
 
 // fetchReport fetches the result of a job and reads the files that the flags name.
@@ -345,7 +346,7 @@ func (a *app) recordedScene(ctx context.Context, folder string, r *report.Report
 	}
 	r.Filter, r.RowIDs = j.Filter, j.IDs().All()
 	s = sceneOf(j, truth)
-	s.Spec = nil // the spec of the origin has names for its tables
+	s.Spec = nil // result.json's spec names its tables; this one has ids
 	return s, nil
 }
 

@@ -71,17 +71,17 @@ func (a *app) run(ctx context.Context, f *runFlags) error {
 	if err := f.output.check(&f.job.DataFlags); err != nil { // it may read the beginning of standard input
 		return err
 	}
-	d, err := a.runJob(ctx, f, f.output.summarizes())
-	if d == nil {
+	p, err := a.runJob(ctx, f, f.output.summarizes())
+	if p == nil {
 		return err
 	}
-	return errors.Join(a.printResult(d, &f.output), err)
+	return errors.Join(a.printResult(p, &f.output), err)
 }
 
 // runJob runs the job that the flags describe, on a coordinator or on an embedded one, and delivers its result.
 // summarized says that a summary will list the suspects and the notices that were not printed during the run. An error
 // that concerns only a part of the result comes together with it.
-func (a *app) runJob(ctx context.Context, f *runFlags, summarized bool) (d *delivered, err error) {
+func (a *app) runJob(ctx context.Context, f *runFlags, summarized bool) (p *printout, err error) {
 	c, err := a.remoteOrNil(f.server, f.job)
 	if err != nil {
 		return nil, err
@@ -93,13 +93,13 @@ func (a *app) runJob(ctx context.Context, f *runFlags, summarized bool) (d *deli
 	}
 	f.job.MayStream = c != nil
 	err = a.intoFolder(ctx, f.output.out, report.RunTables, f.job.NamedFiles(a.command.directory), func(out *report.OutputDir) error {
-		d, err = (&runner{app: a, flags: f, out: out, client: c, summarized: summarized}).run(ctx)
+		p, err = (&runner{app: a, flags: f, out: out, client: c, summarized: summarized}).run(ctx)
 		return err
 	})
-	return d, err
+	return p, err
 }
 
-// runner is one run, from the flags to the files of the result. Its steps are prepare, complete, fetch and deliver.
+// runner is one run, from the flags to the files of the result. Its steps are read, complete, fetch and write.
 // After fetch, the result must reach the user: what fails is kept in partial and does not stop the rest, except for
 // writing the folder.
 type runner struct {
@@ -109,7 +109,7 @@ type runner struct {
 	client     *client.Client    // run starts an embedded one if it is nil
 	summarized bool
 
-	// Set by prepare.
+	// Set by read.
 	inputs   *inputs // nil if nothing records them
 	job      *jobflags.Job
 	truth    *jobflags.Truth // nil if there is none, or until fetch if it names rows of a streamed table
@@ -125,15 +125,15 @@ type runner struct {
 }
 
 // run takes all steps. The progress ends before anything else is printed.
-func (r *runner) run(ctx context.Context) (d *delivered, err error) {
+func (r *runner) run(ctx context.Context) (p *printout, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop() // ends the hashing of inputs
 	defer func() { err = r.detached(ctx, err) }()
-	if err := r.prepare(ctx); err != nil {
+	if err := r.read(ctx); err != nil {
 		return nil, err
 	}
 	defer func() {
-		if r.progress.End(); d == nil {
+		if r.progress.End(); p == nil {
 			r.progress.Failed()
 		}
 	}()
@@ -149,22 +149,22 @@ func (r *runner) run(ctx context.Context) (d *delivered, err error) {
 	if err := r.complete(ctx); err != nil {
 		return nil, err
 	}
-	if d, err = r.fetch(ctx); err != nil {
+	if p, err = r.fetch(ctx); err != nil {
 		return nil, err
 	}
-	if err := r.deliver(ctx, d); err != nil {
+	if err := r.write(ctx, p); err != nil {
 		return nil, errors.Join(err, r.partial)
 	}
-	return d, r.partial
+	return p, r.partial
 }
 
-// prepare reads the files, and reports mistakes in them before anything is uploaded.
-func (r *runner) prepare(ctx context.Context) (err error) {
+// read reads the files, and reports mistakes in them before anything is uploaded.
+func (r *runner) read(ctx context.Context) (err error) {
 	a, flags := r.app, r.flags
 	if flags.output.records() {
 		r.inputs = a.noteInputs(ctx, &flags.job.DataFlags)
 	}
-	if r.job, err = a.prepare(ctx, flags.job, r.client, r.out != nil); err != nil {
+	if r.job, err = a.readJob(ctx, flags.job, r.client, r.out != nil); err != nil {
 		return err
 	}
 	if err := a.checkGraph(&flags.output, r.job.Spec, &flags.job.DataFlags); err != nil {
@@ -195,7 +195,7 @@ func (r *runner) complete(ctx context.Context) error {
 }
 
 // fetch fetches the result of the job and scores it.
-func (r *runner) fetch(ctx context.Context) (*delivered, error) {
+func (r *runner) fetch(ctx context.Context) (*printout, error) {
 	outcome, err := r.client.Fetch(ctx, r.id, extentFor(r.flags.output.out))
 	if err != nil {
 		return nil, err
@@ -220,11 +220,11 @@ func (r *runner) fetch(ctx context.Context) (*delivered, error) {
 	r.partial = errors.Join(r.partial, err, result.Score(r.truth))
 	r.progress.End()
 	result.Run.Origin, err = r.app.origin(ctx, r.inputs, job.Name, r.submission.spec)
-	return &delivered{report: result, notices: unprinted}, err
+	return &printout{report: result, notices: unprinted}, err
 }
 
-// deliver writes the files of the result.
-func (r *runner) deliver(ctx context.Context, d *delivered) error {
+// write writes the files of the result.
+func (r *runner) write(ctx context.Context, p *printout) error {
 	a, output := r.app, &r.flags.output
 	r.partial = errors.Join(r.partial, a.saveNeighborGraph(ctx, r.client, r.id, output.saveGraph))
 	scene := sceneOf(r.rows.job, r.truth)
@@ -234,7 +234,7 @@ func (r *runner) deliver(ctx context.Context, d *delivered) error {
 			a.warn("the picture of the clusters is missing: %v", err)
 		}
 	}
-	return a.deliver(ctx, d, scene, r.out, output, output.labels(r.rows.join))
+	return a.writeFiles(ctx, p, scene, r.out, output, output.labelOutput(r.rows.join))
 }
 
 // detached replaces the error of a run that SIGTERM ended while its job goes on, or while the result of its job could

@@ -30,7 +30,7 @@ type submission struct {
 type namedRows struct {
 	job  *jobflags.Job
 	draw func(ctx context.Context, into *report.Scene) error // adds the data to a scene that lacks it
-	join func(yield func(*table.Table) error) error          // see report.Labels; nil if the data is not a table
+	join func(yield func(*table.Table) error) error          // see report.LabelOutput; nil if the data is not a table
 }
 
 // submissionOf gives a coordinator what it needs for a job, except for the data to upload. It sends a table as it is to

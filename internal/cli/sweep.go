@@ -118,7 +118,7 @@ func (a *app) checkSweep(f *sweepFlags) ([]jobflags.Combination, error) {
 }
 
 // sweep is a running sweep. Its jobs run concurrently; mu guards results, except for Known, and next. The options of a
-// job have the values of one combination at a time, so that only the goroutine that prepares jobs reads them.
+// job have the values of one combination at a time, so that only the goroutine that uploads jobs reads them.
 type sweep struct {
 	app    *app
 	flags  *sweepFlags
@@ -144,7 +144,7 @@ func (s *sweep) run(ctx context.Context, combinations []jobflags.Combination) er
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		row, request, score, err := s.prepare(ctx, c, at == 0)
+		row, request, score, err := s.upload(ctx, c, at == 0)
 		if err != nil {
 			err = c.Wrap(err)
 			stop(err)
@@ -165,9 +165,9 @@ func (s *sweep) run(ctx context.Context, combinations []jobflags.Combination) er
 	return context.Cause(ctx)
 }
 
-// prepare reads the files of a job and uploads what the coordinator lacks. It returns the job's row, which has no
+// upload reads the files of a job and uploads what the coordinator lacks. It returns the job's row, which has no
 // result yet, and score, which adds the result and its scores against the truth.
-func (s *sweep) prepare(ctx context.Context, c jobflags.Combination, first bool) (row report.SweepRow, request *cleavev1.CreateJobRequest, score func(*client.Outcome, *report.SweepRow) error, err error) {
+func (s *sweep) upload(ctx context.Context, c jobflags.Combination, first bool) (row report.SweepRow, request *cleavev1.CreateJobRequest, score func(*client.Outcome, *report.SweepRow) error, err error) {
 	f := s.flags
 	if err := f.job.Choose(c); err != nil {
 		return row, nil, nil, err
@@ -240,7 +240,7 @@ func (s *sweep) runJob(ctx context.Context, row report.SweepRow, request *cleave
 		row.Error = err.Error()
 		return row, nil
 	}
-	o, err := s.client.Fetch(ctx, id, client.Labels)
+	o, err := s.client.Fetch(ctx, id, client.LabelsOnly)
 	if err != nil {
 		return row, err
 	}
