@@ -117,9 +117,6 @@ func joinTable(t *table.Table) func(yield func(*table.Table) error) error {
 	return func(yield func(*table.Table) error) error { return yield(t) }
 }
 
-// records reports whether the origin of the result is written, in result.json or report.html.
-func (f *outputFlags) records() bool { return f.json || f.out != "" && f.out != onStdout }
-
 // summarizes reports whether a summary is printed at the end.
 func (f *outputFlags) summarizes() bool { return !f.json && !(f.quiet && f.out == onStdout) }
 

@@ -246,8 +246,11 @@ type inputs struct {
 }
 
 // noteInputs notes the files that flags name, and starts to hash them until ctx ends. It is called before they are
-// read, unless nothing will record the hashes: then there are no inputs for origin.
-func (a *app) noteInputs(ctx context.Context, f *jobflags.DataFlags) *inputs {
+// read. It returns nil if nothing records the hashes: only result.json and report.html do.
+func (a *app) noteInputs(ctx context.Context, f *jobflags.DataFlags, output *outputFlags) *inputs {
+	if !output.json && (output.out == "" || output.out == onStdout) {
+		return nil
+	}
 	in := &inputs{files: f.NamedFiles(a.command.directory), hashed: make(chan []*cleavev1.InputFile, 1)}
 	for _, file := range in.files {
 		info, _ := os.Stat(jobflags.ResolvePath(a.command.directory, file.Path))
@@ -265,8 +268,8 @@ func (a *app) noteInputs(ctx context.Context, f *jobflags.DataFlags) *inputs {
 	return in
 }
 
-// origin waits for the hashes of inputs and returns the origin for result.json, or nil if in is nil, because nothing
-// records it. A file that has changed since it was noted has no hash, because the rows that were read may be others.
+// origin waits for the hashes of inputs and returns the origin for result.json, or nil if in is nil. A file that has
+// changed since it was noted has no hash, because the rows that were read may be others.
 func (a *app) origin(ctx context.Context, in *inputs, name string, spec *cleavev1.JobSpec) (*cleavev1.Origin, error) {
 	if in == nil {
 		return nil, nil

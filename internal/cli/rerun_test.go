@@ -234,7 +234,7 @@ func TestChangedInputsHaveNoHash(t *testing.T) {
 	if err := cmd.ParseFlags([]string{"--data", "same.csv", "--data", "longer.csv", "--data", "replaced.csv"}); err != nil {
 		t.Fatal(err)
 	}
-	in := a.noteInputs(t.Context(), &f.job.DataFlags)
+	in := a.noteInputs(t.Context(), &f.job.DataFlags, &outputFlags{json: true})
 	clitest.Write(t, "longer.csv", "x\n1\n2\n")
 	clitest.Write(t, "new.csv", "x\n1\n")
 	if err := os.Rename("new.csv", "replaced.csv"); err != nil {
@@ -306,7 +306,7 @@ func TestHashingCanBeInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	in := a.noteInputs(ctx, &f.job.DataFlags)
+	in := a.noteInputs(ctx, &f.job.DataFlags, &outputFlags{json: true})
 	cancel()
 	if origin, err := a.origin(ctx, in, "", nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("the origin is %v: %v", origin, err)

@@ -58,10 +58,7 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 	if err := f.output.check(f.data); err != nil {
 		return err
 	}
-	var in *inputs
-	if f.output.records() {
-		in = a.noteInputs(ctx, f.data)
-	}
+	in := a.noteInputs(ctx, f.data, &f.output)
 	r, s, err := a.fetchReport(ctx, c, jobID, f.data, f.truth, extentFor(f.output.out))
 	if err != nil {
 		return err

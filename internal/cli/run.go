@@ -161,9 +161,7 @@ func (r *runner) run(ctx context.Context) (p *printout, err error) {
 // read reads the files, and reports mistakes in them before anything is uploaded.
 func (r *runner) read(ctx context.Context) (err error) {
 	a, flags := r.app, r.flags
-	if flags.output.records() {
-		r.inputs = a.noteInputs(ctx, &flags.job.DataFlags)
-	}
+	r.inputs = a.noteInputs(ctx, &flags.job.DataFlags, &flags.output)
 	if r.job, err = a.readJob(ctx, flags.job, r.client, r.out != nil); err != nil {
 		return err
 	}

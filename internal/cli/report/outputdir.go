@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -91,10 +92,8 @@ func (d *OutputDir) ProtectInputs(
 		switch {
 		case slices.Contains(before.Files, name):
 			if d.inputs[name], _, err = HashFile(ctx, path); err != nil {
-				if ctx.Err() != nil {
-					return ctx.Err()
-				}
-				return fault.Invalid("FILE_NOT_READABLE", "%s: the file cannot be read: %v", path, shell.WithoutPath(err))
+				unreadable := fault.Invalid("FILE_NOT_READABLE", "%s: the file cannot be read: %v", path, shell.WithoutPath(err))
+				return cmp.Or[error](ctx.Err(), unreadable)
 			}
 		case tables.MatchString(name):
 			return fault.Invalid("BAD_OUTPUT", "%s would be overwritten by the %s of the result; choose another folder with --out", path, name)
@@ -248,24 +247,12 @@ func HashFile(ctx context.Context, path string) (hash string, bytes uint64, err 
 	}
 	defer file.Close()
 	sum := sha256.New()
-	size, err := io.Copy(sum, untilDone{ctx, file})
+	defer context.AfterFunc(ctx, func() { file.Close() })() // a closed file cannot be read
+	size, err := io.Copy(sum, file)
 	if err != nil {
 		return "", 0, err
 	}
 	return hex.EncodeToString(sum.Sum(nil)), uint64(size), nil
-}
-
-// untilDone reads a file until ctx ends.
-type untilDone struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (u untilDone) Read(into []byte) (int, error) {
-	if err := u.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return u.r.Read(into)
 }
 
 // writeManifest replaces the manifest. Its temporary file always has the same name, so that the next run replaces what
