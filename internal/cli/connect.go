@@ -177,6 +177,17 @@ func (a *app) remoteOrNil(server string, f *jobflags.Flags) (*client.Client, err
 	return a.connectTo(t)
 }
 
+// remoteOrEmbedded connects as remoteOrNil does, and otherwise starts an embedded cluster.
+func (a *app) remoteOrEmbedded(
+	ctx context.Context, server string, f *jobflags.Flags, workers *shell.Value,
+) (*client.Client, error) {
+	c, err := a.remoteOrNil(server, f)
+	if c == nil && err == nil {
+		c, err = client.StartEmbedded(ctx, workers.Whole(), a.stderr)
+	}
+	return c, err
+}
+
 // jobCommand returns a command with the flags that describe a job, and with --server.
 func (a *app) jobCommand(name, short string, server *string, run func(context.Context) error) (*cobra.Command, *jobflags.Flags) {
 	cmd, set := flagsCommand(name+" (--data FILE | --graph FILE | --kernel-matrix FILE) --k N", short, run)
@@ -197,18 +208,19 @@ func noDataArgument(cmd *cobra.Command, args []string) error {
 	return shell.FlagsOnly(cmd, args)
 }
 
-// readJob makes a job of the flags and prints its notices. c is nil if there is no coordinator yet. If a report will
-// list the notices, a terminal shows only the first, so that the output of a run fits on a screen.
+// readJob makes a job of the flags and prints its notices. c is nil if an embedded coordinator will be started. If a
+// report will list the notices, a terminal shows only the first, so that the output of a run fits on a screen.
 func (a *app) readJob(ctx context.Context, f *jobflags.Flags, c *client.Client, reported bool) (*jobflags.Job, error) {
 	var describe func(ctx context.Context, datasetID string) (*cleavev1.Dataset, error)
-	if c != nil {
+	remote := c != nil && c.Remote()
+	if remote {
 		describe = c.DescribeDataset
 	}
 	j, err := f.Prepare(ctx, describe)
 	if err != nil {
 		return nil, err
 	}
-	a.notify(j.AllNotices(c != nil, reported && shell.Terminal(a.stderr) > 0)...)
+	a.notify(j.AllNotices(remote, reported && shell.Terminal(a.stderr) > 0)...)
 	return j, nil
 }
 

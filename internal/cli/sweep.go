@@ -66,13 +66,8 @@ func (a *app) sweep(ctx context.Context, f *sweepFlags) error {
 				return err
 			}
 		}
-		if s.client, err = a.remoteOrNil(f.server, f.job); err != nil {
+		if s.client, err = a.remoteOrEmbedded(ctx, f.server, f.job, f.workers); err != nil {
 			return err
-		}
-		if s.client == nil {
-			if s.client, err = client.StartEmbedded(ctx, f.workers.Whole(), a.stderr); err != nil {
-				return err
-			}
 		}
 		defer s.client.Close()
 		ctx, done := s.client.Context(ctx)
