@@ -36,7 +36,7 @@ func (c *Client) CreateJob(ctx context.Context, request *cleavev1.CreateJobReque
 // Wait waits until a job ends, and returns it. The error is that of JobError. The job is nil if waiting itself failed.
 // The job continues if ctx ends; Jobs.CancelJob cancels it.
 func (c *Client) Wait(ctx context.Context, jobID string) (*cleavev1.Job, error) {
-	ended, err := c.watch(ctx, jobID, afterAll, func(*cleavev1.WatchJobResponse) bool { return true })
+	ended, err := c.Watch(ctx, jobID, afterAll, func(*cleavev1.WatchJobResponse) {})
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ const (
 // Follow returns the events of a job with sequence numbers above after, and live progress between them, until the job
 // ends. If the connection breaks, it reconnects and continues after the last event, so that each event comes exactly
 // once. To resume later, pass the sequence number of the last event. The last event says how the job ended; JobError
-// makes an error of it.
+// makes an error of it. If the job has ended and has no event above after, there are none; Watch says how it ended.
 func (c *Client) Follow(ctx context.Context, jobID string, after uint32) iter.Seq2[*cleavev1.WatchJobResponse, error] {
 	return func(yield func(*cleavev1.WatchJobResponse, error) bool) {
 		_, err := c.watch(ctx, jobID, after, func(item *cleavev1.WatchJobResponse) bool { return yield(item, nil) })
@@ -141,6 +141,17 @@ func (c *Client) Follow(ctx context.Context, jobID string, after uint32) iter.Se
 			yield(nil, err)
 		}
 	}
+}
+
+// Watch passes the events that Follow returns to take until the job ends, and returns how it ended, even if it has no
+// event above after. The error is that of the watch; JobError makes an error of how the job ended.
+func (c *Client) Watch(
+	ctx context.Context, jobID string, after uint32, take func(*cleavev1.WatchJobResponse),
+) (*cleavev1.JobEnded, error) {
+	return c.watch(ctx, jobID, after, func(item *cleavev1.WatchJobResponse) bool {
+		take(item)
+		return true
+	})
 }
 
 // errStopped is the error of a watch whose caller takes no more.

@@ -29,7 +29,8 @@ import (
 )
 
 func (a *app) limitsCommand() *cobra.Command {
-	return a.remoteCommand("limits", "Show the limits of a coordinator and their current use", "", func(ctx context.Context, c *client.Client, _ string, asJSON bool) error {
+	const short = "Show the limits of a coordinator and their current use"
+	return a.remoteCommand("limits", short, func(ctx context.Context, c *client.Client, asJSON bool) error {
 		response, err := c.Cluster.GetLimits(ctx, &cleavev1.GetLimitsRequest{})
 		if err != nil {
 			return err
@@ -85,11 +86,7 @@ func limitValue(limits protoreflect.Message, field protoreflect.FieldDescriptor)
 
 func (a *app) drainCommand() *cobra.Command {
 	const short = "Move a worker's tiles to other workers, then let it leave"
-	return a.remoteCommand("drain WORKER", short, "worker", func(ctx context.Context, c *client.Client, worker string, asJSON bool) error {
-		id, err := workerID(ctx, c, worker)
-		if err != nil {
-			return err
-		}
+	return a.remoteIDCommand("drain WORKER", short, "worker", workerID, func(ctx context.Context, c *client.Client, id string, asJSON bool) error {
 		response, err := c.Cluster.DrainWorker(ctx, &cleavev1.DrainWorkerRequest{WorkerId: id})
 		if err != nil {
 			return err
@@ -118,7 +115,7 @@ func drainStatus(drained *cleavev1.Worker, workers []*cleavev1.Worker) string {
 }
 
 func (a *app) workersCommand() *cobra.Command {
-	return a.remoteCommand("workers", "List the workers of a coordinator", "", func(ctx context.Context, c *client.Client, _ string, asJSON bool) error {
+	return a.remoteCommand("workers", "List the workers of a coordinator", func(ctx context.Context, c *client.Client, asJSON bool) error {
 		workers, err := client.All(c.ListWorkers(ctx))
 		return printList(a, asJSON, &cleavev1.ListWorkersResponse{Workers: workers}, workers, err,
 			"WORKER\tNAME\tSTATE\tTHREADS\tMEMORY\tTILES\tTILE BYTES\tJOBS\tVERSION\tCLASS\tSTATUS", func(w *cleavev1.Worker) []any {

@@ -177,6 +177,17 @@ func (a *app) remoteOrNil(server string, f *jobflags.Flags) (*client.Client, err
 	return a.connectTo(t)
 }
 
+// remoteOrEmbedded connects as remoteOrNil does, and otherwise starts an embedded cluster.
+func (a *app) remoteOrEmbedded(
+	ctx context.Context, server string, f *jobflags.Flags, workers *shell.Value,
+) (*client.Client, error) {
+	c, err := a.remoteOrNil(server, f)
+	if c == nil && err == nil {
+		c, err = client.StartEmbedded(ctx, workers.Whole(), a.stderr)
+	}
+	return c, err
+}
+
 // jobCommand returns a command with the flags that describe a job, and with --server.
 func (a *app) jobCommand(name, short string, server *string, run func(context.Context) error) (*cobra.Command, *jobflags.Flags) {
 	cmd, set := flagsCommand(name+" (--data FILE | --graph FILE | --kernel-matrix FILE) --k N", short, run)
@@ -197,42 +208,48 @@ func noDataArgument(cmd *cobra.Command, args []string) error {
 	return shell.FlagsOnly(cmd, args)
 }
 
-// prepare makes a job of the flags and prints its notices. c is nil if there is no coordinator yet. If a report will
-// list the notices, a terminal shows only the first, so that the output of a run fits on a screen.
-func (a *app) prepare(ctx context.Context, f *jobflags.Flags, c *client.Client, reported bool) (*jobflags.Job, error) {
+// readJob makes a job of the flags and prints its notices. c is nil if an embedded coordinator will be started. If a
+// report will list the notices, a terminal shows only the first, so that the output of a run fits on a screen.
+func (a *app) readJob(ctx context.Context, f *jobflags.Flags, c *client.Client, reported bool) (*jobflags.Job, error) {
 	var describe func(ctx context.Context, datasetID string) (*cleavev1.Dataset, error)
-	if c != nil {
+	remote := c != nil && c.Remote()
+	if remote {
 		describe = c.DescribeDataset
 	}
 	j, err := f.Prepare(ctx, describe)
 	if err != nil {
 		return nil, err
 	}
-	a.notify(j.AllNotices(c != nil, reported && shell.Terminal(a.stderr) > 0)...)
+	a.notify(j.AllNotices(remote, reported && shell.Terminal(a.stderr) > 0)...)
 	return j, nil
 }
 
-// remoteCommand returns a command with --server and --json that calls a coordinator. what names its only argument,
-// such as "job"; if it is "", the command takes none. The id of a job may be shortened.
-func (a *app) remoteCommand(use, short, what string, run func(ctx context.Context, c *client.Client, argument string, asJSON bool) error) *cobra.Command {
+// remoteCommand returns a command without arguments, with --server and --json, that calls a coordinator.
+func (a *app) remoteCommand(
+	use, short string, run func(ctx context.Context, c *client.Client, asJSON bool) error,
+) *cobra.Command {
 	var server string
 	var asJSON bool
-	cmd, set := argsCommand(use, short, func(ctx context.Context, args []string) error {
-		do := func(c *client.Client, argument string) error { return run(ctx, c, argument, asJSON) }
-		if what == "job" {
-			return a.onJob(ctx, server, args, do)
-		}
-		argument, err := oneArgument(args, what)
-		if err != nil {
-			return err
-		}
-		return a.onServer(server, func(c *client.Client) error { return do(c, argument) })
+	cmd, set := flagsCommand(use, short, func(ctx context.Context) error {
+		return a.onServer(server, func(c *client.Client) error { return run(ctx, c, asJSON) })
 	})
 	addServerFlag(set, &server)
 	addJSONFlag(set, &asJSON)
-	if what == "" {
-		cmd.Args = shell.FlagsOnly
-	}
+	return cmd
+}
+
+// remoteIDCommand is like remoteCommand, for a command whose only argument identifies something: what names it, such as
+// "job", and find returns its id.
+func (a *app) remoteIDCommand(
+	use, short, what string, find finder, run func(ctx context.Context, c *client.Client, id string, asJSON bool) error,
+) *cobra.Command {
+	var server string
+	var asJSON bool
+	cmd, set := argsCommand(use, short, func(ctx context.Context, args []string) error {
+		return a.onID(ctx, server, args, what, find, func(c *client.Client, id string) error { return run(ctx, c, id, asJSON) })
+	})
+	addServerFlag(set, &server)
+	addJSONFlag(set, &asJSON)
 	return cmd
 }
 
@@ -253,12 +270,22 @@ func printList[T any](a *app, asJSON bool, message proto.Message, list []T, err 
 
 // onJob connects to a coordinator and calls do with the job that the only argument names.
 func (a *app) onJob(ctx context.Context, server string, args []string, do func(c *client.Client, jobID string) error) error {
-	given, err := oneArgument(args, "job")
+	return a.onID(ctx, server, args, "job", jobID, do)
+}
+
+// finder returns the id of what an id, a name, or the beginning of one of them stands for.
+type finder func(ctx context.Context, c *client.Client, given string) (id string, err error)
+
+// onID connects to a coordinator and calls do with the id that find returns for the only argument, which what names.
+func (a *app) onID(
+	ctx context.Context, server string, args []string, what string, find finder, do func(c *client.Client, id string) error,
+) error {
+	given, err := oneArgument(args, what)
 	if err != nil {
 		return err
 	}
 	return a.onServer(server, func(c *client.Client) error {
-		id, err := jobID(ctx, c, given)
+		id, err := find(ctx, c, given)
 		if err != nil {
 			return err
 		}
@@ -292,11 +319,9 @@ func (a *app) onServer(server string, do func(c *client.Client) error) error {
 	return c.Explain(do(c))
 }
 
-// oneArgument returns the only argument of a command, which what names, or "" if what is "".
+// oneArgument returns the only argument of a command, which what names.
 func oneArgument(args []string, what string) (string, error) {
 	switch {
-	case what == "":
-		return "", nil
 	case len(args) == 0:
 		return "", shell.Usage("the %s is missing; give it after the command", what)
 	case len(args) > 1:

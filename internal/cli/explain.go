@@ -89,12 +89,11 @@ func constraintsOf(r *report.Report, path string) ([]constraint.Constraint, erro
 // recordedConstraints returns the constraints of the run in a folder: those of its file, if the file has not changed,
 // or those that the run made of classes. It returns nil if they cannot be found, and an error only if ctx has ended.
 func (a *app) recordedConstraints(ctx context.Context, folder string, r *report.Report) ([]constraint.Constraint, error) {
-	files, changed := recordedFiles(r.Run.GetOrigin(), "constraints")
+	files, changed, err := recordedFiles(ctx, r.Run.GetOrigin(), "constraints")
 	var scene report.Scene
-	var err error
 	switch {
-	case len(changed) > 0:
-		return nil, nil
+	case err != nil || len(changed) > 0:
+		return nil, err
 	case len(files) > 0:
 		scene.Constraints, err = constraintsOf(r, files[0])
 	default:

@@ -23,7 +23,7 @@ import (
 )
 
 func (a *app) getCommand() *cobra.Command {
-	return a.remoteCommand("get JOB", "Show one job", "job", func(ctx context.Context, c *client.Client, jobID string, asJSON bool) error {
+	return a.remoteIDCommand("get JOB", "Show one job", "job", jobID, func(ctx context.Context, c *client.Client, jobID string, asJSON bool) error {
 		request := &cleavev1.GetJobRequest{JobId: jobID}
 		response, err := c.Jobs.GetJob(ctx, request)
 		if wire.Reason(err) == "BLOBS_UNAVAILABLE" { // only the spec is there
@@ -135,7 +135,7 @@ func (a *app) listCommand() *cobra.Command {
 	request := &cleavev1.ListJobsRequest{}
 	var since shell.Duration
 	oldest := false
-	cmd := a.remoteCommand("list", "List jobs, newest first", "", func(ctx context.Context, c *client.Client, _ string, asJSON bool) error {
+	cmd := a.remoteCommand("list", "List jobs, newest first", func(ctx context.Context, c *client.Client, asJSON bool) error {
 		if state.String() != "" {
 			request.States = []cleavev1.JobState{cleavev1.JobState(cleavev1.JobState_value["JOB_STATE_"+strings.ToUpper(state.String())])}
 		}
@@ -207,7 +207,8 @@ func (a *app) deleteJobs(ctx context.Context, c *client.Client, given []string, 
 
 func (a *app) watchCommand() *cobra.Command {
 	var after uint32
-	cmd := a.remoteCommand("watch JOB", "Print the events of a job until it ends; the exit code tells how", "job", func(ctx context.Context, c *client.Client, jobID string, asJSON bool) error {
+	const short = "Print the events of a job until it ends; the exit code tells how"
+	cmd := a.remoteIDCommand("watch JOB", short, "job", jobID, func(ctx context.Context, c *client.Client, jobID string, asJSON bool) error {
 		return a.watch(ctx, c, jobID, after, asJSON)
 	})
 	cmd.Flags().Uint32Var(&after, "after", 0, "print only events with sequence numbers above `N`")
@@ -280,19 +281,19 @@ func (a *app) submit(ctx context.Context, flags *submitFlags) error {
 		return err
 	}
 	defer c.Close()
-	flags.job.Stream = true
-	prepared, err := a.prepare(ctx, flags.job, c, false)
+	flags.job.MayStream = true
+	prepared, err := a.readJob(ctx, flags.job, c, false)
 	if err != nil {
 		return err
 	}
 	progress := report.NewProgress(a.stderr, flags.quiet).Localized(prepared.Localize, false)
 	defer progress.End()
 	defer progress.Failed()
-	spec, data, err := a.inputOf(ctx, c, prepared, progress)
+	s, err := a.submissionOf(ctx, c, prepared, progress)
 	if err != nil {
 		return err
 	}
-	job, err := c.Submit(ctx, prepared.Request(spec, flags.requestID), data, progress)
+	job, err := c.Submit(ctx, prepared.Request(s.spec, flags.requestID), s.data, progress)
 	if err != nil {
 		return explainReuse(prepared.Locate(err))
 	}

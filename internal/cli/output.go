@@ -40,7 +40,7 @@ func (f *truthFlags) check() error {
 // loadTruth reads the truth about the points of a result, or returns nil if no file is named. The filter tells which
 // rows of the data file are points.
 func (a *app) loadTruth(f truthFlags, filter *jobflags.RowFilter, points int, naming table.Naming) (*jobflags.Truth, error) {
-	t, err := jobflags.LoadTruth(format.Input{Path: f.file, Stdin: a.stdin}, f.scoreOn, filter.FileRows(points), naming)
+	t, err := jobflags.ReadTruth(format.Input{Path: f.file, Stdin: a.stdin}, f.scoreOn, filter.FileRows(points), naming)
 	if err != nil {
 		return nil, err
 	}
@@ -100,17 +100,20 @@ func (a *app) checkGraph(f *outputFlags, spec *cleavev1.JobSpec, data *jobflags.
 	return jobflags.RefuseInput("--save-graph", f.saveGraph, a.command.directory, data.NamedFiles(a.command.directory))
 }
 
-// labels returns how labels are written. t is the table of the data, or nil.
-func (f *outputFlags) labels(t *table.Table) report.Labels {
-	l := report.Labels{Format: f.format.String()}
-	if f.join && t != nil {
-		l.Join = joinTable(t)
+// labelOutput returns how labels are written. join passes on the rows of the table; nil if the data is not a table.
+func (f *outputFlags) labelOutput(join func(yield func(*table.Table) error) error) report.LabelOutput {
+	l := report.LabelOutput{Format: f.format.String()}
+	if f.join {
+		l.Join = join
 	}
 	return l
 }
 
-// joinTable returns a function that passes the rows of a table to report.Labels.
+// joinTable returns a function that passes the rows of a table to report.LabelOutput, or nil for nil.
 func joinTable(t *table.Table) func(yield func(*table.Table) error) error {
+	if t == nil {
+		return nil
+	}
 	return func(yield func(*table.Table) error) error { return yield(t) }
 }
 
@@ -121,7 +124,7 @@ func (f *outputFlags) summarizes() bool { return !f.json && !(f.quiet && f.out =
 func extentFor(out string) client.Extent {
 	switch out {
 	case "":
-		return client.Labels
+		return client.LabelsOnly
 	case onStdout:
 		return client.Scores
 	}
@@ -131,15 +134,17 @@ func extentFor(out string) client.Extent {
 // intoFolder calls do with the output folder that --out names, or with nil if it names none. It refuses a folder in
 // which one of the tables would overwrite an input. It marks the folder as complete if do succeeds, and removes it if
 // do fails before it has written anything.
-func (a *app) intoFolder(path string, tables *regexp.Regexp, inputs []jobflags.NamedFile, do func(out *report.OutputDir) error) error {
+func (a *app) intoFolder(
+	ctx context.Context, path string, tables *regexp.Regexp, inputs []jobflags.NamedFile, do func(out *report.OutputDir) error,
+) error {
 	if path == "" || path == onStdout {
 		return do(nil)
 	}
-	out, err := report.OpenOutput(path)
+	out, err := report.OpenOutput(ctx, path)
 	if err != nil {
 		return err
 	}
-	if err = out.ProtectInputs(inputs, a.command.directory, tables); err == nil {
+	if err = out.ProtectInputs(ctx, inputs, a.command.directory, tables); err == nil {
 		err = do(out)
 	}
 	if err != nil {
@@ -149,33 +154,34 @@ func (a *app) intoFolder(path string, tables *regexp.Regexp, inputs []jobflags.N
 	return out.Succeed()
 }
 
-// delivered is a result whose labels and files are written. What is printed about it comes after that, so that
-// output that cannot be printed costs no file.
-type delivered struct {
+// printout is what is printed about a result after its files are written, so that a failed print loses no file.
+type printout struct {
 	report  *report.Report
 	notices []*cleavev1.Notice // those that were not printed during the run
 	files   []string           // what was written into the output folder
 }
 
-// deliver writes the files of a result into the output folder, if there is one, or its labels to standard output.
-func (a *app) deliver(ctx context.Context, d *delivered, s report.Scene, out *report.OutputDir, f *outputFlags, l report.Labels) error {
+// writeFiles writes the files of a result into the output folder, if there is one, or its labels to standard output.
+func (a *app) writeFiles(
+	ctx context.Context, p *printout, s report.Scene, out *report.OutputDir, f *outputFlags, l report.LabelOutput,
+) error {
 	if f.out == onStdout {
-		return d.report.WriteLabels(a.stdout, l)
+		return p.report.WriteLabels(a.stdout, l)
 	}
 	if out == nil {
 		return nil
 	}
-	files := append(d.report.LabelFiles(l), d.report.Files(s, resultpage.Files(d.report, s, a.warn), a.warn)...)
+	files := append(p.report.LabelFiles(l), p.report.Files(s, resultpage.Files(p.report, s, a.warn), a.warn)...)
 	for _, file := range files {
-		d.files = append(d.files, filepath.Join(out.Path, file.Name))
+		p.files = append(p.files, filepath.Join(out.Path, file.Name))
 	}
 	return out.Write(ctx, files)
 }
 
 // printResult prints what the flags ask for: result.json, a summary or nothing.
-func (a *app) printResult(d *delivered, f *outputFlags) error {
+func (a *app) printResult(p *printout, f *outputFlags) error {
 	if f.json {
-		return report.WriteResult(a.stdout, d.report.Result, d.report.Run)
+		return report.WriteResult(a.stdout, p.report.Result, p.report.Run)
 	}
 	if !f.summarizes() {
 		return nil
@@ -184,7 +190,7 @@ func (a *app) printResult(d *delivered, f *outputFlags) error {
 	if f.out == onStdout {
 		to = a.stderr
 	}
-	if err := d.report.Summarize(to, d.notices, d.files); err != nil {
+	if err := p.report.Summarize(to, p.notices, p.files); err != nil {
 		return err
 	}
 	if f.out == "" && !f.quiet {

@@ -122,11 +122,13 @@ func (a *app) predict(ctx context.Context, flags *predictFlags) error {
 
 // assign reads the new points and writes their labels.
 func (a *app) assign(ctx context.Context, flags *predictFlags, predictor *predictor) error {
-	fresh, err := flags.data.LoadNewPoints(ctx, predictor.recipe, predictor.columns, predictor.directions, flags.join)
+	fresh, err := flags.data.LoadNewPoints(ctx, jobflags.Reading{
+		Recipe: predictor.recipe, AllColumns: flags.join, Columns: predictor.columns, Directions: predictor.directions,
+	})
 	if err != nil {
 		return err
 	}
-	labels := report.Labels{Format: flags.format.String()}
+	labels := report.LabelOutput{Format: flags.format.String()}
 	if flags.join {
 		if fresh.SourceTable() == nil {
 			return shell.Usage("--join requires a table as --data, and a model that was made of one")
@@ -167,7 +169,10 @@ func (a *app) folderPredictor(ctx context.Context, f *predictFlags) (*predictor,
 	if err != nil {
 		return nil, err
 	}
-	found := result.GetModel() == nil && a.findTrained(f, run.GetOrigin())
+	found := result.GetModel() == nil && a.findTrained(ctx, f, run.GetOrigin())
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	labels, unread := report.ReadLabels(f.model, result, run) // a model may do without them
 	p, err := a.openModel(ctx, f, result, labels, unread)
 	if err != nil {
@@ -189,7 +194,7 @@ func (a *app) folderPredictor(ctx context.Context, f *predictFlags) (*predictor,
 // findTrained finds out how the run in a folder read its points, which is how they are read again from wherever they
 // are now. Without --trained-on, it looks for the files of the run, and for the weights if the run had some, and
 // reports whether they are still where they were and have not changed.
-func (a *app) findTrained(f *predictFlags, origin *cleavev1.Origin) bool {
+func (a *app) findTrained(ctx context.Context, f *predictFlags, origin *cleavev1.Origin) bool {
 	recorded, err := a.recordedCommand(f.model, origin)
 	if err != nil { // of an earlier version
 		f.trained = jobflags.DataIn(f.trainedOn)
@@ -199,8 +204,8 @@ func (a *app) findTrained(f *predictFlags, origin *cleavev1.Origin) bool {
 		f.trained.ReadFrom(f.trainedOn)
 		return false
 	}
-	data, changed := recordedFiles(origin, "data")
-	weights, changedWeights := recordedFiles(origin, "weights")
+	data, changed, _ := recordedFiles(ctx, origin, "data")
+	weights, changedWeights, _ := recordedFiles(ctx, origin, "weights")
 	if len(data) == 0 || len(weights) > 1 || len(changed)+len(changedWeights) > 0 {
 		return false
 	}
@@ -260,7 +265,7 @@ func (a *app) jobPredictor(ctx context.Context, c *client.Client, jobID string) 
 		p = modelPredictor(model)
 	}
 	p.recipe, p.directions = steps, wire.ComparesDirections(spec)
-	p.classes, err = jobClasses(ctx, c, spec, steps, func() (*client.Outcome, error) { return c.Fetch(ctx, jobID, client.Labels) })
+	p.classes, err = jobClasses(ctx, c, spec, steps, func() (*client.Outcome, error) { return c.Fetch(ctx, jobID, client.LabelsOnly) })
 	return p, err
 }
 
@@ -454,7 +459,8 @@ func isSymmetric(data dataset.Dataset) bool {
 
 // trainedPoints reads the points of a run, without the rows that it dropped.
 func trainedPoints(ctx context.Context, f *predictFlags, result *cleavev1.Result, directional bool) (*jobflags.Loaded, error) {
-	trained, err := f.trained.LoadPoints(ctx, wire.Recipe(result.GetRecipe()), result.GetDroppedRows() > 0, directional)
+	how := jobflags.Reading{Recipe: wire.Recipe(result.GetRecipe()), Drop: result.GetDroppedRows() > 0, Directions: directional}
+	trained, err := f.trained.LoadPoints(ctx, how)
 	if err != nil {
 		return nil, err
 	}

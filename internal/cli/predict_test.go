@@ -45,7 +45,7 @@ func startModel(t *testing.T, weights ...float64) *fake {
 		{Iteration: 2, Objective: 1.5, AssignmentObjective: proto.Float64(1.5), Parts: &cleavev1.ObjectiveParts{Distortion: 1.5}},
 	}
 	f.result.Inference = &cleavev1.InferenceReport{Engine: cleavev1.Inference_INFERENCE_LP, Exact: true, LpValue: proto.Float64(1.25), Rounds: 3}
-	data, err := jobflags.DataIn("p.csv").LoadPoints(t.Context(), nil, false, false)
+	data, err := jobflags.DataIn("p.csv").LoadPoints(t.Context(), jobflags.Reading{})
 	if err != nil {
 		t.Fatal(err)
 	}

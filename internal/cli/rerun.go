@@ -72,7 +72,7 @@ func (a *app) rerun(ctx context.Context, dir string, f *rerunFlags) error {
 	}
 	var again *report.Report
 	if then.run != nil {
-		if err = then.checkInputs(dir, origin); err == nil {
+		if err = then.checkInputs(ctx, dir, origin); err == nil {
 			again, err = a.rerunCommandLine(ctx, then, f)
 		}
 	} else {
@@ -95,14 +95,14 @@ func (a *app) rerunCommandLine(ctx context.Context, then *recordedCommand, f *re
 	if elsewhere || a.access != (accessFlags{}) {
 		then.app.access = a.access
 	}
-	run.output.out, run.output.saveGraph, run.output.quiet = f.out, "", f.quiet
+	run.output.out, run.output.saveGraph, run.output.json, run.output.quiet = f.out, "", false, f.quiet
 	run.output.join = run.output.join && f.out != "" // there must be a folder to write the rows to
 	run.requestID = ""                               // with it, the coordinator would return the recorded job
-	d, err := then.app.runJob(ctx, run, false)
+	p, err := then.app.runJob(ctx, run, false)
 	if err != nil {
 		return nil, err
 	}
-	return d.report, nil
+	return p.report, nil
 }
 
 // recordedCommand is the recorded command line of a run, or of a call of cleave result.
@@ -164,14 +164,14 @@ func (a *app) rerunSpec(ctx context.Context, before *report.Report, f *rerunFlag
 	}
 	progress.End()
 	scene := report.Scene{Title: origin.GetDisplayName()}
-	return again, a.intoFolder(f.out, report.RunTables, nil, func(out *report.OutputDir) error {
+	return again, a.intoFolder(ctx, f.out, report.RunTables, nil, func(out *report.OutputDir) error {
 		return out.Write(ctx, again.Files(scene, resultpage.Files(again, scene, a.warn), a.warn))
 	})
 }
 
 // recordedFiles returns the files that a run read by one of the flags, or by any if none is named, and says about each
-// that is no longer the same why not.
-func recordedFiles(origin *cleavev1.Origin, flags ...string) (paths, changed []string) {
+// that is no longer the same why not. It returns an error only if ctx has ended.
+func recordedFiles(ctx context.Context, origin *cleavev1.Origin, flags ...string) (paths, changed []string, _ error) {
 	for _, input := range origin.GetInputs() {
 		if len(flags) > 0 && !slices.Contains(flags, input.GetFlag()) {
 			continue
@@ -182,7 +182,9 @@ func recordedFiles(origin *cleavev1.Origin, flags ...string) (paths, changed []s
 			changed = append(changed, input.GetPath()+" was not a file that can be read again")
 			continue
 		}
-		switch hash, _, err := report.HashFile(path); {
+		switch hash, _, err := report.HashFile(ctx, path); {
+		case ctx.Err() != nil:
+			return nil, nil, ctx.Err()
 		case errors.Is(err, fs.ErrNotExist):
 			changed = append(changed, path+" is missing")
 		case err != nil:
@@ -191,12 +193,15 @@ func recordedFiles(origin *cleavev1.Origin, flags ...string) (paths, changed []s
 			changed = append(changed, path+" has changed")
 		}
 	}
-	return paths, changed
+	return paths, changed, nil
 }
 
 // checkInputs refuses files that are not those of the run in a folder.
-func (r *recordedCommand) checkInputs(folder string, origin *cleavev1.Origin) error {
-	known, changed := recordedFiles(origin)
+func (r *recordedCommand) checkInputs(ctx context.Context, folder string, origin *cleavev1.Origin) error {
+	known, changed, err := recordedFiles(ctx, origin)
+	if err != nil {
+		return err
+	}
 	for _, file := range r.data.NamedFiles(origin.GetDirectory()) {
 		if path := jobflags.ResolvePath(origin.GetDirectory(), file.Path); !slices.Contains(known, path) {
 			changed = append(changed, path+" is new")
@@ -240,8 +245,12 @@ type inputs struct {
 	hashed chan []*cleavev1.InputFile
 }
 
-// noteInputs notes the files that flags name, and starts to hash them. It is called before they are read.
-func (a *app) noteInputs(f *jobflags.DataFlags) *inputs {
+// noteInputs notes the files that flags name, and starts to hash them until ctx ends. It is called before they are
+// read. It returns nil if nothing records the hashes: only result.json and report.html do.
+func (a *app) noteInputs(ctx context.Context, f *jobflags.DataFlags, output *outputFlags) *inputs {
+	if !output.json && (output.out == "" || output.out == onStdout) {
+		return nil
+	}
 	in := &inputs{files: f.NamedFiles(a.command.directory), hashed: make(chan []*cleavev1.InputFile, 1)}
 	for _, file := range in.files {
 		info, _ := os.Stat(jobflags.ResolvePath(a.command.directory, file.Path))
@@ -251,18 +260,27 @@ func (a *app) noteInputs(f *jobflags.DataFlags) *inputs {
 		all := make([]*cleavev1.InputFile, len(in.files))
 		for at, file := range in.files {
 			all[at] = &cleavev1.InputFile{Flag: file.Flag, Path: file.Path}
-			all[at].Sha256, all[at].Bytes, _ = report.HashFile(jobflags.ResolvePath(a.command.directory, file.Path)) // pipes have no hash
+			path := jobflags.ResolvePath(a.command.directory, file.Path)
+			all[at].Sha256, all[at].Bytes, _ = report.HashFile(ctx, path) // pipes have no hash
 		}
 		in.hashed <- all
 	}()
 	return in
 }
 
-// origin waits for the hashes of inputs and returns the origin for result.json. A file that has changed since it was
-// noted has no hash, because the rows that were read may be others.
-func (a *app) origin(in *inputs, name string, spec *cleavev1.JobSpec) *cleavev1.Origin {
+// origin waits for the hashes of inputs and returns the origin for result.json, or nil if in is nil. A file that has
+// changed since it was noted has no hash, because the rows that were read may be others.
+func (a *app) origin(ctx context.Context, in *inputs, name string, spec *cleavev1.JobSpec) (*cleavev1.Origin, error) {
+	if in == nil {
+		return nil, nil
+	}
 	origin := &cleavev1.Origin{
-		Version: shell.Version(), Directory: a.command.directory, Seed: spec.GetSeed(), Inputs: <-in.hashed, Spec: spec, DisplayName: name,
+		Version: shell.Version(), Directory: a.command.directory, Seed: spec.GetSeed(), Spec: spec, DisplayName: name,
+	}
+	select {
+	case origin.Inputs = <-in.hashed:
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 	for at, input := range origin.Inputs {
 		if input.Sha256 == "" {
@@ -278,5 +296,5 @@ func (a *app) origin(in *inputs, name string, spec *cleavev1.JobSpec) *cleavev1.
 	for _, argument := range a.command.arguments {
 		origin.Command = append(origin.Command, redact.Text(argument))
 	}
-	return origin
+	return origin, nil
 }

@@ -1,14 +1,23 @@
 package cli
 
 import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/parquet-go/parquet-go"
 
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/test/clitest"
+
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 // smallSets makes data of every kind, in the folder of the test.
@@ -225,18 +234,85 @@ func TestChangedInputsHaveNoHash(t *testing.T) {
 	if err := cmd.ParseFlags([]string{"--data", "same.csv", "--data", "longer.csv", "--data", "replaced.csv"}); err != nil {
 		t.Fatal(err)
 	}
-	in := a.noteInputs(&f.job.DataFlags)
+	in := a.noteInputs(t.Context(), &f.job.DataFlags, &outputFlags{json: true})
 	clitest.Write(t, "longer.csv", "x\n1\n2\n")
 	clitest.Write(t, "new.csv", "x\n1\n")
 	if err := os.Rename("new.csv", "replaced.csv"); err != nil {
 		t.Fatal(err)
 	}
-	for _, input := range a.origin(in, "", nil).GetInputs() {
+	origin, err := a.origin(t.Context(), in, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, input := range origin.GetInputs() {
 		if (input.GetSha256() != "") != (input.GetPath() == "same.csv") {
 			t.Errorf("%s has the hash %q", input.GetPath(), input.GetSha256())
 		}
 	}
 	if strings.Count(said.String(), "changed during the run") != 2 {
 		t.Errorf("said %q", said.String())
+	}
+}
+
+// writeHugeTable writes a Parquet table of a few rows, with a hole of 64 GiB before the directory at its end: reading
+// the rows takes no time, and hashing the file takes longer than a test.
+func writeHugeTable(t *testing.T, path string) {
+	t.Helper()
+	type point struct {
+		X float64 `parquet:"x"`
+		Y float64 `parquet:"y"`
+	}
+	var b bytes.Buffer
+	w := parquet.NewGenericWriter[point](&b)
+	_, err := w.Write([]point{{0, 0}, {0, 1}, {5, 5}, {5, 6}})
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	content := b.Bytes()
+	size := len(content) - 8 // of the rows, before the directory, its length and the mark at the end
+	size -= int(binary.LittleEndian.Uint32(content[size:]))
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = file.Write(content[:size])
+	_, err2 := file.WriteAt(content[size:], int64(size)+64<<30)
+	if err := errors.Join(err, err2, file.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Inputs are hashed for result.json and report.html only.
+func TestInputsAreHashedForARecordOnly(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeHugeTable(t, "huge.parquet")
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // ends the test if the file is hashed
+	defer cancel()
+	for _, out := range []string{"", " --out -"} {
+		r := invokeIn(ctx, "run --data huge.parquet --k 2 --algorithm kmeans"+out, func(string) string { return "" })
+		if r.code != 0 {
+			t.Errorf("run%s: exit code %d: %s", out, r.code, r.stderr)
+		}
+	}
+}
+
+// A run that waits for the hashes of its inputs can be interrupted.
+func TestHashingCanBeInterrupted(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeHugeTable(t, "huge.parquet")
+	a := &app{env: func(string) string { return "" }}
+	cmd, f := a.runCommand()
+	if err := cmd.ParseFlags([]string{"--data", "huge.parquet"}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	in := a.noteInputs(ctx, &f.job.DataFlags, &outputFlags{json: true})
+	cancel()
+	if origin, err := a.origin(ctx, in, "", nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("the origin is %v: %v", origin, err)
+	}
+	origin := &cleavev1.Origin{Inputs: []*cleavev1.InputFile{{Flag: "data", Path: "huge.parquet", Sha256: "00"}}}
+	if _, changed, err := recordedFiles(ctx, origin); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v: %v", changed, err)
 	}
 }

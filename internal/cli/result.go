@@ -58,7 +58,7 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 	if err := f.output.check(f.data); err != nil {
 		return err
 	}
-	in := a.noteInputs(f.data)
+	in := a.noteInputs(ctx, f.data, &f.output)
 	r, s, err := a.fetchReport(ctx, c, jobID, f.data, f.truth, extentFor(f.output.out))
 	if err != nil {
 		return err
@@ -70,18 +70,21 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 			fmt.Fprintf(a.stderr, "warning: %s\n", warning.GetMessage())
 		}
 	}
-	r.Run.Origin = a.origin(in, s.Title, s.Spec)
-	d := &delivered{report: r, notices: r.Result.GetWarnings()}
-	err = a.intoFolder(f.output.out, report.RunTables, f.data.NamedFiles(a.command.directory), func(out *report.OutputDir) error {
+	if r.Run.Origin, err = a.origin(ctx, in, s.Title, s.Spec); err != nil {
+		return err
+	}
+	p := &printout{report: r, notices: r.Result.GetWarnings()}
+	err = a.intoFolder(ctx, f.output.out, report.RunTables, f.data.NamedFiles(a.command.directory), func(out *report.OutputDir) error {
 		if err := a.checkGraph(&f.output, s.Spec, f.data); err != nil {
 			return err
 		}
-		return errors.Join(a.deliver(ctx, d, s, out, &f.output, f.output.labels(s.Table)), a.saveNeighborGraph(ctx, c, jobID, f.output.saveGraph))
+		err := a.writeFiles(ctx, p, s, out, &f.output, f.output.labelOutput(joinTable(s.Table)))
+		return errors.Join(err, a.saveNeighborGraph(ctx, c, jobID, f.output.saveGraph))
 	})
 	if err != nil || silent && !f.output.json {
 		return err
 	}
-	return a.printResult(d, &f.output)
+	return a.printResult(p, &f.output)
 }
 
 // fetchReport fetches the result of a job and reads the files that the flags name.
@@ -98,7 +101,8 @@ func (a *app) fetchReport(
 	if err != nil {
 		return nil, none, err
 	}
-	data, err := source.Load(ctx, wire.Recipe(outcome.Result.GetRecipe()), false, wire.ComparesDirections(spec))
+	how := jobflags.Reading{Recipe: wire.Recipe(outcome.Result.GetRecipe()), Directions: wire.ComparesDirections(spec)}
+	data, err := source.Load(ctx, how)
 	if err != nil {
 		return nil, none, err
 	}
@@ -285,7 +289,9 @@ func (f *reportFlags) scene(ctx context.Context, folder string, r *report.Report
 	result := r.Result
 	s.Title = cmp.Or(r.Run.GetOrigin().GetDisplayName(), filepath.Base(folder))
 	spec := r.Run.GetOrigin().GetSpec()
-	data, err := f.data.Load(ctx, wire.Recipe(result.GetRecipe()), result.GetDroppedRows() > 0, spec != nil && wire.ComparesDirections(spec))
+	data, err := f.data.Load(ctx, jobflags.Reading{
+		Recipe: wire.Recipe(result.GetRecipe()), Drop: result.GetDroppedRows() > 0, Directions: spec != nil && wire.ComparesDirections(spec),
+	})
 	if err != nil || data.Data == nil {
 		return s, err
 	}
@@ -320,7 +326,7 @@ func (a *app) recordedScene(ctx context.Context, folder string, r *report.Report
 	if err != nil || then.run == nil {
 		return s, err
 	}
-	if err := then.checkInputs(folder, r.Run.GetOrigin()); err != nil {
+	if err := then.checkInputs(ctx, folder, r.Run.GetOrigin()); err != nil {
 		return s, err
 	}
 	run := then.run
@@ -337,7 +343,7 @@ func (a *app) recordedScene(ctx context.Context, folder string, r *report.Report
 	}
 	r.Filter, r.RowIDs = j.Filter, j.IDs().All()
 	s = sceneOf(j, truth)
-	s.Spec = nil // the spec of the origin has names for its tables
+	s.Spec = nil // result.json's spec names its tables; this one has ids
 	return s, nil
 }
 

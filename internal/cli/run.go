@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -16,14 +15,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/jobflags"
 	"github.com/cleave-project/cleave/internal/cli/report"
 	"github.com/cleave-project/cleave/internal/cli/shell"
-	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/data/recipe"
-	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/numeric/choose"
-	"github.com/cleave-project/cleave/internal/wire"
-
-	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 )
 
 type runFlags struct {
@@ -79,17 +71,17 @@ func (a *app) run(ctx context.Context, f *runFlags) error {
 	if err := f.output.check(&f.job.DataFlags); err != nil { // it may read the beginning of standard input
 		return err
 	}
-	d, err := a.runJob(ctx, f, f.output.summarizes())
-	if d == nil {
+	p, err := a.runJob(ctx, f, f.output.summarizes())
+	if p == nil {
 		return err
 	}
-	return errors.Join(a.printResult(d, &f.output), err)
+	return errors.Join(a.printResult(p, &f.output), err)
 }
 
 // runJob runs the job that the flags describe, on a coordinator or on an embedded one, and delivers its result.
 // summarized says that a summary will list the suspects and the notices that were not printed during the run. An error
 // that concerns only a part of the result comes together with it.
-func (a *app) runJob(ctx context.Context, f *runFlags, summarized bool) (d *delivered, err error) {
+func (a *app) runJob(ctx context.Context, f *runFlags, summarized bool) (p *printout, err error) {
 	c, err := a.remoteOrNil(f.server, f.job)
 	if err != nil {
 		return nil, err
@@ -99,15 +91,15 @@ func (a *app) runJob(ctx context.Context, f *runFlags, summarized bool) (d *deli
 	} else if f.requestID != "" {
 		return nil, shell.Usage("--request-id identifies a job on a coordinator; give --server HOST:PORT")
 	}
-	f.job.Stream = c != nil
-	err = a.intoFolder(f.output.out, report.RunTables, f.job.NamedFiles(a.command.directory), func(out *report.OutputDir) error {
-		d, err = (&runner{app: a, flags: f, out: out, client: c, summarized: summarized}).run(ctx)
+	f.job.MayStream = c != nil
+	err = a.intoFolder(ctx, f.output.out, report.RunTables, f.job.NamedFiles(a.command.directory), func(out *report.OutputDir) error {
+		p, err = (&runner{app: a, flags: f, out: out, client: c, summarized: summarized}).run(ctx)
 		return err
 	})
-	return d, err
+	return p, err
 }
 
-// runner is one run, from the flags to the files of the result. Its steps are prepare, complete, fetch and deliver.
+// runner is one run, from the flags to the files of the result. Its steps are read, complete, fetch and write.
 // After fetch, the result must reach the user: what fails is kept in partial and does not stop the rest, except for
 // writing the folder.
 type runner struct {
@@ -117,29 +109,31 @@ type runner struct {
 	client     *client.Client    // run starts an embedded one if it is nil
 	summarized bool
 
-	// Set by prepare.
-	inputs   *inputs
+	// Set by read.
+	inputs   *inputs // nil if nothing records them
 	job      *jobflags.Job
-	truth    *jobflags.Truth // fetch sets it again if the rows are known only then
+	truth    *jobflags.Truth // nil if there is none, or until fetch if it names rows of a streamed table
 	progress *report.Progress
 
 	// Set by complete.
-	spec    *cleavev1.JobSpec
-	id      string // of the job; "" if it is not known
-	ended   bool   // the job has ended with labels
-	partial error  // why a part of the result is missing
+	submission *submission
+	id         string // of the job; "" if it is not known
+	ended      bool   // the job has ended with labels
+	partial    error  // why a part of the result is missing
 
-	sent *streamed // set by fetch if the table was sent while it was read
+	rows *namedRows // set by fetch
 }
 
 // run takes all steps. The progress ends before anything else is printed.
-func (r *runner) run(ctx context.Context) (d *delivered, err error) {
+func (r *runner) run(ctx context.Context) (p *printout, err error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop() // ends the hashing of inputs
 	defer func() { err = r.detached(ctx, err) }()
-	if err := r.prepare(ctx); err != nil {
+	if err := r.read(ctx); err != nil {
 		return nil, err
 	}
 	defer func() {
-		if r.progress.End(); d == nil {
+		if r.progress.End(); p == nil {
 			r.progress.Failed()
 		}
 	}()
@@ -155,20 +149,20 @@ func (r *runner) run(ctx context.Context) (d *delivered, err error) {
 	if err := r.complete(ctx); err != nil {
 		return nil, err
 	}
-	if d, err = r.fetch(ctx); err != nil {
+	if p, err = r.fetch(ctx); err != nil {
 		return nil, err
 	}
-	if err := r.deliver(ctx, d); err != nil {
+	if err := r.write(ctx, p); err != nil {
 		return nil, errors.Join(err, r.partial)
 	}
-	return d, r.partial
+	return p, r.partial
 }
 
-// prepare reads the files, and reports mistakes in them before anything is uploaded.
-func (r *runner) prepare(ctx context.Context) (err error) {
+// read reads the files, and reports mistakes in them before anything is uploaded.
+func (r *runner) read(ctx context.Context) (err error) {
 	a, flags := r.app, r.flags
-	r.inputs = a.noteInputs(&flags.job.DataFlags)
-	if r.job, err = a.prepare(ctx, flags.job, r.client, r.out != nil); err != nil {
+	r.inputs = a.noteInputs(ctx, &flags.job.DataFlags, &flags.output)
+	if r.job, err = a.readJob(ctx, flags.job, r.client, r.out != nil); err != nil {
 		return err
 	}
 	if err := a.checkGraph(&flags.output, r.job.Spec, &flags.job.DataFlags); err != nil {
@@ -184,12 +178,13 @@ func (r *runner) prepare(ctx context.Context) (err error) {
 
 // complete submits the job and waits for its end.
 func (r *runner) complete(ctx context.Context) error {
-	spec, data, err := r.app.inputOf(ctx, r.client, r.job, r.progress)
+	s, err := r.app.submissionOf(ctx, r.client, r.job, r.progress)
 	if err != nil {
 		return err
 	}
-	r.spec = spec
-	r.id, err = r.client.Complete(ctx, r.job.Request(spec, r.flags.requestID), data, r.progress, r.flags.onInterrupt())
+	r.submission = s
+	request := r.job.Request(s.spec, r.flags.requestID)
+	r.id, err = r.client.Complete(ctx, request, s.data, r.progress, r.flags.onInterrupt())
 	if err != nil && !fault.Is(err, fault.LabelsSoFar) {
 		return explainReuse(r.job.Locate(err))
 	}
@@ -198,15 +193,15 @@ func (r *runner) complete(ctx context.Context) error {
 }
 
 // fetch fetches the result of the job and scores it.
-func (r *runner) fetch(ctx context.Context) (*delivered, error) {
-	a, job := r.app, r.job
+func (r *runner) fetch(ctx context.Context) (*printout, error) {
 	outcome, err := r.client.Fetch(ctx, r.id, extentFor(r.flags.output.out))
 	if err != nil {
 		return nil, err
 	}
-	if r.sent, err = finishStream(ctx, r.client, job, r.spec.GetTable().GetTableId(), outcome); err != nil {
+	if r.rows, err = r.submission.named(ctx, outcome); err != nil {
 		return nil, err
 	}
+	job := r.rows.job
 	unprinted := r.progress.UnprintedNotices(outcome.Result.GetWarnings())
 	job.LocalizeResult(outcome.Result)
 	if !r.summarized {
@@ -217,33 +212,27 @@ func (r *runner) fetch(ctx context.Context) (*delivered, error) {
 	result := report.New(outcome, job.Filter)
 	result.RowIDs, result.Classes, result.ClassesFor = job.IDs().All(), job.ClusterClasses(outcome.Labels), job.ClusterClasses
 	result.AddRecipe(job.Table)
-	if r.sent != nil { // the ids of the rows are known only now
-		a.printDropped(job.Filter)
-		if r.truth, err = job.LoadTruth(r.flags.truth.file, r.flags.truth.scoreOn); err != nil {
-			r.partial = errors.Join(r.partial, err)
-		}
+	if r.truth == nil {
+		r.truth, err = job.LoadTruth(r.flags.truth.file, r.flags.truth.scoreOn)
 	}
-	r.partial = errors.Join(r.partial, result.Score(r.truth))
+	r.partial = errors.Join(r.partial, err, result.Score(r.truth))
 	r.progress.End()
-	result.Run.Origin = a.origin(r.inputs, job.Name, r.spec)
-	return &delivered{report: result, notices: unprinted}, nil
+	result.Run.Origin, err = r.app.origin(ctx, r.inputs, job.Name, r.submission.spec)
+	return &printout{report: result, notices: unprinted}, err
 }
 
-// deliver writes the files of the result.
-func (r *runner) deliver(ctx context.Context, d *delivered) error {
+// write writes the files of the result.
+func (r *runner) write(ctx context.Context, p *printout) error {
 	a, output := r.app, &r.flags.output
 	r.partial = errors.Join(r.partial, a.saveNeighborGraph(ctx, r.client, r.id, output.saveGraph))
-	scene, labels := sceneOf(r.job, r.truth), output.labels(r.job.SourceTable())
-	scene.Spec = r.spec
-	if r.sent != nil && output.join {
-		labels.Join = r.sent.join(ctx)
-	}
-	if r.sent != nil && r.out != nil {
-		if err := r.sent.draw(ctx, &scene); err != nil {
+	scene := sceneOf(r.rows.job, r.truth)
+	scene.Spec = r.submission.spec
+	if r.out != nil {
+		if err := r.rows.draw(ctx, &scene); err != nil {
 			a.warn("the picture of the clusters is missing: %v", err)
 		}
 	}
-	return a.deliver(ctx, d, scene, r.out, output, labels)
+	return a.writeFiles(ctx, p, scene, r.out, output, output.labelOutput(r.rows.join))
 }
 
 // detached replaces the error of a run that SIGTERM ended while its job goes on, or while the result of its job could
@@ -302,221 +291,9 @@ func explainReuse(err error) error {
 	return &explained
 }
 
-// sceneOf returns what the picture of a job's clusters shows.
-func sceneOf(j *jobflags.Job, t *jobflags.Truth) report.Scene {
-	s := report.Scene{Data: j.Data, Header: j.Header, Truth: t, Title: j.Name, Constraints: j.Constraints, Spec: j.Spec, Table: j.SourceTable()}
-	if j.Table != nil && j.Table.Recipe != nil {
-		s.LabelColumn = j.Table.Recipe.Label
-	}
-	return s
-}
-
 // printDropped prints how many rows were dropped.
 func (a *app) printDropped(filter *jobflags.RowFilter) {
 	if filter != nil {
 		a.warn("%s", filter)
 	}
-}
-
-type planFlags struct {
-	job     *jobflags.Flags
-	server  string
-	workers *shell.Value
-	json    bool
-}
-
-func (a *app) planCommand() (cmd *cobra.Command) {
-	f := &planFlags{}
-	cmd, f.job = a.jobCommand("plan", "Show how a job would run, here or on a coordinator, without running it", &f.server,
-		func(ctx context.Context) error { return a.plan(ctx, f) })
-	f.workers = addWorkersFlag(cmd.Flags())
-	cmd.Flags().BoolVar(&f.json, "json", false, "print the plan as JSON")
-	return cmd
-}
-
-// plan asks the coordinator that would run the job, which is embedded if there is no remote one.
-func (a *app) plan(ctx context.Context, f *planFlags) error {
-	c, err := a.remoteOrNil(f.server, f.job)
-	if err != nil {
-		return err
-	}
-	if c != nil {
-		defer c.Close()
-	}
-	j, err := a.prepare(ctx, f.job, c, false)
-	if err != nil {
-		return err
-	}
-	a.printDropped(j.Filter)
-	if c == nil {
-		if c, err = client.StartEmbedded(ctx, f.workers.Whole(), a.stderr); err != nil {
-			return err
-		}
-		defer c.Close()
-	}
-	spec, data, err := a.inputOf(ctx, c, j, client.Silent{})
-	if err != nil {
-		return err
-	}
-	if err := c.UploadInputs(ctx, j.Name, spec, data, client.Silent{}); err != nil {
-		return err
-	}
-	response, err := c.Jobs.PlanJob(ctx, &cleavev1.PlanJobRequest{Spec: spec})
-	if err != nil {
-		return c.Explain(err)
-	}
-	for _, notice := range response.GetNotices() {
-		a.notify(notice.GetMessage())
-	}
-	if f.json {
-		return report.PrintMessage(a.stdout, response.GetPlan())
-	}
-	return report.PrintPlan(a.folded(), j, response.GetPlan())
-}
-
-// inputOf returns the spec of a job for a coordinator, and the data to upload. A remote coordinator gets a table as it
-// is and makes the points itself, so that its result has the recipe. An embedded one gets the points, which are the
-// same to the last bit.
-func (a *app) inputOf(ctx context.Context, c *client.Client, j *jobflags.Job, w client.Watcher) (*cleavev1.JobSpec, dataset.Dataset, error) {
-	if j.Stream() == nil && (!c.Remote() || j.SourceTable() == nil) {
-		if !c.Remote() && j.Data != nil {
-			shell.LimitGarbage(dataset.EncodedSize(j.Data))
-		}
-		return j.Spec, j.Data, nil
-	}
-	id, err := a.sendTable(ctx, c, j, w)
-	if err != nil {
-		return nil, nil, err
-	}
-	spec := j.RemoteSpec() // which the number of rows may have completed
-	spec.GetTable().TableId = id
-	return spec, nil, nil
-}
-
-// sendTable sends a table, or has workers read it, and returns its id. If it was not read before, it completes the spec
-// of the job.
-func (a *app) sendTable(ctx context.Context, c *client.Client, j *jobflags.Job, w client.Watcher) (string, error) {
-	s := j.Stream()
-	if s == nil {
-		return c.SendTable(ctx, j.Name, j.SourceTable(), w)
-	}
-	defer s.Close()
-	var stored *cleavev1.Table
-	var notices []string
-	var err error
-	if s.Import() != nil {
-		stored, notices, err = importTable(ctx, c, j.Name, s, w)
-	} else {
-		stored, err = c.StreamTable(ctx, j.Name, func(send func(next func() (*table.Table, error)) error) (err error) {
-			notices, err = s.Read(send)
-			return err
-		})
-		shell.LimitGarbage(int64(stored.GetBytes())) // its labels will be large as well
-	}
-	if err == nil {
-		var more []string
-		more, err = j.Sent(int(stored.GetRows()))
-		notices = append(notices, more...)
-	}
-	a.notify(notices...)
-	return stored.GetTableId(), err
-}
-
-// importTable has workers read the objects of a table.
-func importTable(ctx context.Context, c *client.Client, name string, s *jobflags.Stream, w client.Watcher) (*cleavev1.Table, []string, error) {
-	request := s.Import()
-	request.DisplayName = name
-	imported, err := c.ImportTable(ctx, request, w.Importing)
-	if err != nil {
-		return nil, nil, err
-	}
-	stored := imported.GetTable()
-	err = s.Imported(imported, func(column string, add func(*table.Table) error) error {
-		return c.EachTableRows(ctx, stored.GetTableId(), add, column)
-	})
-	return stored, imported.GetNotices(), err
-}
-
-// The limits of the sample of a streamed table that is fetched to draw it.
-const (
-	drawnRows   = 20_000
-	drawnValues = 4_000_000
-)
-
-// streamed is a table that was sent while it was read, after its job has ended.
-type streamed struct {
-	client *client.Client
-	id     string // the id of the table
-	rows   *recipe.Rows
-	recipe *recipe.Recipe
-}
-
-// finishStream finds the ids of the rows of a table that was sent while it was read, and which of them were clustered.
-// It returns nil for other jobs.
-func finishStream(ctx context.Context, c *client.Client, j *jobflags.Job, tableID string, o *client.Outcome) (*streamed, error) {
-	if j.Stream() == nil {
-		return nil, nil
-	}
-	s := &streamed{client: c, id: tableID, rows: rowsOf(o), recipe: wire.Recipe(o.Result.GetRecipe())}
-	if s.rows.Kept != nil && s.rows.IDs != nil {
-		if err := s.nameDropped(ctx); err != nil {
-			return nil, err
-		}
-	}
-	return s, j.Clustered(s.rows, s.recipe)
-}
-
-// nameDropped finds the ids of rows that were not clustered.
-func (s *streamed) nameDropped(ctx context.Context) error {
-	ids, at, kept := slices.Clone(s.rows.IDs), 0, s.rows.Kept
-	err := s.client.EachTableRows(ctx, s.id, func(t *table.Table) error {
-		for row := range t.Rows() {
-			if len(kept) > 0 && int(kept[0]) == at {
-				kept = kept[1:]
-			} else if at < len(ids) {
-				ids[at] = cmp.Or(t.Columns[0].CellText(row), "total") // only a row of totals has no id
-			}
-			at++
-		}
-		return nil
-	}, s.recipe.ID)
-	s.rows = recipe.NewRows(s.rows.Count, s.rows.Kept, ids)
-	return err
-}
-
-// join returns a function that fetches the rows of the table and passes them to yield.
-func (s *streamed) join(ctx context.Context) func(yield func(*table.Table) error) error {
-	return func(yield func(*table.Table) error) error { return s.client.EachTableRows(ctx, s.id, yield) }
-}
-
-// draw fetches a sample of the rows and adds it to a scene.
-func (s *streamed) draw(ctx context.Context, into *report.Scene) error {
-	count := min(s.rows.Count, drawnRows, max(1, drawnValues/len(s.recipe.Names())))
-	all, err := s.client.SampleTable(ctx, s.id, count)
-	if err != nil {
-		return err
-	}
-	var points []int32
-	var taken []int // indexes of clustered rows in the sample
-	for at, row := range choose.Even[int](s.rows.Count, count) {
-		point, clustered := int32(row), true
-		if s.rows.Kept != nil {
-			var place int
-			place, clustered = slices.BinarySearch(s.rows.Kept, int32(row))
-			point = int32(place)
-		}
-		if clustered {
-			points, taken = append(points, point), append(taken, at)
-		}
-	}
-	if len(points) == 0 {
-		return nil
-	}
-	rows := all.Take(taken)
-	applied, err := s.recipe.Apply(ctx, rows)
-	if err != nil {
-		return err
-	}
-	into.Data, into.Table, into.LabelColumn, into.Sample = applied.Points, rows, s.recipe.Label, points
-	return nil
 }

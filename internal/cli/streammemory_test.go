@@ -98,21 +98,21 @@ func TestStreamedTablesTakeConstantMemory(t *testing.T) {
 		if err := set.Parse(strings.Fields("--data - --k 3 --label-column group --format csv")); err != nil {
 			t.Fatal(err)
 		}
-		f.Stream, f.Stdin = true, &lines{rows: rows}
+		f.MayStream, f.Stdin = true, &lines{rows: rows}
 		j, err := f.Prepare(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var notices strings.Builder
 		a := &app{stderr: &notices}
-		id, err := a.sendTable(t.Context(), c, j, client.Silent{})
-		if err != nil || id != "t" || j.Rows != rows {
+		submitted, err := a.submissionOf(t.Context(), c, j, client.Silent{})
+		if err != nil || submitted.spec.GetTable().GetTableId() != "t" || j.Rows != rows {
 			t.Fatalf("%d rows arrived: %v", j.Rows, err)
 		}
 		if strings.Count(notices.String(), "\n") != 1 || j.Spec.GetSupervision().GetSeeds() == nil {
 			t.Errorf("%s, %v", &notices, j.Spec)
 		}
-		_, err = j.Stream().Read(func(func() (*table.Table, error)) error { return nil })
+		_, _, err = j.Stream.Read(func(func() (*table.Table, error)) error { return nil })
 		if err == nil || !strings.Contains(err.Error(), os.ErrClosed.Error()) {
 			t.Errorf("the copy of standard input is not released: %v", err)
 		}

@@ -59,20 +59,15 @@ func (a *app) sweep(ctx context.Context, f *sweepFlags) error {
 	if err != nil {
 		return err
 	}
-	return a.intoFolder(f.out, report.SweepTables, f.job.NamedFiles(a.command.directory), func(out *report.OutputDir) (err error) {
+	return a.intoFolder(ctx, f.out, report.SweepTables, f.job.NamedFiles(a.command.directory), func(out *report.OutputDir) (err error) {
 		s := &sweep{app: a, flags: f, out: out, results: &report.Sweep{}}
 		if out != nil {
 			if s.results, err = report.ReadSweep(filepath.Join(out.Path, report.SweepResults)); err != nil {
 				return err
 			}
 		}
-		if s.client, err = a.remoteOrNil(f.server, f.job); err != nil {
+		if s.client, err = a.remoteOrEmbedded(ctx, f.server, f.job, f.workers); err != nil {
 			return err
-		}
-		if s.client == nil {
-			if s.client, err = client.StartEmbedded(ctx, f.workers.Whole(), a.stderr); err != nil {
-				return err
-			}
 		}
 		defer s.client.Close()
 		ctx, done := s.client.Context(ctx)
@@ -118,7 +113,7 @@ func (a *app) checkSweep(f *sweepFlags) ([]jobflags.Combination, error) {
 }
 
 // sweep is a running sweep. Its jobs run concurrently; mu guards results, except for Known, and next. The options of a
-// job have the values of one combination at a time, so that only the goroutine that prepares jobs reads them.
+// job have the values of one combination at a time, so that only the goroutine that uploads jobs reads them.
 type sweep struct {
 	app    *app
 	flags  *sweepFlags
@@ -144,7 +139,7 @@ func (s *sweep) run(ctx context.Context, combinations []jobflags.Combination) er
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		row, request, score, err := s.prepare(ctx, c, at == 0)
+		row, request, score, err := s.upload(ctx, c, at == 0)
 		if err != nil {
 			err = c.Wrap(err)
 			stop(err)
@@ -165,9 +160,9 @@ func (s *sweep) run(ctx context.Context, combinations []jobflags.Combination) er
 	return context.Cause(ctx)
 }
 
-// prepare reads the files of a job and uploads what the coordinator lacks. It returns the job's row, which has no
+// upload reads the files of a job and uploads what the coordinator lacks. It returns the job's row, which has no
 // result yet, and score, which adds the result and its scores against the truth.
-func (s *sweep) prepare(ctx context.Context, c jobflags.Combination, first bool) (row report.SweepRow, request *cleavev1.CreateJobRequest, score func(*client.Outcome, *report.SweepRow) error, err error) {
+func (s *sweep) upload(ctx context.Context, c jobflags.Combination, first bool) (row report.SweepRow, request *cleavev1.CreateJobRequest, score func(*client.Outcome, *report.SweepRow) error, err error) {
 	f := s.flags
 	if err := f.job.Choose(c); err != nil {
 		return row, nil, nil, err
@@ -187,11 +182,12 @@ func (s *sweep) prepare(ctx context.Context, c jobflags.Combination, first bool)
 	if err != nil {
 		return row, nil, nil, err
 	}
-	spec, data, err := s.app.inputOf(ctx, s.client, j, client.Silent{})
+	submission, err := s.app.submissionOf(ctx, s.client, j, client.Silent{})
 	if err != nil {
 		return row, nil, nil, err
 	}
-	if err := s.client.UploadInputs(ctx, j.Name, spec, data, client.Silent{}); err != nil {
+	spec := submission.spec
+	if err := s.client.UploadInputs(ctx, j.Name, spec, submission.data, client.Silent{}); err != nil {
 		return row, nil, nil, err
 	}
 	hashed := proto.MarshalOptions{Deterministic: true}
@@ -239,7 +235,7 @@ func (s *sweep) runJob(ctx context.Context, row report.SweepRow, request *cleave
 		row.Error = err.Error()
 		return row, nil
 	}
-	o, err := s.client.Fetch(ctx, id, client.Labels)
+	o, err := s.client.Fetch(ctx, id, client.LabelsOnly)
 	if err != nil {
 		return row, err
 	}

@@ -197,7 +197,7 @@ func TestSweepSparesItsData(t *testing.T) {
 // The files, which have all results, are not written again for each of thousands of jobs.
 func TestSweepWritesNowAndThen(t *testing.T) {
 	t.Chdir(t.TempDir())
-	out, err := report.OpenOutput("s")
+	out, err := report.OpenOutput(t.Context(), "s")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -103,9 +103,9 @@ func part[T any](list []T, from, to int) []T {
 	return list[from:to]
 }
 
-// readWritten reads a table that an earlier run wrote.
-func readWritten(path string, o csv.Options) (*table.Table, error) {
-	r, err := OpenTable([]string{path}, o)
+// readWritten reads a table that an earlier run wrote as CSV. texts are the columns that hold texts, if there are such.
+func readWritten(path string, texts ...string) (*table.Table, error) {
+	r, err := OpenTable([]string{path}, csv.Options{Format: "csv", Delimiter: ',', Header: "yes", Texts: texts})
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func readWritten(path string, o csv.Options) (*table.Table, error) {
 // LoadEmbedding reads a file that WriteEmbedding wrote: the coordinates of all rows in row-major order, without the
 // index or ids.
 func LoadEmbedding(path string) (rows, columns int, values []float64, err error) {
-	t, err := readWritten(path, csv.Options{Header: "yes", Delimiter: ',', Texts: []string{"1"}})
+	t, err := readWritten(path, "index", "id")
 	if err != nil {
 		return 0, 0, nil, err
 	}
@@ -136,7 +136,7 @@ func LoadEmbedding(path string) (rows, columns int, values []float64, err error)
 
 // LoadLabelRows reads a file that WriteLabelTable wrote as CSV. Columns that the file lacks are nil.
 func LoadLabelRows(path string) (*LabelRows, error) {
-	t, err := readWritten(path, csv.Options{Format: "csv", Delimiter: ',', Header: "yes", Texts: []string{"id", "class"}})
+	t, err := readWritten(path, "id", "class")
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ type Extent int
 
 // The extents.
 const (
-	Labels     Extent = iota // the result and the labels
+	LabelsOnly Extent = iota // the result and the labels
 	Scores                   // distances, margins and confidences of rows
 	Everything               // the model, the embedding and the labels for each k
 )

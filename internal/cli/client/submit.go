@@ -184,22 +184,7 @@ func (c *Client) Complete(ctx context.Context, request *cleavev1.CreateJobReques
 
 // Watch passes the events of a job with sequence numbers above after to w until the job ends, and returns how it ended.
 func (c *Client) Watch(ctx context.Context, jobID string, after uint32, w Watcher) (*cleavev1.JobEnded, error) {
-	for item, err := range c.Follow(clientopts.WithWarn(ctx, w.Warn), jobID, after) {
-		if err != nil {
-			return nil, err
-		}
-		w.Item(item)
-		if ended := item.GetEvent().GetEnded(); ended != nil {
-			return ended, nil
-		}
-	}
-	// The job has ended, and not after that event.
-	response, err := c.Jobs.GetJob(ctx, &cleavev1.GetJobRequest{JobId: jobID, WithoutSpec: true})
-	if err != nil {
-		return nil, c.Explain(err)
-	}
-	job := response.GetJob()
-	return &cleavev1.JobEnded{State: job.GetState(), StopReason: job.GetStopReason(), Message: job.GetStatusMessage(), Error: job.GetError()}, nil
+	return c.Client.Watch(clientopts.WithWarn(ctx, w.Warn), jobID, after, w.Item)
 }
 
 // abort cancels a job after an interrupt.

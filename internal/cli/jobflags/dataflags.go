@@ -32,8 +32,8 @@ type DataFlags struct {
 	vertexList    string       // a path
 	namedVertices bool
 
-	// Stream allows a large table to be sent while it is read.
-	Stream bool
+	// MayStream allows a large table to be sent while it is read.
+	MayStream bool
 }
 
 // newDataFlags returns flags that are not declared yet.
@@ -105,10 +105,17 @@ func (f *DataFlags) kindOf(flag string) dataset.Kind {
 	return dataset.KindPoints
 }
 
-// Load reads the data that the flags name, as a job on it does. It reads a table by the recipe r, or by a new one if r
-// is nil. From other points it drops rows with missing values if drop is set. Where it may drop such rows, it also
-// drops all-zero rows if directions is set, for jobs that compare rows by direction.
-func (f *DataFlags) Load(ctx context.Context, r *recipe.Recipe, drop, directions bool) (*Loaded, error) {
+// Reading says how data is read.
+type Reading struct {
+	Recipe     *recipe.Recipe // how an earlier job made points of the rows of a table; nil if no job has yet
+	AllColumns bool           // reads all columns of a table, not only those of the recipe
+	Columns    int            // the number of columns of sparse points; 0 for as many as the files need
+	Drop       bool           // drops rows with missing values, except from a table, whose recipe decides
+	Directions bool           // also drops all-zero rows where such rows are dropped, for jobs that compare directions
+}
+
+// Load reads the data that the flags name, as a job on it does. Without a recipe for a table, it makes one.
+func (f *DataFlags) Load(ctx context.Context, how Reading) (*Loaded, error) {
 	flag, err := f.source()
 	if err != nil {
 		return nil, err
@@ -117,10 +124,10 @@ func (f *DataFlags) Load(ctx context.Context, r *recipe.Recipe, drop, directions
 		return nil, err
 	}
 	switch {
-	case f.IsTable() && r == nil:
-		return f.loadTable(ctx, directions)
+	case f.IsTable() && how.Recipe == nil:
+		return f.loadTable(ctx, how)
 	case flag == "data":
-		return f.LoadPoints(ctx, r, drop, directions)
+		return f.LoadPoints(ctx, how)
 	case flag == "graph":
 		return f.loadGraph()
 	case flag == "kernel-matrix":
@@ -128,15 +135,6 @@ func (f *DataFlags) Load(ctx context.Context, r *recipe.Recipe, drop, directions
 		return &Loaded{Data: kernel}, err
 	}
 	return &Loaded{}, nil
-}
-
-// LoadPoints is like Load, but always reads points, such as those of an earlier job. Without a recipe, all columns of a
-// table are coordinates of points.
-func (f *DataFlags) LoadPoints(ctx context.Context, r *recipe.Recipe, drop, directions bool) (*Loaded, error) {
-	if r != nil && f.IsTable() {
-		return f.loadRows(ctx, r, directions, false)
-	}
-	return f.loadPoints(0, drop, directions)
 }
 
 // DataIn returns flags that name one file of points.

@@ -27,6 +27,7 @@ type Job struct {
 	Name       string // the display name
 	Scheduling *cleavev1.Scheduling
 	Loaded
+	Stream  *Stream  // sends the table while it is read, so that the points are not loaded; nil for other data
 	Rows    int      // the number of points; 0 while a table is not sent yet
 	Columns int      // the number of columns of points
 	Notices []string // what to tell the user about the input, besides the notices of Table
@@ -87,7 +88,7 @@ func (f *Flags) Prepare(ctx context.Context, describe func(ctx context.Context, 
 	if f.importsObjects() || f.streams() {
 		return j, f.openLater(j)
 	}
-	l, err := f.Load(ctx, nil, f.DropsRows(), wire.ComparesDirections(spec))
+	l, err := f.Load(ctx, Reading{Drop: f.DropsRows(), Directions: wire.ComparesDirections(spec)})
 	if source == "data" && !f.IsTable() {
 		err = hintMissingDrop(err)
 	}
@@ -138,10 +139,12 @@ func (j *Job) rememberInputs() {
 	}
 }
 
-// RemoteSpec returns the spec for a coordinator that makes points of the rows of the table.
-func (j *Job) RemoteSpec() *cleavev1.JobSpec {
+// RemoteSpec returns the spec for a coordinator that makes points of the rows of the table, which has this id there.
+func (j *Job) RemoteSpec(tableID string) *cleavev1.JobSpec {
 	spec := proto.CloneOf(j.Spec)
-	spec.Data = &cleavev1.JobSpec_Table{Table: wire.TablePointsProto(j.Table.options)}
+	points := wire.TablePointsProto(j.Table.options)
+	points.TableId = tableID
+	spec.Data = &cleavev1.JobSpec_Table{Table: points}
 	if spec.GetTable().GetLabelColumn() != "" {
 		wire.UseLabelsAs(spec, wire.LabelsTruth) // the spec has tables of what is used
 	}
@@ -165,7 +168,7 @@ func (j *Job) Locate(err error) error {
 		return err
 	}
 	located := *bad
-	if j.Stream() == nil {
+	if j.Stream == nil {
 		located.Message = j.placeOf(row, column)
 	} else {
 		located.Message, located.Field = j.streamedPlaceOf(row, bad.Field), ""
@@ -180,7 +183,7 @@ func (j *Job) Locate(err error) error {
 // streamedPlaceOf names a row of a table that was sent as it was read. It returns "" for other fields.
 func (j *Job) streamedPlaceOf(row int, field string) string {
 	for _, used := range wire.UsedTables(j.Spec) {
-		if path := j.Stream().files[used.Name()]; used.Field == field && path != "" {
+		if path := j.Stream.files[used.Name()]; used.Field == field && path != "" {
 			return fmt.Sprintf("%s, line %d", path, table.LineOf(row))
 		}
 	}
@@ -204,9 +207,10 @@ func (j *Job) placeOf(point, column int) string {
 }
 
 // Localize returns the message of a notice with rows by their ids, or their numbers in the data file, and with columns
-// by their names; or "" if they are not known yet, see Clustered. The service numbers the points of the job.
+// by their names; or "" if they are not known, because the table is streamed. The service numbers the points of the
+// job.
 func (j *Job) Localize(n *cleavev1.Notice) string {
-	if s := j.Stream(); s != nil && !s.clustered && len(n.GetParts()) > 0 {
+	if j.Stream != nil && len(n.GetParts()) > 0 {
 		return ""
 	}
 	return j.localize(n.GetMessage(), n.GetParts())

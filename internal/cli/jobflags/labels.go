@@ -21,12 +21,12 @@ import (
 	"github.com/cleave-project/cleave/internal/wire/supervision"
 )
 
-// naming returns how tables about the job's data may name points, and classes of seeds. While only the coordinator
-// knows the ids of the rows, any id is accepted. Every call then starts a new list of ids, so use the naming that a
-// table was read with to name its points.
+// naming returns how tables about the job's data may name points, and classes of seeds. For a streamed table, whose
+// ids only the coordinator knows, any id is accepted. Every call then starts a new list of ids, so use the naming that
+// a table was read with to name its points.
 func (j *Job) naming() table.Naming {
 	ids := j.IDs()
-	if j.Stream() != nil && j.Rows == 0 {
+	if j.Stream != nil {
 		ids = table.OpenIDs()
 	}
 	return table.Naming{IDs: ids, Classes: &j.classes}
@@ -192,7 +192,7 @@ func (f *Flags) drawConstraints(j *Job) error {
 	truth := j.columnTruth
 	if path := f.truthFile(); path != "" {
 		var err error
-		if truth, err = LoadTruth(format.Input{Path: path}, "", j.Filter.FileRows(j.Rows), table.Naming{IDs: j.IDs()}); err != nil {
+		if truth, err = ReadTruth(format.Input{Path: path}, "", j.Filter.FileRows(j.Rows), table.Naming{IDs: j.IDs()}); err != nil {
 			return err
 		}
 	}
@@ -359,8 +359,8 @@ func (t *Truth) At(points []int32) *Truth {
 	return some
 }
 
-// LoadTruth reads true labels and the points to score. It returns nil if the path is "".
-func LoadTruth(in format.Input, scoreOn string, rows int, naming table.Naming) (*Truth, error) {
+// ReadTruth reads true labels and the points to score. It returns nil if the path is "".
+func ReadTruth(in format.Input, scoreOn string, rows int, naming table.Naming) (*Truth, error) {
 	if in.Path == "" {
 		return nil, nil
 	}
@@ -383,17 +383,16 @@ func LoadTruth(in format.Input, scoreOn string, rows int, naming table.Naming) (
 }
 
 // LoadTruth returns the true labels of the job's points, from a file or the label column, or nil if there are none.
-// scoreOn is "" without a file of truths. Before the rows of a streamed table are sent, it only checks the files and
-// returns nil.
+// scoreOn is "" without a file of truths. If the table is streamed, it only checks the files and returns nil.
 func (j *Job) LoadTruth(path, scoreOn string) (*Truth, error) {
-	if j.Stream() != nil && j.Rows == 0 {
+	if j.Stream != nil {
 		if path == StandardInput {
 			return nil, nil // it can be read only once
 		}
-		_, err := LoadTruth(format.Input{Path: path}, scoreOn, 0, table.Naming{IDs: table.OpenIDs()})
+		_, err := ReadTruth(format.Input{Path: path}, scoreOn, 0, table.Naming{IDs: table.OpenIDs()})
 		return nil, err
 	}
-	t, err := LoadTruth(format.Input{Path: path, Stdin: j.stdin}, scoreOn, j.Filter.FileRows(j.Rows), table.Naming{IDs: j.IDs()})
+	t, err := ReadTruth(format.Input{Path: path, Stdin: j.stdin}, scoreOn, j.Filter.FileRows(j.Rows), table.Naming{IDs: j.IDs()})
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,6 @@ type TableInfo struct {
 
 	options recipe.Options
 	classes *classColumn     // the classes of all rows; nil if there are none
-	stream  *Stream          // set if the table is sent to the coordinator while it is read
 	inputs  []wire.UsedTable // the tables of the spec, about rows of the table rather than about points
 }
 
@@ -55,22 +54,24 @@ func (l *Loaded) IDs() *table.IDs {
 	return l.Table.IDs
 }
 
-// loadPoints reads points that are not in a table. Sparse ones have the given number of columns, or as many as the
-// files need if it is 0. If drop is set, it drops rows with missing values and, if directions are compared, rows of
-// zeros.
-func (f *inputFlags) loadPoints(columns int, drop, directions bool) (*Loaded, error) {
+// LoadPoints is like Load, but always reads points, such as those of an earlier job. Without a recipe, all columns of a
+// table are coordinates of points.
+func (f *DataFlags) LoadPoints(ctx context.Context, how Reading) (*Loaded, error) {
+	if how.Recipe != nil && f.IsTable() {
+		return f.loadRows(ctx, how)
+	}
 	parts, err := f.parts()
 	if err != nil {
 		return nil, err
 	}
 	l, incomplete := &Loaded{}, []int32(nil)
 	if f.holds(format.InputSparse) {
-		l.Data, incomplete, err = parts.LoadSparsePoints(columns, drop)
+		l.Data, incomplete, err = parts.LoadSparsePoints(how.Columns, how.Drop)
 	} else {
-		l.Data, l.Header, incomplete, err = parts.LoadPoints(drop)
+		l.Data, l.Header, incomplete, err = parts.LoadPoints(how.Drop)
 	}
-	if err == nil && drop {
-		l.Filter, l.Data, err = newRowFilter(f.name(), l.Data, incomplete, directions)
+	if err == nil && how.Drop {
+		l.Filter, l.Data, err = newRowFilter(f.name(), l.Data, incomplete, how.Directions)
 	}
 	if err != nil {
 		return nil, err
@@ -117,7 +118,7 @@ func (f *DataFlags) loadGraph() (*Loaded, error) {
 }
 
 // loadTable reads the table of a job, fits a recipe to it, and turns the rows that are not dropped into points.
-func (f *DataFlags) loadTable(ctx context.Context, directions bool) (*Loaded, error) {
+func (f *DataFlags) loadTable(ctx context.Context, how Reading) (*Loaded, error) {
 	o, err := f.reading()
 	if err != nil {
 		return nil, err
@@ -132,7 +133,7 @@ func (f *DataFlags) loadTable(ctx context.Context, directions bool) (*Loaded, er
 	if err != nil {
 		return nil, within(f.name(), err)
 	}
-	p, filter, err := applyRecipe(ctx, made, t, directions)
+	p, filter, err := applyRecipe(ctx, made, t, how)
 	if err != nil {
 		return nil, within(f.name(), err)
 	}
@@ -152,10 +153,10 @@ func (f *DataFlags) loadTable(ctx context.Context, directions bool) (*Loaded, er
 
 // applyRecipe turns the rows of a table into points. If directions are compared, it drops all-zero rows whenever the
 // recipe drops rows with missing values. The filter is nil if no row is dropped.
-func applyRecipe(ctx context.Context, r *recipe.Recipe, t *table.Table, directions bool) (*recipe.Prepared, *RowFilter, error) {
+func applyRecipe(ctx context.Context, r *recipe.Recipe, t *table.Table, how Reading) (*recipe.Prepared, *RowFilter, error) {
 	p, err := r.Apply(ctx, t)
 	zeros := 0
-	if err == nil && directions && r.Missing == recipe.Drop {
+	if err == nil && how.Directions && r.Missing == recipe.Drop {
 		zeros, err = p.DropZeros()
 	}
 	if err != nil || p.Kept == nil {
@@ -234,9 +235,9 @@ func edgeListHint(t *table.Table) string {
 	return ""
 }
 
-// loadRows reads a table and applies the recipe of a job to it. If whole is set, it also reads columns that the recipe
-// does not use.
-func (f *DataFlags) loadRows(ctx context.Context, r *recipe.Recipe, directions, whole bool) (*Loaded, error) {
+// loadRows reads a table and applies the recipe of a job to it.
+func (f *DataFlags) loadRows(ctx context.Context, how Reading) (*Loaded, error) {
+	r := how.Recipe
 	o := format.TableOptions{Texts: []string{r.ID, r.Label}, Only: []string{r.ID, r.Label, r.TotalColumn}, Decimals: r.Decimals}
 	for _, feature := range r.Features {
 		o.Names, o.Only = append(o.Names, feature.Column), append(o.Only, feature.Column)
@@ -244,7 +245,7 @@ func (f *DataFlags) loadRows(ctx context.Context, r *recipe.Recipe, directions, 
 			o.Texts = append(o.Texts, feature.Column)
 		}
 	}
-	if whole {
+	if how.AllColumns {
 		o.Only = nil
 	}
 	if err := f.apply(&o); err != nil {
@@ -257,7 +258,7 @@ func (f *DataFlags) loadRows(ctx context.Context, r *recipe.Recipe, directions, 
 	if err := nameByOrder(t, r); err != nil {
 		return nil, within(f.name(), err)
 	}
-	p, filter, err := applyRecipe(ctx, r, t, directions)
+	p, filter, err := applyRecipe(ctx, r, t, how)
 	if err != nil {
 		return nil, within(f.name(), err)
 	}
@@ -306,24 +307,19 @@ func (f *DataFlags) CheckNewPoints() error {
 	return f.apply(&format.TableOptions{})
 }
 
-// LoadNewPoints reads new points. If the job has a recipe and the files are a table, it applies the recipe; otherwise
-// points must have the given number of columns, unless it is 0. If directions are compared, all-zero rows are dropped
-// as in Load. If whole is set, it reads all columns of a table, even those that the model does not use.
-func (f *DataFlags) LoadNewPoints(ctx context.Context, r *recipe.Recipe, columns int, directions, whole bool) (*Loaded, error) {
+// LoadNewPoints reads new points as LoadPoints does. It refuses flags about tables if they are not read as one.
+func (f *DataFlags) LoadNewPoints(ctx context.Context, how Reading) (*Loaded, error) {
 	for _, flag := range []string{"delimiter", "header"} {
 		switch {
 		case !f.Given(flag):
 		case !f.IsTable():
 			return nil, shell.Usage("--%s requires a table as --data, such as a .csv file", flag)
-		case r == nil:
+		case how.Recipe == nil:
 			return nil, shell.Usage("--%s requires a model that was made of a table; this one was made of points without one", flag)
 		}
 	}
-	if r == nil || !f.IsTable() {
-		return f.loadPoints(columns, false, false)
-	}
-	l, err := f.loadRows(ctx, r, directions, whole)
-	if err == nil {
+	l, err := f.LoadPoints(ctx, how)
+	if err == nil && l.Table != nil {
 		l.Header = nil // the recipe found the columns by name
 	}
 	return l, err

@@ -12,16 +12,16 @@ import (
 func TestLoadingATableCanBeCanceled(t *testing.T) {
 	t.Chdir(t.TempDir())
 	clitest.Write(t, "t.csv", "a,b\n1,2\n3,4\n")
-	loaded, err := DataIn("t.csv").Load(t.Context(), nil, false, false)
+	loaded, err := DataIn("t.csv").Load(t.Context(), Reading{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := DataIn("t.csv").Load(ended, nil, false, false); !errors.Is(err, context.Canceled) {
+	if _, err := DataIn("t.csv").Load(ended, Reading{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("without a recipe: %v", err)
 	}
-	if _, err := DataIn("t.csv").LoadPoints(ended, loaded.Table.Recipe, false, false); !errors.Is(err, context.Canceled) {
+	if _, err := DataIn("t.csv").LoadPoints(ended, Reading{Recipe: loaded.Table.Recipe}); !errors.Is(err, context.Canceled) {
 		t.Errorf("with a recipe: %v", err)
 	}
 }

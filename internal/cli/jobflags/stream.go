@@ -49,7 +49,7 @@ func (f *Flags) needsAllRows() string {
 
 // streams reports whether the table is sent while it is read.
 func (f *Flags) streams() bool {
-	if !f.Stream || !f.IsTable() || f.needsAllRows() != "" {
+	if !f.MayStream || !f.IsTable() || f.needsAllRows() != "" {
 		return false
 	}
 	if slices.Contains(f.files, StandardInput) {
@@ -64,28 +64,24 @@ func (f *Flags) streams() bool {
 	return size >= int64(f.streamFrom.Whole())
 }
 
-// Stream is a table that is sent while it is read, or that workers read. The coordinator finds the ids of its rows. The
-// order of calls is Read or Imported, Job.Sent, which completes the spec, and Job.Clustered once the job has ended.
+// Stream is the table of a job that is sent while it is read, or that workers read. Read and Imported return the table
+// that was sent, which completes the job.
 type Stream struct {
+	job     *Job
 	flags   *Flags
 	options format.TableOptions
 	spool   *format.Spool                // the copy of standard input; nil if that is not read
 	from    *cleavev1.ImportTableRequest // the objects that workers read instead; nil for files
-	found   *classColumn                 // the classes in the label column; nil if there is none
-	table   *table.Table                 // the columns, without rows
-	marks   string                       // the decimal mark; "" if unknown
 	files   map[string]string            // the files of the tables of the spec, by name
 	seeds   *table.Table                 // the seeds of a file, by ids of rows; nil if there are none
-
-	clustered bool // Job.Clustered was called: the names of rows and columns are known
 }
 
-// Stream returns the table of a job that is sent while it is read, or nil if the table was read first.
-func (j *Job) Stream() *Stream {
-	if j.Table == nil {
-		return nil
-	}
-	return j.Table.stream
+// SentTable is a streamed table that the coordinator has. Only the coordinator knows the ids of its rows.
+type SentTable struct {
+	stream  *Stream
+	columns *table.Table // without rows
+	classes *classColumn // of all rows; nil if there are none
+	marks   string       // the decimal mark; "" if unknown
 }
 
 // importsObjects reports whether workers read the data from an object store.
@@ -107,13 +103,16 @@ func (f *Flags) checkImport() error {
 // Import returns what workers read, or nil if the table is read here.
 func (s *Stream) Import() *cleavev1.ImportTableRequest { return s.from }
 
-// Imported notes the columns of a table that workers have read, and reads its label column by each.
-func (s *Stream) Imported(t *cleavev1.ImportedTable, each func(column string, add func(*table.Table) error) error) error {
-	s.marks = t.GetDecimals()
-	if column := s.begin(wire.Columns(t.GetTable().GetColumns())); column >= 0 {
-		return each(s.table.Columns[column].Name, func(rows *table.Table) error { return s.found.add(&rows.Columns[0]) })
+// Imported returns a table that workers have read. It reads the label column by each.
+func (s *Stream) Imported(
+	t *cleavev1.ImportedTable, each func(column string, add func(*table.Table) error) error,
+) (sent *SentTable, err error) {
+	sent, column := s.begin(wire.Columns(t.GetTable().GetColumns()))
+	if sent.marks = t.GetDecimals(); column >= 0 {
+		name := sent.columns.Columns[column].Name
+		err = each(name, func(rows *table.Table) error { return sent.classes.add(&rows.Columns[0]) })
 	}
-	return nil
+	return sent, err
 }
 
 // openLater prepares a job whose table is read when it is sent.
@@ -123,13 +122,13 @@ func (f *Flags) openLater(j *Job) error {
 		return err
 	}
 	o.Format = f.format
-	s := &Stream{flags: f, files: map[string]string{}}
+	s := &Stream{job: j, flags: f, files: map[string]string{}}
 	if slices.Contains(f.files, StandardInput) {
 		s.spool = format.NewSpool(f.Stdin) // it may have to be sent twice
 		o.Stdin = s.spool
 	}
 	if s.options = o; f.importsObjects() {
-		s.from = &cleavev1.ImportTableRequest{Uris: f.files, Reading: reading.Proto(o)}
+		s.from = &cleavev1.ImportTableRequest{Uris: f.files, Reading: reading.Proto(o), DisplayName: j.Name}
 	}
 	for _, name := range []string{"constraints", "seeds", "weights"} {
 		if f.Given(name) {
@@ -139,32 +138,32 @@ func (f *Flags) openLater(j *Job) error {
 	if start := f.options["init"]; start.Text == "labels" {
 		s.files["labels"] = start.path
 	}
-	j.Table = &TableInfo{options: f.recipeOptions(), stream: s}
+	j.Table, j.Stream = &TableInfo{options: f.recipeOptions()}, s
 	return f.loadFiles(j)
 }
 
 // Read reads the table from its first row. It calls send with a function that returns the next rows, and calls send
-// again if a later row shows that the beginning was misread. Notices are for the user.
-func (s *Stream) Read(send func(next func() (*table.Table, error)) error) (notices []string, err error) {
+// again if a later row shows that the beginning was misread. Notices are for the user, even if Read fails.
+func (s *Stream) Read(send func(next func() (*table.Table, error)) error) (sent *SentTable, notices []string, err error) {
 	reader, err := format.OpenTable(s.flags.files, s.options)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer reader.Close()
 	for {
-		column := s.begin(reader.Columns())
+		sent, column := s.begin(reader.Columns())
 		err := send(func() (*table.Table, error) {
 			t, err := reader.Next()
 			if err == nil && column >= 0 {
-				err = s.found.add(&t.Columns[column])
+				err = sent.classes.add(&t.Columns[column])
 			}
 			return t, err
 		})
 		if errors.Is(err, format.ErrRestarted) {
 			continue
 		}
-		s.marks = reader.Decimals()
-		return reader.Notices(), err
+		sent.marks = reader.Decimals()
+		return sent, reader.Notices(), err
 	}
 }
 
@@ -175,53 +174,54 @@ func (s *Stream) Close() {
 	}
 }
 
-// begin returns the index of the label column, or -1 if there is none. The coordinator reports a wrong name.
-func (s *Stream) begin(columns []table.Column) int {
-	s.table, s.found = &table.Table{Columns: columns}, nil
-	label := s.flags.columns.Label
-	at, err := recipe.Find(s.table, label)
+// begin returns a table with these columns, of which no row was read, and the index of its label column, or -1 if
+// there is none. The coordinator reports a wrong name.
+func (s *Stream) begin(columns []table.Column) (*SentTable, int) {
+	sent, label := &SentTable{stream: s, columns: &table.Table{Columns: columns}}, s.flags.columns.Label
+	at, err := recipe.Find(sent.columns, label)
 	if label == "" || err != nil {
-		return -1
+		return sent, -1
 	}
-	s.found = newClassColumn(columns[at].Name)
-	return at
+	sent.classes = newClassColumn(columns[at].Name)
+	return sent, at
 }
 
-// Sent completes the spec of a job whose table was sent, given its number of rows: classes become seeds, constraints
-// or the truth. Notices are for the user.
-func (j *Job) Sent(rows int) (notices []string, err error) {
-	s := j.Table.stream
-	j.Rows, j.Notices = rows, nil
-	j.Table.classes, j.Table.options.Decimals = s.found, s.marks
-	if hint := edgeListHint(s.table); hint != "" {
+// Complete completes the job, given what the coordinator says about the table: classes become seeds, constraints or
+// the truth. It returns the spec for the coordinator. Notices are for the user, even if Complete fails.
+func (t *SentTable) Complete(stored *cleavev1.Table) (spec *cleavev1.JobSpec, notices []string, err error) {
+	j, f := t.stream.job, t.stream.flags
+	j.Rows, j.Notices = int(stored.GetRows()), nil
+	j.Table.classes, j.Table.options.Decimals = t.classes, t.marks
+	if hint := edgeListHint(t.columns); hint != "" {
 		notices = append(notices, hint)
 	}
-	s.flags.forgetFarthest(j)
-	err = s.flags.useLabels(j)
-	return slices.Concat(notices, j.Table.Notices, j.Notices), err
+	f.forgetFarthest(j)
+	err = f.useLabels(j)
+	return j.RemoteSpec(stored.GetTableId()), slices.Concat(notices, j.Table.Notices, j.Notices), err
 }
 
-// Clustered sets the ids of the rows of a table that was sent while it was read, which of them were clustered, and how
-// they became points.
-func (j *Job) Clustered(rows *recipe.Rows, made *recipe.Recipe) error {
-	if names := made.Names(); !unnamed(j.Table.stream.table, names) {
+// Named returns the job as if its table had been read before it was sent, but without the points: it knows the ids of
+// the rows, which of them were clustered, and the columns of the points that they became.
+func (t *SentTable) Named(rows *recipe.Rows, made *recipe.Recipe) (*Job, error) {
+	j, about := *t.stream.job, *t.stream.job.Table
+	j.Stream, j.Table, j.Rows = nil, &about, rows.Points()
+	if names := made.Names(); !unnamed(t.columns, names) {
 		j.Header = names
 	}
-	j.Table.IDs, j.Filter, j.Table.stream.clustered = table.NewIDs(rows.IDs), nil, true
+	about.IDs = table.NewIDs(rows.IDs)
 	if rows.Kept != nil {
 		j.Filter = FilterOf(rows.Kept, rows.Count)
 	}
-	j.Rows = rows.Points()
-	if seeds := j.Table.stream.seeds; seeds != nil {
-		numbered, err := seeds.ResolveIDs(j.Table.IDs)
+	if seeds := t.stream.seeds; seeds != nil {
+		numbered, err := seeds.ResolveIDs(about.IDs)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if err := j.rememberSeeds(numbered, nil); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	var err error
 	j.Constraints, err = wire.ReadTable(j.Spec.GetSupervision().GetConstraints(), "constraints", rows, wire.NoTables, table.Constraints)
-	return err
+	return &j, err
 }

@@ -186,8 +186,8 @@ func (f *Flags) loadSeeds(rows int, j *Job) error {
 		}
 	}
 	t = t.WithoutIgnored(table.Seeds.Columns)
-	if stream := j.Stream(); stream != nil {
-		stream.seeds = t.Named(naming.IDs)
+	if j.Stream != nil {
+		j.Stream.seeds = t.Named(naming.IDs)
 	}
 	return j.useSeeds(t, naming.IDs)
 }

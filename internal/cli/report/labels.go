@@ -11,8 +11,8 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// Labels says how the labels are written besides labels.csv.
-type Labels struct {
+// LabelOutput says how the labels are written besides labels.csv.
+type LabelOutput struct {
 	Format string // one of format.TableFormats
 	// Join calls yield with the rows of the data file, some at a time, to be written with their labels; nil writes the
 	// labels alone.
@@ -20,7 +20,7 @@ type Labels struct {
 }
 
 // LabelFiles returns what --labels-format and --join add to an output folder.
-func (r *Report) LabelFiles(l Labels) []File {
+func (r *Report) LabelFiles(l LabelOutput) []File {
 	name := joinedFile
 	if l.Join == nil {
 		name = formattedFile
@@ -32,10 +32,12 @@ func (r *Report) LabelFiles(l Labels) []File {
 }
 
 // WriteLabels writes the labels, or the rows of the data file with them.
-func (r *Report) WriteLabels(w io.Writer, l Labels) error { return WriteLabelRows(w, l, r.labelRows()) }
+func (r *Report) WriteLabels(w io.Writer, l LabelOutput) error {
+	return WriteLabelRows(w, l, r.labelRows())
+}
 
 // WriteLabelRows writes labels, or the rows of a table with them.
-func WriteLabelRows(w io.Writer, l Labels, rows format.LabelRows) error {
+func WriteLabelRows(w io.Writer, l LabelOutput, rows format.LabelRows) error {
 	if l.Join == nil {
 		return format.WriteLabelTable(w, l.Format, rows)
 	}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -45,7 +46,7 @@ type OutputDir struct {
 
 // OpenOutput opens the output folder of a run, and creates it if it does not exist. It removes the success marker of
 // an earlier run.
-func OpenOutput(path string) (*OutputDir, error) {
+func OpenOutput(ctx context.Context, path string) (*OutputDir, error) {
 	created, err := openFolder(path)
 	if err != nil {
 		return nil, err
@@ -56,7 +57,7 @@ func OpenOutput(path string) (*OutputDir, error) {
 		return nil, err
 	}
 	for name, content := range before.Inputs {
-		if now, _, err := HashFile(filepath.Join(path, name)); err == nil && now == content {
+		if now, _, err := HashFile(ctx, filepath.Join(path, name)); err == nil && now == content {
 			d.inputs[name] = content
 		}
 	}
@@ -72,7 +73,9 @@ var (
 // ProtectInputs refuses an input file in the folder that one of the tables would overwrite, unless an earlier run wrote
 // the file. It lets Write keep the files of an earlier run that are inputs and that this run does not overwrite.
 // Relative paths start from directory.
-func (d *OutputDir) ProtectInputs(inputs []jobflags.NamedFile, directory string, tables *regexp.Regexp) error {
+func (d *OutputDir) ProtectInputs(
+	ctx context.Context, inputs []jobflags.NamedFile, directory string, tables *regexp.Regexp,
+) error {
 	before, err := d.readManifest()
 	if err != nil {
 		return err
@@ -88,8 +91,9 @@ func (d *OutputDir) ProtectInputs(inputs []jobflags.NamedFile, directory string,
 		}
 		switch {
 		case slices.Contains(before.Files, name):
-			if d.inputs[name], _, err = HashFile(path); err != nil {
-				return fault.Invalid("FILE_NOT_READABLE", "%s: the file cannot be read: %v", path, shell.WithoutPath(err))
+			if d.inputs[name], _, err = HashFile(ctx, path); err != nil {
+				unreadable := fault.Invalid("FILE_NOT_READABLE", "%s: the file cannot be read: %v", path, shell.WithoutPath(err))
+				return cmp.Or[error](ctx.Err(), unreadable)
 			}
 		case tables.MatchString(name):
 			return fault.Invalid("BAD_OUTPUT", "%s would be overwritten by the %s of the result; choose another folder with --out", path, name)
@@ -231,8 +235,8 @@ func (d *OutputDir) readManifest() (m manifest, _ error) {
 	return m, nil
 }
 
-// HashFile returns the SHA-256 and the size of a file, or "" if it is not a regular file.
-func HashFile(path string) (hash string, bytes uint64, err error) {
+// HashFile returns the SHA-256 and the size of a file, or "" if it is not a regular file. It stops when ctx ends.
+func HashFile(ctx context.Context, path string) (hash string, bytes uint64, err error) {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
 		return "", 0, err
@@ -243,6 +247,7 @@ func HashFile(path string) (hash string, bytes uint64, err error) {
 	}
 	defer file.Close()
 	sum := sha256.New()
+	defer context.AfterFunc(ctx, func() { file.Close() })() // a closed file cannot be read
 	size, err := io.Copy(sum, file)
 	if err != nil {
 		return "", 0, err

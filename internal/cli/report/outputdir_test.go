@@ -30,7 +30,7 @@ func texts(names ...string) (files []File) {
 // writeOutput writes files as a run does.
 func writeOutput(t *testing.T, dir string, files []File) error {
 	t.Helper()
-	out, err := OpenOutput(dir)
+	out, err := OpenOutput(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestOutputOfAnEarlierRunIsReplaced(t *testing.T) {
 
 func TestSuccessMarker(t *testing.T) {
 	dir := t.TempDir()
-	out, err := OpenOutput(dir)
+	out, err := OpenOutput(t.Context(), dir)
 	if err == nil {
 		err = errors.Join(out.Write(t.Context(), texts("labels.csv")), out.Succeed())
 	}
@@ -79,7 +79,7 @@ func TestSuccessMarker(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantFolder(t, dir, "_MANIFEST.json _SUCCESS labels.csv")
-	if _, err := OpenOutput(dir); err != nil {
+	if _, err := OpenOutput(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	wantFolder(t, dir, "_MANIFEST.json labels.csv") // from the start of the next run
@@ -113,7 +113,7 @@ func TestOutputAfterARunThatEndedEarly(t *testing.T) {
 
 func TestOutputWritesNothingAfterAnInterrupt(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "o")
-	out, err := OpenOutput(dir)
+	out, err := OpenOutput(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestForeignManifests(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		clitest.Write(t, filepath.Join(dir, manifestFile), text)
-		if _, err := OpenOutput(dir); !fault.Is(err, "BAD_OUTPUT") || !strings.Contains(err.Error(), fmt.Sprintf("%s is not a list", filepath.Join(dir, manifestFile))) {
+		if _, err := OpenOutput(t.Context(), dir); !fault.Is(err, "BAD_OUTPUT") || !strings.Contains(err.Error(), fmt.Sprintf("%s is not a list", filepath.Join(dir, manifestFile))) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -160,9 +160,9 @@ func TestInputsOfAnEarlierRunAreKept(t *testing.T) {
 	if err := writeOutput(t, folder, texts("joined.csv", "labels.csv")); err != nil {
 		t.Fatal(err)
 	}
-	out, err := OpenOutput(folder)
+	out, err := OpenOutput(t.Context(), folder)
 	if err == nil {
-		err = errors.Join(out.ProtectInputs([]jobflags.NamedFile{{Path: "joined.csv"}}, folder, RunTables), out.Write(t.Context(), texts("labels.csv")))
+		err = errors.Join(out.ProtectInputs(t.Context(), []jobflags.NamedFile{{Path: "joined.csv"}}, folder, RunTables), out.Write(t.Context(), texts("labels.csv")))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -177,7 +177,7 @@ func TestInputsOfAnEarlierRunAreKept(t *testing.T) {
 // An input is never overwritten, unless an earlier run wrote it.
 func TestInputsAreSpared(t *testing.T) {
 	folder := t.TempDir()
-	out, err := OpenOutput(folder)
+	out, err := OpenOutput(t.Context(), folder)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,14 +187,14 @@ func TestInputsAreSpared(t *testing.T) {
 	}{
 		{"labels.csv", true}, {"labels-k3.csv", true}, {"joined.parquet", true}, {"data.csv", false}, {"../labels.csv", false}, {"labels", false},
 	} {
-		if err := out.ProtectInputs([]jobflags.NamedFile{{Path: c.input}}, folder, RunTables); (err != nil) != c.refused {
+		if err := out.ProtectInputs(t.Context(), []jobflags.NamedFile{{Path: c.input}}, folder, RunTables); (err != nil) != c.refused {
 			t.Errorf("%s: %v", c.input, err)
 		}
 	}
 	if err := out.Write(t.Context(), []File{{"labels.csv", func(io.Writer) error { return nil }}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := out.ProtectInputs([]jobflags.NamedFile{{Path: "labels.csv"}}, folder, RunTables); err != nil {
+	if err := out.ProtectInputs(t.Context(), []jobflags.NamedFile{{Path: "labels.csv"}}, folder, RunTables); err != nil {
 		t.Errorf("the labels of an earlier run: %v", err)
 	}
 }
@@ -206,9 +206,9 @@ func TestInputsOfAnEarlierRunAreRemembered(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, input := range []string{"embedding.csv", "embedding.csv", "elsewhere.csv", "embedding.csv"} {
-		out, err := OpenOutput(dir)
+		out, err := OpenOutput(t.Context(), dir)
 		if err == nil {
-			err = out.ProtectInputs([]jobflags.NamedFile{{Path: input}}, dir, RunTables)
+			err = out.ProtectInputs(t.Context(), []jobflags.NamedFile{{Path: input}}, dir, RunTables)
 		}
 		if err == nil {
 			err = out.Write(t.Context(), texts("labels.csv"))
@@ -224,11 +224,11 @@ func TestInputsOfAnEarlierRunAreRemembered(t *testing.T) {
 func TestInputsOfAnEarlierRunExpire(t *testing.T) {
 	dir := t.TempDir()
 	open := func() (*OutputDir, error) {
-		out, err := OpenOutput(dir)
+		out, err := OpenOutput(t.Context(), dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return out, out.ProtectInputs([]jobflags.NamedFile{{Path: "embedding.csv"}}, dir, RunTables)
+		return out, out.ProtectInputs(t.Context(), []jobflags.NamedFile{{Path: "embedding.csv"}}, dir, RunTables)
 	}
 	if err := writeOutput(t, dir, texts("embedding.csv", "labels.csv")); err != nil {
 		t.Fatal(err)

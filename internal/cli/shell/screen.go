@@ -134,12 +134,14 @@ func (t *Table) Add(cells ...any) {
 // between is the number of spaces between columns.
 const between = 2
 
-// Write writes the table. If it is wider than width, ids are shortened as far as they stay distinct; if that is not
-// enough, every row becomes a paragraph. A width of 0 means no limit.
+// Write writes the table. If it is wider than width, ids are shortened as far as they stay distinct, then the column
+// NAME; if that is not enough, every row becomes a paragraph. A width of 0 means no limit.
 func (t *Table) Write(w io.Writer, width int) error {
 	var out strings.Builder
-	if !t.columns(&out, width) && !t.shortened().columns(&out, width) {
-		t.paragraphs(&out, width)
+	if short := t.shortened(); !t.columns(&out, width) && !short.columns(&out, width) {
+		if short.cutNames(width); !short.columns(&out, width) {
+			t.paragraphs(&out, width)
+		}
 	}
 	_, err := io.WriteString(w, out.String())
 	return err
@@ -211,6 +213,29 @@ func (t *Table) shortened() *Table {
 		short.rows = append(short.rows, row)
 	}
 	return short
+}
+
+// shortestName is the minimum length of a shortened name.
+const shortestName = 8
+
+// cutNames cuts names as far as a width requires.
+func (t *Table) cutNames(width int) {
+	column, length := slices.Index(t.Header, "NAME"), width-between*(len(t.Header)-1)
+	for at, header := range t.Header {
+		widest := len(header)
+		for _, row := range t.rows {
+			widest = max(widest, utf8.RuneCountInString(row[at]))
+		}
+		if at != column {
+			length -= widest
+		}
+	}
+	length = max(length, shortestName)
+	for _, row := range t.rows {
+		if column >= 0 && utf8.RuneCountInString(row[column]) > length {
+			row[column] = string([]rune(row[column])[:length-1]) + "…"
+		}
+	}
 }
 
 // common returns the length of the common prefix of two strings.

@@ -30,6 +30,24 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// A long name is cut before the table becomes paragraphs, but not before ids are.
+func TestLongNamesAreCut(t *testing.T) {
+	table := Table{Header: []string{"JOB", "NAME", "STATE"}}
+	table.Add("0199a1b2-aaaa-bbbb", strings.Repeat("é", 57), "RUNNING")
+	table.Add("0199a1b3-aaaa-bbbb", "moons", "FAILED")
+	for width, want := range map[int]string{
+		76: "0199a1b2  " + strings.Repeat("é", 57) + "  RUNNING\n0199a1b3  moons",
+		75: "0199a1b2  " + strings.Repeat("é", 55) + "…  RUNNING\n0199a1b3  moons",
+		27: "0199a1b2  " + strings.Repeat("é", 7) + "…  RUNNING\n0199a1b3  moons     FAILED\n",
+		26: "job    0199a1b2-aaaa-bbbb\nname   é",
+	} {
+		var out strings.Builder
+		if err := table.Write(&out, width); err != nil || !strings.Contains(out.String(), want) {
+			t.Errorf("in %d columns: %v\n%s", width, err, out.String())
+		}
+	}
+}
+
 // Nobody adds rows to the lists of others, nor steers their screens.
 func TestNamesStayInTheirCells(t *testing.T) {
 	table := Table{Header: []string{"JOB", "NAME"}}
