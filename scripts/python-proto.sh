@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=${1:-clients/python/src}
-command -v protoc >/dev/null || { echo 'python-proto.sh needs protoc: apt-get install protobuf-compiler' >&2; exit 1; }
+command -v protoc >/dev/null || { echo 'python-proto.sh needs protoc: apt-get install protobuf-compiler libprotobuf-dev' >&2; exit 1; }
 
 sources=$(mktemp -d)
 trap 'rm -rf "$sources"' EXIT

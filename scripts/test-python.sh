@@ -26,6 +26,8 @@ ipykernel python3-ipykernel
 ensurepip python3-venv
 END
     command -v protoc >/dev/null || printf '%s ' protobuf-compiler
+    # protoc merely recommends the package with the files of google/protobuf, which our protos import.
+    [ -e /usr/include/google/protobuf/duration.proto ] || printf '%s ' libprotobuf-dev
 }
 
 absent=$(missing)

@@ -122,12 +122,12 @@ same() { # same FOLDER WHAT
 
 # Three nodes, and one of them is lost.
 id=$(submit --time=30 "$script" "${job[@]}" --out lost)
-await 120 'the job does not run' logged "$id" 'job runs'
+await 120 'the job does not run' logged "$id" 'job started'
 doomed=$(pgrep -f -- "^$work/bin/worker .*--name n3 ") || fail 'there is no worker on n3'
 kill -KILL "${slurmd[n3]}" "$(ps -o ppid= "$doomed" | tr -d ' ')" "$doomed"
 await 600 'the job does not end' ended "$id"
 [ "$(code "$id")" = 0 ] || fail "the job ended with exit code $(code "$id") after the loss of a node"
-logged "$id" 'not back.*n3\|n3.*not back\|lost.*n3' || fail "the loss of n3 was not noticed: $(cat .cleave/logs-"$id"/coordinator.log)"
+logged "$id" 'did not return.*n3\|is silent.*n3' || fail "the loss of n3 was not noticed: $(cat .cleave/logs-"$id"/coordinator.log)"
 same lost 'after the loss of a node'
 echo "test-slurm: a node was lost; $(grep '^time' "job-$id.txt" | tr -s ' ')"
 start n3
@@ -141,7 +141,7 @@ descendants() { # descendants PID prints the PID and those of all processes belo
     for child in $(pgrep -P "$1"); do descendants "$child"; done
 }
 id=$(submit --time=30 "$script" "${job[@]}" --out moved)
-await 120 'the job does not run' logged "$id" 'job runs'
+await 120 'the job does not run' logged "$id" 'job started'
 stored() { compgen -G '.cleave/coordinator/blobs/jobs/*/snapshots/*' >/dev/null; }
 await 120 'the job stores no snapshot' stored
 await 60 'no other node watches the first one' grep -q watching .cleave/logs-"$id"/requeue.log
@@ -155,7 +155,7 @@ scontrol update JobId="$id" StartTime=now # requeued jobs wait two minutes other
 await 600 'the requeued job does not end' ended "$id"
 [ "$(code "$id")" = 0 ] || fail "the job ended with exit code $(code "$id") after the loss of the first node"
 same moved 'after the loss of the first node'
-logged "$id" 'goes on from a snapshot' || fail 'the job started over after the loss of the first node'
+logged "$id" 'resumes from a snapshot' || fail 'the job started over after the loss of the first node'
 echo 'test-slurm: the first node was lost, and the job went on from its snapshot'
 await 60 'the first node does not come back' idle
 
@@ -177,14 +177,14 @@ echo "test-slurm: a second allocation went on after $steps steps, of which $even
 # The same by itself.
 rm -rf .cleave
 id=$(CLEAVE_REQUEUE=1 submit --time=30 "$script" "${job[@]}" --out requeued)
-await 120 'the job does not run' logged "$id" 'job runs'
+await 120 'the job does not run' logged "$id" 'job started'
 scancel --batch --signal=TERM "$id"
 await 180 'the job is not requeued' restarted
 scontrol update JobId="$id" StartTime=now # requeued jobs wait two minutes otherwise
 await 600 'the requeued job does not end' ended "$id"
 [ "$(code "$id")" = 0 ] || fail "the requeued job ended with exit code $(code "$id")"
 same requeued 'after a requeue'
-logged "$id" 'goes on from a snapshot' || fail 'the requeued job started over'
+logged "$id" 'resumes from a snapshot' || fail 'the requeued job started over'
 
 # Nothing is left: no certificates, no processes.
 [ -z "$(find .cleave -name 'key.pem')" ] || fail 'keys are left behind'

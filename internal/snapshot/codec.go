@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// ErrDamaged reports bytes that no Writer wrote, or that belong to another run.
-var ErrDamaged = errors.New("snapshot: the bytes are damaged")
+// ErrDamaged reports bytes that no Writer of this Format wrote, or that belong to another run.
+var ErrDamaged = errors.New("snapshot: the bytes are damaged, or those of another version or run")
 
 // Writer encodes values as bytes. A Reader must read them in the same order.
 type Writer struct{ bytes []byte }

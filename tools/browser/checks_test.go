@@ -84,6 +84,37 @@ func (p *tab) fits(pixels int64) {
 	}
 }
 
+// small checks that a phone shows words, texts in charts and the differences of clusters whole.
+func (p *tab) small() {
+	p.Helper()
+	p.fits(390)
+	for what, expression := range map[string]string{
+		"short words of tables that are broken": `(() => {
+			const broken = new Set();
+			for (const cell of document.querySelectorAll("td, th")) {
+				const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+				while (texts.nextNode()) for (const word of texts.currentNode.data.matchAll(/(?<![^\s–-])[^\s–-]{1,8}[–-]?(?=\s|$|(?<=[–-]))/g)) {
+					const range = document.createRange();
+					range.setStart(texts.currentNode, word.index);
+					range.setEnd(texts.currentNode, word.index + word[0].length);
+					if (new Set([...range.getClientRects()].map(r => Math.round(r.top))).size > 1) broken.add(word[0]);
+				}
+			}
+			return [...broken];
+		})()`,
+		"texts of charts that are cut off": `[...document.querySelectorAll("figure:not(.map) .drawing text")].filter(text => {
+			const shown = text.ownerSVGElement, a = text.getBoundingClientRect();
+			const b = (getComputedStyle(shown).overflow === "visible" ? shown.closest("section") : shown).getBoundingClientRect();
+			return a.width > 0 && (a.left < b.left - 1 || a.right > b.right + 1);
+		}).map(text => text.textContent)`,
+		"differences that are out of sight": `[...document.querySelectorAll(".cards .scroll")].filter(e => e.scrollWidth > e.clientWidth).map(e => e.textContent.slice(0, 40))`,
+	} {
+		if found := eval[[]string](p, expression); len(found) > 0 {
+			p.Errorf("%d %s, such as %q", len(found), what, found[0])
+		}
+	}
+}
+
 // prints makes a PDF.
 func (p *tab) prints(name string) {
 	p.Helper()

@@ -109,7 +109,7 @@ test("a page in Chromium", { timeout: 200_000, skip: !chromium && "Chromium is n
   assert.deepEqual(Int32Array.from(labels.split(","), Number), await labelsOf(out));
   assert.equal(outcome.columns, 4);
   assert.equal(outcome.points, "c5dd38bddc1973f2d8d900925c7410050c18876f1ab86bbfb845d2e102d34969");
-  assert.deepEqual(outcome.refused, [true, "INDEX_OUT_OF_RANGE", 'row 0, column "j": point 6 is outside 0..5']);
+  assert.deepEqual(outcome.refused, [true, "INDEX_OUT_OF_RANGE", 'row 0, column "j": point 6 is outside 0..5 (mustLink[0])']);
   assert.equal(outcome.elsewhere, "NOT_CLEAVE");
   assert.equal(outcome.down, "NOT_REACHABLE");
 });
