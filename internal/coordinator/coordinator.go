@@ -213,13 +213,14 @@ func (c *Coordinator) openServers(engine jobs.Engine) error {
 
 // newJobs returns what runs the jobs.
 func (c *Coordinator) newJobs(engine jobs.Engine) *jobs.Manager {
+	term := func() int64 { return c.term.Revision() }
 	return jobs.New(jobs.Dependencies{
-		Context: c.runCtx, Writer: c.writer, Parts: c.parts, Garbage: c.garbage, Datasets: c.datasets, Tables: c.tables,
+		Context: c.runCtx, Term: term, Outlived: c.cfg.Election.outlived, Writer: c.writer, Parts: c.parts, Garbage: c.garbage, Datasets: c.datasets, Tables: c.tables,
 		Snapshots: &checkpoint.Store{
 			Config: c.cfg.Snapshots, Blobs: c.blobs, Context: c.storeCtx, Hold: &c.hold, FreeDisk: c.cfg.Limits.FreeDisk, Logger: c.log,
-			Term: func() int64 { return c.term.Revision() },
+			Term: term,
 		},
-		Queue: queue.Limits{
+		Limits: queue.Limits{
 			Running: c.cfg.MaxConcurrentJobs, RunningPerOwner: c.cfg.Limits.RunningPerOwner, Memory: c.memory.jobs,
 		},
 		Problems: c.problems, Fleet: c.fleet, Engine: engine, Verify: c.cfg.Verify,

@@ -87,7 +87,7 @@ func (c *Coordinator) lead(ctx context.Context) (err error) {
 		return err
 	}
 	c.fleet.Begin(c.term.Revision())
-	resume := func() error { return c.jobs.ResumeAll(ctx, c.term.Revision(), c.cfg.Election.outlived) }
+	resume := func() error { return c.jobs.ResumeAll(ctx) }
 	if err := c.retry(ctx, "unfinished jobs cannot be read now, trying again", resume); err != nil {
 		return fmt.Errorf("cannot resume the unfinished jobs: %w", err)
 	}

@@ -115,7 +115,7 @@ func (s *jobService) ListJobs(ctx context.Context, request *cleavev1.ListJobsReq
 			prefix, find = records.RequestKey(owner, request.GetRequestId()), s.c.requestedJob
 		}
 	}
-	jobs, next, err := records.PageOf(ctx, s.c.state, prefix, order, request, func(entry store.Entry) (*cleavev1.Job, bool, error) {
+	found, next, err := records.PageOf(ctx, s.c.state, prefix, order, request, func(entry store.Entry) (*cleavev1.Job, bool, error) {
 		record, err := find(ctx, entry)
 		if record == nil || err != nil || !caller.Sees(record.GetJob().GetOwner()) {
 			return nil, false, err
@@ -126,7 +126,7 @@ func (s *jobService) ListJobs(ctx context.Context, request *cleavev1.ListJobsReq
 		}
 		return job, listed(request, job, record.GetTableIds()), nil
 	})
-	return &cleavev1.ListJobsResponse{Jobs: jobs, NextPageToken: next}, err
+	return &cleavev1.ListJobsResponse{Jobs: found, NextPageToken: next}, err
 }
 
 // listedJob decodes a listed entry. For a damaged record it returns a job that carries the error and has no owner, so

@@ -107,6 +107,9 @@ func checkRange(t *testing.T, h *harness, name string, s *cleavev1.JobSpec, want
 		t.Fatal(err)
 	}
 	got := response.GetResult()
+	if len(got.GetPlan().GetShares()) == 0 {
+		t.Errorf("%s: the plan is %v", name, got.GetPlan())
+	}
 	if int(got.GetK()) != want.KSelection.Proposed || got.GetKSelection().GetReason() != want.KSelection.Reason || !slices.Equal(h.labels(id), wire.LabelsProto(want.Labels)) {
 		t.Errorf("%s: %v", name, got.GetKSelection())
 	}

@@ -217,7 +217,7 @@ func (c *Coordinator) checkBlobs(ctx context.Context) error {
 const smallerCaches = 4
 
 // openContent opens the stores of data sets and tables, and sets up what reads them and the limits on uploads. They ask
-// c.jobs, which is opened later, but not before the coordinator leads.
+// c.jobs, which is set later; they do so only once the coordinator leads.
 func (c *Coordinator) openContent() {
 	cfg := content.Config{
 		Blobs: c.blobs, Writer: c.writer, Logger: c.log, Now: c.cfg.Now,

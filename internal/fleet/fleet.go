@@ -27,7 +27,7 @@
 // (who has which tile), its handovers (who builds which tile in the background) and its blame (who gets no tiles).
 // Each states its invariants. It also guards the conducts of workers, the Trust of a run, and the large payloads that
 // workers fetch. A function whose name ends with Locked expects its caller to hold Fleet.mu, or the mutex of its own
-// type, as does every method of placement, handovers, handover and blame. Fleet.mu is never held while sending,
+// type, as does every method of handovers, handover and blame, and nearly every one of placement. Fleet.mu is never held while sending,
 // receiving or waiting. Each stream of a session has one goroutine that reads and one that writes. A job runs one
 // operation at a time, with one goroutine per worker; what only the running operation touches needs no lock. Comparing
 // the times of workers (pace), checking their answers (check) and choosing who sends a piece of a data set to whom

@@ -7,8 +7,8 @@ import (
 )
 
 // placement records which worker has each tile of a job, and keeps account of the memory that this takes. Fleet.mu
-// guards it. Its methods expect the caller to hold Fleet.mu, and those that take tiles away expect that no operation
-// uses the tiles.
+// guards it. Its methods expect the caller to hold Fleet.mu, except for needOn, which reads only what never changes.
+// Those that take tiles away expect that no operation uses the tiles.
 //
 // These are true between any two calls:
 //   - A tile that has a worker, and every copy of a tile, is on a member.

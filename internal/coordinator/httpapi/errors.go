@@ -59,7 +59,7 @@ func writeError(w http.ResponseWriter, err error) {
 	writeStatus(w, httpStatus(s, err), s)
 }
 
-// writeStatus answers with a status of HTTP that does not follow from the code.
+// writeStatus answers with an error and a status of HTTP.
 func writeStatus(w http.ResponseWriter, code int, s *status.Status) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)

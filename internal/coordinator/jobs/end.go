@@ -288,7 +288,7 @@ func (o runOutcome) storeParts(stored *statev1.JobRecord, put putPart) (err erro
 // storeOutcome stores the large parts of the result, and then the outcome, which contains the result and all events.
 // It records them in blobs.
 func (m *Manager) storeOutcome(j *Job, d decision, attempt int, blobs *endBlobs) error {
-	nameOf := func(what string) string { return records.EndBlob(j.id, m.term, attempt, what) }
+	nameOf := func(what string) string { return records.EndBlob(j.id, m.Term(), attempt, what) }
 	err := d.run.storeParts(blobs.parts, func(part string, write func(io.Writer) error) (string, error) {
 		if err := m.Parts.Blobs.Put(m.Writer.Context, nameOf(part), write); err != nil {
 			return "", err
@@ -317,7 +317,7 @@ func (m *Manager) commitEnd(j *Job, d decision, blobs endBlobs) error {
 		garbage = append(garbage, records.SnapshotPrefix(j.id))
 	}
 	if blobs.outcome == "" { // nothing refers to the parts of the result that were stored
-		garbage = append(garbage, records.EndPrefix(j.id, m.term))
+		garbage = append(garbage, records.EndPrefix(j.id, m.Term()))
 		// They may be too many for one transaction.
 		flushed := j.log.FlushBy(func(txn store.Txn) error { txn.Urgent = true; return m.Writer.Persist(txn) })
 		left, err := j.log.Rest(events)

@@ -52,16 +52,16 @@ type Manager struct {
 	// admission is acquired in full while a data set is deleted, and with weight 1 while a job is created. A data set
 	// therefore cannot disappear between the check that it exists and the creation of a job that uses it.
 	admission *semaphore.Weighted
-
-	// Set by ResumeAll, before jobs are created.
-	term     int64
-	outlived []int64
 }
 
 // Dependencies is what a Manager needs.
 type Dependencies struct {
 	// Context is that of the runs. It ends when the coordinator shuts down, with ErrStopping as its cause.
 	Context context.Context
+	// Term returns the term in which the coordinator leads. It is called once the coordinator leads.
+	Term func() int64
+	// Outlived are the terms in which this process led and that ended without a crash.
+	Outlived []int64
 
 	// What is stored.
 	Writer    *records.Writer // reads use its State
@@ -72,7 +72,7 @@ type Dependencies struct {
 	Tables    content.Tables
 
 	// What runs a job.
-	Queue    queue.Limits // without Wake
+	Limits   queue.Limits // of the queue, without Wake
 	Problems *problem.Maker
 	Fleet    *fleet.Fleet
 	Engine   Engine
@@ -87,12 +87,12 @@ type Dependencies struct {
 	Now     func() time.Time
 }
 
-// New returns a Manager without jobs. The caller must call ResumeAll once the coordinator leads, before it calls anything
-// that changes a job.
+// New returns a Manager without jobs. Once the coordinator leads, the caller must call ResumeAll until it succeeds,
+// before it calls anything else that changes a job.
 func New(d Dependencies) *Manager {
 	m := &Manager{Dependencies: d, admission: semaphore.NewWeighted(allAdmission)}
-	d.Queue.Wake = m.advanceQueue
-	m.queue = queue.NewQueue[*Job](d.Queue)
+	d.Limits.Wake = m.advanceQueue
+	m.queue = queue.NewQueue[*Job](d.Limits)
 	return m
 }
 

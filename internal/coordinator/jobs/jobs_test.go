@@ -39,9 +39,9 @@ func newManager(t *testing.T) *Manager {
 	log := hclog.NewNullLogger()
 	m := New(Dependencies{
 		Context: t.Context(), Writer: &records.Writer{State: state, Context: t.Context(), Logger: log}, Logger: log, Now: time.Now,
-		Queue: queue.Limits{Running: 1},
+		Term: term.Revision, Limits: queue.Limits{Running: 1},
 	})
-	if err := m.ResumeAll(t.Context(), term.Revision(), nil); err != nil {
+	if err := m.ResumeAll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return m

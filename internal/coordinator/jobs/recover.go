@@ -26,10 +26,9 @@ import (
 )
 
 // ResumeAll resumes the jobs that an earlier coordinator left unfinished, oldest first. A job whose record is damaged is
-// skipped, so that it does not hold up the others; it is resumed by a restart after a repair. The coordinator leads in
-// term; outlived are the terms in which this process led and that ended without a crash.
-func (m *Manager) ResumeAll(ctx context.Context, term int64, outlived []int64) error {
-	m.term, m.outlived = term, outlived
+// skipped, so that it does not hold up the others; it is resumed by a restart after a repair. After an error it may be
+// called again.
+func (m *Manager) ResumeAll(ctx context.Context) error {
 	entries, err := m.Writer.State.List(ctx, records.UnfinishedPrefix, "", 0)
 	if err != nil {
 		return err
@@ -68,7 +67,7 @@ func (m *Manager) resumeJob(ctx context.Context, id string) error {
 	events, _ := log.Latest()
 	record.Job.State, record.Job.StartTime = cleavev1.JobState_JOB_STATE_PENDING, nil
 	attempts.Reached(record, events)
-	attempts.Forgive(record, m.outlived)
+	attempts.Forgive(record, m.Outlived)
 	if class := clustering.NumericClass(); setNumericClass(record, class, events) {
 		m.Logger.Warn("restarting job from scratch: it was run before by a version with a different numeric class", "job", id, "now", class)
 	}
@@ -129,13 +128,13 @@ func (m *Manager) countAttempt(j *Job, record *statev1.JobRecord) {
 	}
 	j.counted = true
 	events, _ := j.log.Latest()
-	attempts.Begin(record, events, m.term)
+	attempts.Begin(record, events, m.Term())
 }
 
 // recordResume durably records that the run of a job resumes from a snapshot.
 func (m *Manager) recordResume(j *Job, steps int) error {
 	return j.write(m.Writer.Context, m.Writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
-		if !attempts.Resumed(record, uint64(steps), m.term) {
+		if !attempts.Resumed(record, uint64(steps), m.Term()) {
 			return errUnchanged
 		}
 		return nil
@@ -169,8 +168,8 @@ func (m *Manager) endAttempt(j *Job, change func(*statev1.JobRecord)) {
 }
 
 // startSnapshots begins to store the states of a run, and returns the context to run it with. The caller must call stop
-// when the run has ended. If earlier snapshots cannot be read, the run starts from the beginning, as it does when snapshots are
-// disabled.
+// when the run has ended. If earlier snapshots cannot be read, the run starts from the beginning, as it does when
+// snapshots are disabled.
 func (m *Manager) startSnapshots(j *Job, p *problem.Problem) (ctx context.Context, stop func()) {
 	if m.Snapshots.Config.Interval == 0 {
 		return j.ctx, func() {}

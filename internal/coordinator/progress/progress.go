@@ -75,7 +75,7 @@ func (p *Progress) announce() {
 	if wait := interval - p.now().Sub(p.announcedAt); wait > 0 {
 		if !p.scheduled {
 			p.scheduled = true
-			time.AfterFunc(wait, func() {
+			time.AfterFunc(min(wait, interval), func() { // p.now may have gone back
 				p.mu.Lock()
 				defer p.mu.Unlock()
 				p.scheduled = false

@@ -85,8 +85,9 @@ func (r *rangeRunner) LimitLanes(lanes int) {
 
 func (r *rangeRunner) Execute(ctx context.Context, f *fleet.Fleet, task fleet.Task, o clustering.Observer) (*clustering.Result, *fleet.Usage, error) {
 	s := &rangeSolver{job: r, fleet: f, task: task, shared: inprocess.NewShared(r.spec.MaxK), Parts: inprocess.NewParts(r.spec.MaxK)}
-	defer s.release()
+	defer s.release() // after a panic
 	result, err := krange.Run(ctx, krange.Job{Data: r.data, Spec: r.spec}, r.origin, s, runtime.GOMAXPROCS(0), o)
+	s.release() // which finds out what was used
 	return result, s.used, err
 }
 
