@@ -177,17 +177,6 @@ func (a *app) remoteOrNil(server string, f *jobflags.Flags) (*client.Client, err
 	return a.connectTo(t)
 }
 
-// remoteOrEmbedded connects as remoteOrNil does, and otherwise starts an embedded cluster.
-func (a *app) remoteOrEmbedded(
-	ctx context.Context, server string, f *jobflags.Flags, workers *shell.Value,
-) (*client.Client, error) {
-	c, err := a.remoteOrNil(server, f)
-	if c == nil && err == nil {
-		c, err = client.StartEmbedded(ctx, workers.Whole(), a.stderr)
-	}
-	return c, err
-}
-
 // jobCommand returns a command with the flags that describe a job, and with --server.
 func (a *app) jobCommand(name, short string, server *string, run func(context.Context) error) (*cobra.Command, *jobflags.Flags) {
 	cmd, set := flagsCommand(name+" (--data FILE | --graph FILE | --kernel-matrix FILE) --k N", short, run)

@@ -31,16 +31,24 @@ func (a *app) planCommand() (cmd *cobra.Command) {
 
 // plan asks the coordinator that would run the job, which is embedded if there is no remote one.
 func (a *app) plan(ctx context.Context, f *planFlags) error {
-	c, err := a.remoteOrEmbedded(ctx, f.server, f.job, f.workers)
+	c, err := a.remoteOrNil(f.server, f.job)
 	if err != nil {
 		return err
 	}
-	defer c.Close()
+	if c != nil {
+		defer c.Close()
+	}
 	j, err := a.readJob(ctx, f.job, c, false)
 	if err != nil {
 		return err
 	}
 	a.printDropped(j.Filter)
+	if c == nil {
+		if c, err = client.StartEmbedded(ctx, f.workers.Whole(), a.stderr); err != nil {
+			return err
+		}
+		defer c.Close()
+	}
 	s, err := a.submissionOf(ctx, c, j, client.Silent{})
 	if err != nil {
 		return err

@@ -268,19 +268,15 @@ func (a *app) noteInputs(ctx context.Context, f *jobflags.DataFlags, output *out
 	return in
 }
 
-// origin waits for the hashes of inputs and returns the origin for result.json, or nil if in is nil. A file that has
-// changed since it was noted has no hash, because the rows that were read may be others.
-func (a *app) origin(ctx context.Context, in *inputs, name string, spec *cleavev1.JobSpec) (*cleavev1.Origin, error) {
+// origin waits until the inputs are hashed, or until the context of noteInputs has ended, and returns the origin for
+// result.json, or nil if in is nil. A file that has changed since it was noted has no hash, because the rows that were
+// read may be others.
+func (a *app) origin(in *inputs, name string, spec *cleavev1.JobSpec) *cleavev1.Origin {
 	if in == nil {
-		return nil, nil
+		return nil
 	}
 	origin := &cleavev1.Origin{
-		Version: shell.Version(), Directory: a.command.directory, Seed: spec.GetSeed(), Spec: spec, DisplayName: name,
-	}
-	select {
-	case origin.Inputs = <-in.hashed:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+		Version: shell.Version(), Directory: a.command.directory, Seed: spec.GetSeed(), Inputs: <-in.hashed, Spec: spec, DisplayName: name,
 	}
 	for at, input := range origin.Inputs {
 		if input.Sha256 == "" {
@@ -296,5 +292,5 @@ func (a *app) origin(ctx context.Context, in *inputs, name string, spec *cleavev
 	for _, argument := range a.command.arguments {
 		origin.Command = append(origin.Command, redact.Text(argument))
 	}
-	return origin, nil
+	return origin
 }

@@ -121,7 +121,7 @@ type runner struct {
 	ended      bool   // the job has ended with labels
 	partial    error  // why a part of the result is missing
 
-	rows *namedRows // set by fetch
+	rows *jobRows // set by fetch
 }
 
 // run takes all steps. The progress ends before anything else is printed.
@@ -198,7 +198,7 @@ func (r *runner) fetch(ctx context.Context) (*printout, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.rows, err = r.submission.named(ctx, outcome); err != nil {
+	if r.rows, err = r.submission.rows(ctx, outcome); err != nil {
 		return nil, err
 	}
 	job := r.rows.job
@@ -217,8 +217,8 @@ func (r *runner) fetch(ctx context.Context) (*printout, error) {
 	}
 	r.partial = errors.Join(r.partial, err, result.Score(r.truth))
 	r.progress.End()
-	result.Run.Origin, err = r.app.origin(ctx, r.inputs, job.Name, r.submission.spec)
-	return &printout{report: result, notices: unprinted}, err
+	result.Run.Origin = r.app.origin(r.inputs, job.Name, r.submission.spec)
+	return &printout{report: result, notices: unprinted}, nil
 }
 
 // write writes the files of the result.

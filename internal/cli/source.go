@@ -22,12 +22,12 @@ import (
 type submission struct {
 	spec *cleavev1.JobSpec
 	data dataset.Dataset // to upload; nil if the coordinator has it
-	// named returns the rows of the job by their names, given what the job found.
-	named func(ctx context.Context, o *client.Outcome) (*namedRows, error)
+	// rows returns the rows of the job, which has ended with an outcome.
+	rows func(ctx context.Context, o *client.Outcome) (*jobRows, error)
 }
 
-// namedRows are the rows of a job that has ended: their ids are known, and which of them were clustered.
-type namedRows struct {
+// jobRows are the rows of a job that has ended: their ids are known, and which of them were clustered.
+type jobRows struct {
 	job  *jobflags.Job
 	draw func(ctx context.Context, into *report.Scene) error // adds the data to a scene that lacks it
 	join func(yield func(*table.Table) error) error          // see report.LabelOutput; nil if the data is not a table
@@ -37,9 +37,9 @@ type namedRows struct {
 // a remote coordinator, which makes the points itself, so that its result has the recipe. An embedded one gets the
 // points, which are the same to the last bit.
 func (a *app) submissionOf(ctx context.Context, c *client.Client, j *jobflags.Job, w client.Watcher) (*submission, error) {
-	s := &submission{spec: j.Spec, data: j.Data, named: func(context.Context, *client.Outcome) (*namedRows, error) {
+	s := &submission{spec: j.Spec, data: j.Data, rows: func(context.Context, *client.Outcome) (*jobRows, error) {
 		draw := func(context.Context, *report.Scene) error { return nil } // the job has the data
-		return &namedRows{j, draw, joinTable(j.SourceTable())}, nil
+		return &jobRows{j, draw, joinTable(j.SourceTable())}, nil
 	}}
 	switch {
 	case j.Stream != nil:
@@ -77,14 +77,14 @@ func (a *app) stream(ctx context.Context, c *client.Client, j *jobflags.Job, w c
 	}
 	spec, notices, err := sent.Complete(stored)
 	a.notify(notices...)
-	return &submission{spec: spec, named: func(ctx context.Context, o *client.Outcome) (*namedRows, error) {
+	return &submission{spec: spec, rows: func(ctx context.Context, o *client.Outcome) (*jobRows, error) {
 		t := &storedTable{c, stored.GetTableId(), rowsOf(o), wire.Recipe(o.Result.GetRecipe())}
 		job, err := t.named(ctx, sent)
 		if err != nil {
 			return nil, err
 		}
 		a.printDropped(job.Filter)
-		return &namedRows{job, t.draw, func(yield func(*table.Table) error) error { return c.EachTableRows(ctx, t.id, yield) }}, nil
+		return &jobRows{job, t.draw, func(yield func(*table.Table) error) error { return c.EachTableRows(ctx, t.id, yield) }}, nil
 	}}, err
 }
 

@@ -66,7 +66,11 @@ func (a *app) sweep(ctx context.Context, f *sweepFlags) error {
 				return err
 			}
 		}
-		if s.client, err = a.remoteOrEmbedded(ctx, f.server, f.job, f.workers); err != nil {
+		s.client, err = a.remoteOrNil(f.server, f.job)
+		if s.client == nil && err == nil {
+			s.client, err = client.StartEmbedded(ctx, f.workers.Whole(), a.stderr)
+		}
+		if err != nil {
 			return err
 		}
 		defer s.client.Close()

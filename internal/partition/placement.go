@@ -231,9 +231,8 @@ func (l *Layout) clone() *Layout {
 }
 
 // levelOut moves tiles one by one from the most loaded host that has more than a number of tiles to the least loaded
-// one, as long as that lowers the larger of the two loads. No host both gives and takes tiles: after a move, any host
-// that took one more would be at least as loaded as the taker is, and the giver as loaded as it was, which is the most
-// that any host has from then on.
+// one, as long as that lowers the larger of the two loads. No host both gives and takes tiles: if a taker gave one, the
+// next host would then be at least as loaded as the taker is now.
 func (l *Layout) levelOut(rule StorageRule, keep int) {
 	queues, order := map[[2]int]*queue{}, l.givingOrder() // queues by giver and taker
 	for {

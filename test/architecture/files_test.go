@@ -17,7 +17,7 @@ const (
 	maxCommentWidth = 120
 	// maxProductLines limits the code of the product, without comments, blank lines and generated code. Who must raise it
 	// says in the commit which users need the addition, and what was looked at to delete instead.
-	maxProductLines = 99_750
+	maxProductLines = 99_950
 )
 
 // narrow are the folders whose comments are not wider than maxCommentWidth.

@@ -596,7 +596,12 @@ class Failed:
 
 def test_attempts_find_the_leader_and_end():
     now = [0.0]
-    route = Route(["a:1", "b:1", "c:1"], lambda leader: leader != "elsewhere:1")
+
+    def check(leader):
+        if leader == "elsewhere:1":
+            raise cleave.InvalidInputError("elsewhere", reason="NO_ENCRYPTION")
+
+    route = Route(["a:1", "b:1", "c:1"], check)
     attempts = Attempts(route, lambda: now[0])
     assert attempts.pause(Failed(reason="NOT_LEADER", leader="d:1"), "a:1") == 0 and route.current == "d:1"
     assert attempts.pause(Failed(), "d:1") == 0 and route.current == "a:1"
@@ -605,7 +610,10 @@ def test_attempts_find_the_leader_and_end():
     now[0] = 31.0
     assert attempts.pause(Failed(), "a:1") is None, "there was no leader for 30 s"
 
-    fresh = Route(["a:1"], lambda leader: True)
+    with pytest.raises(cleave.InvalidInputError, match="elsewhere"):
+        Attempts(Route(["a:1"], check)).pause(Failed(reason="NOT_LEADER", leader="elsewhere:1"), "a:1")
+
+    fresh = Route(["a:1"], check)
     pauses = []
     attempts = Attempts(fresh, lambda: 0.0)
     while (pause := attempts.pause(Failed(), "a:1")) is not None:

@@ -110,7 +110,7 @@ type Reading struct {
 	Recipe     *recipe.Recipe // how an earlier job made points of the rows of a table; nil if no job has yet
 	AllColumns bool           // reads all columns of a table, not only those of the recipe
 	Columns    int            // the number of columns of sparse points; 0 for as many as the files need
-	Drop       bool           // drops rows with missing values, except from a table, whose recipe decides
+	Drop       bool           // drops rows with missing values, unless a recipe decides
 	Directions bool           // also drops all-zero rows where such rows are dropped, for jobs that compare directions
 }
 

@@ -61,6 +61,9 @@ func OpenOutput(ctx context.Context, path string) (*OutputDir, error) {
 			d.inputs[name] = content
 		}
 	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	return d, d.remove(successFile)
 }
 

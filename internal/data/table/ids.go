@@ -157,7 +157,7 @@ func (n Naming) Resolve(t *Table) error {
 }
 
 // numbersRows reports whether a table identifies points by their numbers although they have ids: all are numbers of
-// rows, and none is an id, nor is a number that is written as a float, such as 3.0 for the id 3.
+// rows, and none is an id, also not one that is written otherwise, such as 3.0 for 3.
 func (t *Table) numbersRows(ids *IDs) bool {
 	found := false
 	for at := range t.Columns {
@@ -170,7 +170,8 @@ func (t *Table) numbersRows(ids *IDs) bool {
 			if !whole || number < 0 || ids.open || number >= int64(len(ids.list)) {
 				return false
 			}
-			if ids.mayName(name) || ids.mayName(strconv.FormatInt(number, 10)) {
+			written := strconv.FormatInt(number, 10)
+			if ids.mayName(name) || ids.mayName(written) || ids.mayName(written+".0") {
 				return false
 			}
 			found = true
@@ -188,7 +189,7 @@ func (t *Table) resolvePoints(c *Column, ids *IDs) error {
 		if ids == nil {
 			var whole bool
 			if numbers[row], whole = integerOf(name); !whole {
-				return t.Fault(c, row, "UNKNOWN_ID", "%.40q is not a number, and the data has no id column: rows are numbered from 0", name).With("id", name)
+				return t.Fault(c, row, "UNKNOWN_ID", "%.40q is not the number of a row, and the data has no id column: rows are numbered from 0", name).With("id", name)
 			}
 			continue
 		}

@@ -109,10 +109,12 @@ func TestRowNumbersWrittenAsFloats(t *testing.T) {
 		!slices.Equal(seeds.Columns[0].Integers, []int64{0, 2}) {
 		t.Errorf("got %+v, %v", seeds, err)
 	}
-	// 1.0 is not the number of a row if 1 is the id of another.
-	err = (Naming{IDs: NewIDs([]string{"1", "bob", "cat"})}).Resolve(made(t, textColumn("index", "1.0")))
-	if !fault.Is(err, "UNKNOWN_ID") {
-		t.Errorf("got %v", err)
+	// 1.0 is not the number of a row if 1 is the id of another, nor is 1 if 1.0 is.
+	for id, name := range map[string]string{"1": "1.0", "1.0": "1"} {
+		err = (Naming{IDs: NewIDs([]string{id, "bob", "cat"})}).Resolve(made(t, textColumn("index", name)))
+		if !fault.Is(err, "UNKNOWN_ID") {
+			t.Errorf("%s beside the id %s: got %v", name, id, err)
+		}
 	}
 }
 

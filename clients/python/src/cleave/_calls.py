@@ -247,7 +247,7 @@ def _rename(partial: str, path: str) -> None:
         open(path, "xb").close()  # takes the name, because os.replace would replace a file that appeared meanwhile
         try:
             os.replace(partial, path)
-        except BaseException:
+        except OSError:
             os.unlink(path)
             raise
     else:

@@ -197,14 +197,6 @@ class Credentials:
                 f"a token would be sent to {address} without encryption, for anyone on the network path to use; give tls=DIR or ca_file=FILE",
             )
 
-    def allows(self, address: str) -> bool:
-        """Reports whether check accepts a connection."""
-        try:
-            self.check(address)
-        except CleaveError:
-            return False
-        return True
-
     def channel_credentials(self) -> Any:
         """Returns the credentials of a channel, or None for an unencrypted one."""
         if not self.encrypted:
@@ -232,25 +224,31 @@ def _read(path: str) -> Optional[bytes]:
 class Route:
     """The servers of a client, and which of them to call: the one that leads.
 
-    allowed reports whether the client may connect to a leader that a standby names, which may be any address.
+    check rejects a leader that the client may not connect to: a standby may name any address.
     """
 
-    def __init__(self, addresses: List[str], allowed: Callable[[str], bool]) -> None:
+    def __init__(self, addresses: List[str], check: Callable[[str], None]) -> None:
         self.addresses = addresses
-        self._allowed = allowed
+        self._check = check
         self.current = addresses[0]
         self.answered = False  # whether a server has responded, even with an error
 
     def failed(self, address: str, failure: Failure) -> None:
-        """Moves on from a server that did not answer or does not lead."""
+        """Moves on from a server that did not answer or does not lead. Raises the error of check if there is no other server."""
         if failure.code != "UNAVAILABLE" or failure.reason:
             self.answered = True
         if self.current != address or failure.code != "UNAVAILABLE":
             return  # another call has moved on already, or the server answered
         hint = failure.metadata.get("leader", "") if failure.reason == "NOT_LEADER" else ""
-        if hint and hint != address and self._allowed(hint):
-            self.current = hint
-            return
+        if hint and hint != address:
+            try:
+                self._check(hint)
+            except CleaveError:
+                if self.addresses == [address]:
+                    raise
+            else:
+                self.current = hint
+                return
         at = self.addresses.index(address) if address in self.addresses else -1
         self.current = self.addresses[(at + 1) % len(self.addresses)]
 
@@ -407,7 +405,7 @@ class BaseClient:
         self.credentials = Credentials.of(token, tls, ca_file, cert_file, key_file, server_name, insecure)
         for one in addresses:
             self.credentials.check(one)
-        self._route = Route(addresses, self.credentials.allows)
+        self._route = Route(addresses, self.credentials.check)
         self._channels: Dict[Tuple[int, str], Any] = {}  # by process and address: a channel does not survive a fork
         self._lock = threading.Lock()
 
