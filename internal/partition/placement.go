@@ -235,8 +235,9 @@ func (l *Layout) clone() *Layout {
 // next host would then be at least as loaded as the taker is now.
 func (l *Layout) levelOut(rule StorageRule, keep int) {
 	queues, order := map[[2]int]*queue{}, l.givingOrder() // queues by giver and taker
+	full := make([]bool, len(l.hosts))                    // hosts that no tile of the most loaded one fits on
 	for {
-		from, to := l.mostAndLeast(keep)
+		from, to := l.mostAndLeast(keep, full)
 		if from == Nowhere {
 			return
 		}
@@ -246,7 +247,8 @@ func (l *Layout) levelOut(rule StorageRule, keep int) {
 		}
 		tile := l.nextToMove(from, to, queues[pair])
 		if tile == Nowhere {
-			return
+			full[to] = true
+			continue
 		}
 		l.move(tile, to, rule)
 		for _, next := range []int{tile - 1, tile + 1} {
@@ -258,14 +260,14 @@ func (l *Layout) levelOut(rule StorageRule, keep int) {
 }
 
 // mostAndLeast returns the most loaded host that has more than a number of tiles and the least loaded one that takes
-// tiles, or Nowhere if a move from one to the other does not lower the larger of their loads.
-func (l *Layout) mostAndLeast(keep int) (from, to int) {
+// tiles and is not full, or Nowhere if a move from one to the other does not lower the larger of their loads.
+func (l *Layout) mostAndLeast(keep int, full []bool) (from, to int) {
 	from, to = Nowhere, Nowhere
 	for h, host := range l.hosts {
 		if l.load[h] > keep && (from == Nowhere || l.lessLoaded(from, h, 0)) {
 			from = h
 		}
-		if host.Accepting && (to == Nowhere || l.lessLoaded(h, to, 1)) {
+		if host.Accepting && !full[h] && (to == Nowhere || l.lessLoaded(h, to, 1)) {
 			to = h
 		}
 	}

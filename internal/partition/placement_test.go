@@ -299,6 +299,22 @@ func TestBalanceRespectsMemory(t *testing.T) {
 	}
 }
 
+// A host without room does not keep others from taking tiles.
+func TestBalanceSkipsFullHosts(t *testing.T) {
+	hosts := []Host{
+		{ID: "loaded", Weight: 1, Accepting: true},
+		{ID: "full", Weight: 1, FreeBytes: -1, Accepting: true},
+		{ID: "free", Weight: 1, FreeBytes: 1000, Accepting: true},
+	}
+	l := NewLayout("job", unplacedTiles(8), hosts)
+	for tile := range 8 {
+		l.MarkPlaced(tile, 0, true)
+	}
+	if !l.Balance(StoreWhatFits) || !slices.Equal(l.load, []int{4, 0, 4}) {
+		t.Errorf("loads %v", l.load)
+	}
+}
+
 // naiveNextToMove returns the tile that host `from` gives to host `to`, by looking at all of them.
 func naiveNextToMove(l *Layout, from, to int) int {
 	for tile := range l.Owner {
@@ -331,15 +347,16 @@ func TestBalanceMovesTheRightTiles(t *testing.T) {
 		}
 		rule := []StorageRule{StoreWhatFits, StoreAll, StoreNone}[rapid.IntRange(0, 2).Draw(t, "rule")]
 		keep := rapid.IntRange(0, 1).Draw(t, "keep")
-		want := l.clone()
+		want, full := l.clone(), make([]bool, len(hosts))
 		for l.levelOut(rule, keep); ; {
-			from, to := want.mostAndLeast(keep)
+			from, to := want.mostAndLeast(keep, full)
 			if from == Nowhere {
 				break
 			}
 			tile := naiveNextToMove(want, from, to)
 			if tile == Nowhere {
-				break
+				full[to] = true
+				continue
 			}
 			want.move(tile, to, rule)
 		}

@@ -134,7 +134,7 @@ func holdsDates(c *table.Column) bool {
 func holdsTimes(c *table.Column) bool { return c.Type == table.Text && holds(c, clock.MatchString) }
 
 // dateParts captures the parts of a date and its time.
-var dateParts = regexp.MustCompile(`^(\d+)([-/.])(\d+)[-/.](\d+)(?:[T ]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?)? ?([AaPp][Mm])?(?:Z|([+-])(\d{2}):?(\d{2}))?$`)
+var dateParts = regexp.MustCompile(`^(\d+)([-/.])(\d+)[-/.](\d+)(?:[T ]+(\d{1,2}):(\d{2})(?::(\d{2}(?:[.,]\d+)?))?)? ?([AaPp][Mm])?(?:Z|([+-])(\d{2}):?(\d{2}))?$`)
 
 // The orders in which year, month and day are written, and the notation of times.
 const yearFirst, dayFirst, monthFirst, hours = "ymd", "dmy", "mdy", "hm"
@@ -190,22 +190,23 @@ func days(s, order string) (since1970 float64, ok bool) {
 	if order != yearFirst && len(found[4]) == 2 {
 		year = century(year)
 	}
-	hour, minute, second := at(5), at(6), at(7)
+	hour, minute := at(5), at(6)
+	second, _ := strconv.ParseFloat(strings.Replace(found[7], ",", ".", 1), 64) // 0 if there is none
 	if half := strings.ToLower(found[8]); half != "" {
 		hour %= 12
 		if half == "pm" {
 			hour += 12
 		}
 	}
-	if month < 1 || month > 12 || day < 1 || day > daysIn(year, month) || hour > 24 || minute > 59 || second > 60 || year > 9999 {
+	if month < 1 || month > 12 || day < 1 || day > daysIn(year, month) || hour > 24 || minute > 59 || second >= 61 || year > 9999 {
 		return 0, false
 	}
 	offset := 60*at(10) + at(11)
 	if found[9] == "-" {
 		offset = -offset
 	}
-	seconds := 3600*hour + 60*(minute-offset) + second
-	return float64(civilDay(year, month, day)) + float64(seconds)/86400, true
+	seconds := float64(3600*hour+60*(minute-offset)) + second
+	return float64(civilDay(year, month, day)) + seconds/86400, true
 }
 
 // hoursOf converts a time such as 1:30 to hours.
