@@ -82,11 +82,15 @@ func (l *leader) failed(address string, err error) {
 
 // repeat makes a call until it returns anything but UNAVAILABLE, or too many attempts have failed.
 func (l *leader) repeat(ctx context.Context, call func() error) error {
-	began, standby := time.Now(), false
+	var failed time.Time // when the first attempt failed; it may have worked for long before
+	standby := false
 	for pause, tries := backoff.New(repeats), 1; ; tries++ {
 		err := call()
 		if status.Code(err) != codes.Unavailable || ctx.Err() != nil {
 			return err
+		}
+		if failed.IsZero() {
+			failed = time.Now()
 		}
 		_, is := wire.LeaderOf(err)
 		standby = standby || is
@@ -94,14 +98,14 @@ func (l *leader) repeat(ctx context.Context, call func() error) error {
 			continue // at once, with another coordinator
 		}
 		tries = 0
-		if !l.keepsTrying(err, standby, time.Since(began), pause.Waits()) || pause.Wait(ctx) != nil {
+		if !l.keepsTrying(err, standby, time.Since(failed), pause.Waits()) || pause.Wait(ctx) != nil {
 			return err
 		}
 	}
 }
 
-// keepsTrying reports whether to try again, given the time since the first attempt and the number of rounds. A
-// coordinator that answered before is probably restarting, so the client waits longer for it.
+// keepsTrying reports whether to try again, given the time since the first attempt failed and the number of rounds.
+// A coordinator that answered before is probably restarting, so the client waits longer for it.
 func (l *leader) keepsTrying(err error, standby bool, since time.Duration, rounds int) bool {
 	switch {
 	case standby:

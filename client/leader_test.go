@@ -103,3 +103,22 @@ func TestCallsWaitForACoordinatorThatAnswered(t *testing.T) {
 		}
 	})
 }
+
+// A call that worked for a long time before the connection broke is repeated like any other.
+func TestALongCallIsRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := refusedClient(t, nil)
+		c.leader.answered.Store(true)
+		calls := 0
+		err := c.repeat(t.Context(), func() error {
+			if calls++; calls > 1 {
+				return nil
+			}
+			time.Sleep(2 * reconnectTimeout)
+			return status.Error(codes.Unavailable, "the connection broke")
+		})
+		if err != nil || calls != 2 {
+			t.Errorf("after %d calls: %v", calls, err)
+		}
+	})
+}
