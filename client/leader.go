@@ -67,7 +67,8 @@ func (l *leader) choose() (string, *grpc.ClientConn, error) {
 func (l *leader) failed(address string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.candidates.Current != address || status.Code(err) != codes.Unavailable {
+	_, refused := wire.RetryDelay(err)
+	if l.candidates.Current != address || status.Code(err) != codes.Unavailable || refused {
 		return // another call has moved on already, or the coordinator answered
 	}
 	if hint, _ := wire.LeaderOf(err); hint != "" && hint != address {
@@ -80,13 +81,14 @@ func (l *leader) failed(address string, err error) {
 	}
 }
 
-// repeat makes a call until it returns anything but UNAVAILABLE, or too many attempts have failed.
+// repeat makes a call until it returns anything but UNAVAILABLE, or too many attempts have failed. It also returns an
+// UNAVAILABLE that says when to retry, for Client.repeatRefused.
 func (l *leader) repeat(ctx context.Context, call func() error) error {
 	var failed time.Time // when the first attempt failed; it may have worked for long before
 	standby := false
 	for pause, tries := backoff.New(repeats), 1; ; tries++ {
 		err := call()
-		if status.Code(err) != codes.Unavailable || ctx.Err() != nil {
+		if _, refused := wire.RetryDelay(err); refused || status.Code(err) != codes.Unavailable || ctx.Err() != nil {
 			return err
 		}
 		if failed.IsZero() {

@@ -96,6 +96,35 @@ func TestRefusalsAreBounded(t *testing.T) {
 	}
 }
 
+// An UNAVAILABLE that says when to try again is repeated only then, and no more often than other refusals.
+func TestUnavailableIsRepeatedWhenItSays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const delay = time.Second
+		calls := 0
+		var last time.Time
+		full := func() error {
+			if calls++; !last.IsZero() && time.Since(last) < delay {
+				t.Errorf("call %d came after %v", calls, time.Since(last))
+			}
+			last = time.Now()
+			return wire.Status(fault.New(fault.Unavailable, "NO_ROOM", "the workers are full").RetryIn(delay.Seconds()))
+		}
+		c := refusedClient(t, full)
+		for what, call := range map[string]func() error{
+			"a unary call": func() error {
+				_, err := c.Jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: "job"})
+				return err
+			},
+			"a stream": func() error { return c.repeat(t.Context(), full) },
+		} {
+			calls, last = 0, time.Time{}
+			if err := call(); wire.Reason(err) != "NO_ROOM" || calls != 1+maxRefusals {
+				t.Errorf("%s: %v after %d calls, want %d", what, err, calls, 1+maxRefusals)
+			}
+		}
+	})
+}
+
 // refusedClient returns a client whose unary calls end with the error of refuse. It uses no network.
 func refusedClient(t *testing.T, refuse func() error) *Client {
 	t.Helper()
