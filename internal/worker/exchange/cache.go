@@ -169,7 +169,10 @@ func (c *Cache) Put(id string, piece int, hash [sha256.Size]byte, data []byte) e
 		c.used -= added.bytes
 		return err
 	}
-	if _, there := set.pieces[piece]; there { // two transfers at the same time
+	if old, there := set.pieces[piece]; there { // two transfers at the same time
+		if old.hash != added.hash { // of two versions, which have a file each
+			_ = os.Remove(c.path(id, piece, added.hash))
+		}
 		c.used -= added.bytes
 		return nil
 	}
