@@ -388,7 +388,7 @@ func (e *execution) listTiles(c *workerv1.Command, g *group, tiles []int) *tileL
 	}
 	list := &tileList{id: e.lists.Add(1), tiles: c.Tiles}
 	c.TilesId = list.id
-	// The worker forgets the lowest number, whether or not the command succeeds.
+	// The worker makes room by forgetting its oldest list, even if the command fails; so do we.
 	g.member.lists = append(g.member.lists, list)
 	g.member.lists = g.member.lists[max(0, len(g.member.lists)-wire.RememberedTileLists):]
 	return list

@@ -252,8 +252,8 @@ func (r *round) finishRescue(rescue *rescue, groups []*group) []*group {
 	return append(groups, rescue.groups...)
 }
 
-// dismissOvertaken releases overtaken workers that hold no tiles. It must run after all rescues are
-// settled, because an overtaken worker may have helped to overtake another one.
+// dismissOvertaken releases overtaken workers that hold no tiles. It must run after all rescues are settled, because an
+// overtaken worker may have helped to overtake another one.
 func (r *round) dismissOvertaken() {
 	r.fleet.mu.Lock()
 	defer r.fleet.mu.Unlock()

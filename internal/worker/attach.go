@@ -43,8 +43,7 @@ func (w *worker) attach(ctx context.Context) (welcomed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	a := &attachment{worker: w, client: client, end: cancel, silenceLimit: welcomeTimeout, heartbeats: time.NewTicker(time.Hour)}
-	defer a.heartbeats.Stop()
+	a := &attachment{worker: w, client: client, end: cancel, silenceLimit: welcomeTimeout}
 	if w.leader.Count() > 1 {
 		a.silenceLimit = triesTimeout
 	}
@@ -79,9 +78,9 @@ type attachment struct {
 	welcomed     bool                    // the coordinator sent a welcome; the worker has a session from then on
 	silence      *silence
 	silenceLimit time.Duration
-	heartbeats   *time.Ticker    // the welcome sets the interval
-	sequence     uint64          // number of heartbeats sent
-	answers      <-chan struct{} // signals that there are answers to send
+	heartbeats   <-chan time.Time // ticks when one is due; nil until the welcome sets the interval
+	sequence     uint64           // number of heartbeats sent
+	answers      <-chan struct{}  // signals that there are answers to send
 }
 
 // serve handles what arrives and sends what there is to say, until the stream ends. When the context stay ends, the
@@ -95,7 +94,7 @@ func (a *attachment) serve(ctx, stay context.Context, inbound <-chan received) e
 			if err := a.handle(in); err != nil {
 				return err
 			}
-		case <-a.heartbeats.C:
+		case <-a.heartbeats:
 			messages = append(messages, a.heartbeat())
 		case <-a.answers:
 			for _, answer := range a.session.takeAnswers() {
@@ -142,7 +141,7 @@ func (a *attachment) handle(in received) error {
 		a.silenceLimit = time.Duration(max(1, m.Welcome.GetSilenceMillis())) * time.Millisecond
 		a.answers = a.session.wake
 		signal.Wake(a.session.wake) // there may be answers that no stream has sent
-		a.heartbeats.Reset(time.Duration(max(1, m.Welcome.GetHeartbeatMillis())) * time.Millisecond)
+		a.heartbeats = time.Tick(time.Duration(max(1, m.Welcome.GetHeartbeatMillis())) * time.Millisecond)
 	case *workerv1.AttachResponse_Command:
 		if a.welcomed {
 			a.session.accept(m.Command)

@@ -100,33 +100,44 @@ func TestUploadsOfOneOwner(t *testing.T) {
 	}
 }
 
+// The rate of an owner also holds for uploads one after another.
 func TestUploadRates(t *testing.T) {
-	u := NewUploads(UploadLimits{Memory: ledger.New(0).Part(1000), MessageBytes: 10, Rate: 1 << 30, RatePerOwner: 1000})
-	begin := func(ctx context.Context) *Upload {
-		one, err := u.Begin(ctx)
-		if err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		u := NewUploads(UploadLimits{Memory: ledger.New(0).Part(1000), MessageBytes: 10, Rate: 1 << 30, RatePerOwner: 1000})
+		begin := func(ctx context.Context) *Upload {
+			one, err := u.Begin(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return one
 		}
-		return one
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	one := begin(ctx)
-	if err := one.pace(1000); err != nil {
-		t.Fatal(err)
-	}
-	cancel()
-	if err := one.pace(1000); err == nil { // it would have to wait for a second
-		t.Error("an owner may send more than the rate")
-	}
-	other := begin(identity.NewContext(t.Context(), identity.Caller{Name: "ann"}))
-	if err := other.pace(1000); err != nil {
-		t.Errorf("another owner: %v", err)
-	}
-	one.End()
-	other.End()
-	if len(u.owners) != 0 {
-		t.Errorf("rates are left of %v", u.owners)
-	}
+		start := time.Now()
+		send := func(one *Upload, arrived time.Duration) {
+			if err := one.pace(1000); err != nil || time.Since(start) != arrived {
+				t.Errorf("1000 bytes have arrived after %v, not %v: %v", time.Since(start), arrived, err)
+			}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		one := begin(ctx)
+		send(one, 0)
+		cancel()
+		if err := one.pace(1000); err == nil { // it would have to wait for a second
+			t.Error("an owner may send more than the rate")
+		}
+		one.End()
+		ann := identity.NewContext(t.Context(), identity.Caller{Name: "ann"})
+		other := begin(ann)
+		send(other, 0)
+		other.End()
+		next := begin(t.Context())
+		send(next, time.Second)
+		next.End()
+		time.Sleep(time.Second) // the owner of next may send 1000 bytes at once again
+		begin(ann).End()
+		if len(u.owners) != 1 || u.owners["ann"] == nil {
+			t.Errorf("rates are left of %v", u.owners)
+		}
+	})
 }
 
 // Uploads that broke off first make room first.

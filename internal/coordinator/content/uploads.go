@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -30,14 +31,19 @@ type Uploads struct {
 	maxPerOwner int
 
 	mu     sync.Mutex
-	owners map[string]*owner // those with uploads in progress
+	owners map[string]*owner // without those that are idle
 	kept   []*KeptUpload     // uploads that broke off, the one first that broke off first
 }
 
-// owner has uploads in progress.
+// owner has uploads in progress, or had some a short time ago.
 type owner struct {
 	uploads int
 	rate    *rate.Limiter // nil if there is no limit
+}
+
+// idle reports whether an owner may be forgotten: a new one could send no more at once.
+func (o *owner) idle() bool {
+	return o.uploads == 0 && (o.rate == nil || o.rate.Tokens() >= float64(o.rate.Burst()))
 }
 
 // keptKey names an upload that broke off. Owners do not see each other's.
@@ -110,6 +116,7 @@ func (u *Uploads) Begin(ctx context.Context) (*Upload, error) {
 	name := identity.FromContext(ctx).Name
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	maps.DeleteFunc(u.owners, func(_ string, o *owner) bool { return o.idle() })
 	if u.owners[name] == nil {
 		u.owners[name] = &owner{rate: newRate(u.ratePerOwner)}
 	}
@@ -166,9 +173,7 @@ func (u *Upload) End() {
 	defer u.all.mu.Unlock()
 	u.all.memory.Release(u.held)
 	u.held = 0
-	if u.all.owners[u.owner].uploads--; u.all.owners[u.owner].uploads == 0 {
-		delete(u.all.owners, u.owner)
-	}
+	u.all.owners[u.owner].uploads--
 }
 
 // Keep keeps what has arrived of an upload that broke off, with its memory, so that another call can continue it. Of

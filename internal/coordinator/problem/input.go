@@ -65,8 +65,8 @@ func (m *Maker) Open(ctx context.Context, p *cleavev1.JobSpec) (*Input, error) {
 	return in, err
 }
 
-// open makes the points of a table. It must be called before Spec and Load, because what a
-// spec says about rows of a table depends on their ids.
+// open makes the points of a table. It must be called before Spec and Load, because what a spec says about rows of a
+// table depends on their ids.
 func (in *Input) open(ctx context.Context, accepted bool) error {
 	if in.spec.GetTable() == nil {
 		return nil

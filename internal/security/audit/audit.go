@@ -103,8 +103,11 @@ func (l *Log) WriteStranger(line Line) error {
 		return nil
 	}
 	line.Unlogged = l.unlogged
-	l.unlogged = 0
-	return l.write(line)
+	err := l.write(line)
+	if err == nil {
+		l.unlogged = 0
+	}
+	return err
 }
 
 func (l *Log) write(line Line) error {

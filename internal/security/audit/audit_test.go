@@ -91,3 +91,31 @@ func TestStrangersHaveFewLines(t *testing.T) {
 		t.Errorf("%d lines, and the last has %d without one (%v)", len(lines), last.Unlogged, err)
 	}
 }
+
+// A line that says how many were not logged may fail. The next one says it then.
+func TestUnloggedCallsAreCountedUntilALineSaysSo(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	full, err := os.Open(path) // cannot be written
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer full.Close()
+	log := &Log{file: full, now: time.Now, unlogged: 7}
+	if err := log.WriteStranger(Line{Event: End}); err == nil {
+		t.Fatal("a line was written to a file that cannot be written")
+	}
+	log.file = file
+	if err := log.WriteStranger(Line{Event: End}); err != nil {
+		t.Fatal(err)
+	}
+	var line Line
+	content, err := os.ReadFile(path)
+	if err := errors.Join(err, json.Unmarshal(content, &line)); err != nil || line.Unlogged != 7 {
+		t.Errorf("the line is %q: %v", content, err)
+	}
+}

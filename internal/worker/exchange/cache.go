@@ -29,8 +29,8 @@ import (
 var errNotCached = errors.New("the piece is not in the cache")
 
 // Cache keeps pieces of data sets in a directory, across restarts. A data set has a folder named by its ID, and a
-// piece a file named by its number and its SHA-256, by which it is checked. The
-// least recently used data sets are evicted first; those in use are never removed. It is safe for concurrent use.
+// piece a file named by its number and its SHA-256, by which it is checked. The least recently used data sets are
+// evicted first; those in use are never removed. It is safe for concurrent use.
 type Cache struct {
 	dir   string
 	limit int64
@@ -169,7 +169,10 @@ func (c *Cache) Put(id string, piece int, hash [sha256.Size]byte, data []byte) e
 		c.used -= added.bytes
 		return err
 	}
-	if _, there := set.pieces[piece]; there { // two transfers at the same time
+	if old, there := set.pieces[piece]; there { // two transfers at the same time
+		if old.hash != added.hash { // of two versions, which have a file each
+			_ = os.Remove(c.path(id, piece, added.hash))
+		}
 		c.used -= added.bytes
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -180,6 +181,33 @@ func TestCacheRemovesTheLongestUnused(t *testing.T) {
 		if got := get(c, datasetID(n), 0); (got == nil) != (n == 2) {
 			t.Errorf("data set %d has %d bytes", n, len(got))
 		}
+	}
+}
+
+// Of versions of one piece that are stored at the same time, one stays, and no file that is not counted.
+func TestCacheKeepsOneVersionOfAPiece(t *testing.T) {
+	dir := t.TempDir()
+	c := openCache(t, dir, 1<<30)
+	_, release := c.Use(datasetID(1))
+	defer release()
+	const versions = 8
+	for piece := range 8 {
+		var puts sync.WaitGroup
+		for version := range versions {
+			puts.Go(func() {
+				if err := put(t, c, datasetID(1), piece, bytes.Repeat([]byte{byte(version)}, 100)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		puts.Wait()
+		if get(c, datasetID(1), piece) == nil {
+			t.Errorf("there is no piece %d", piece)
+		}
+	}
+	files, err := os.ReadDir(filepath.Join(dir, datasetID(1)))
+	if err != nil || len(files) != 8 || c.used != 8*100 {
+		t.Errorf("%d bytes are counted, and there are %d files: %v", c.used, len(files), err)
 	}
 }
 
