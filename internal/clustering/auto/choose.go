@@ -97,7 +97,7 @@ func (r *run) chooseByCut(ctx context.Context, first *space, choice *clustering.
 		choice.Reason = reason("k-means cuts through the nearest-neighbor graph: its normalized cut is %.3g, versus %.3g for spectral clustering", own, spectral)
 		return near, choice, nil
 	default:
-		choice.Reason = reason("k-means cuts barely more of the nearest-neighbor graph than spectral clustering does (normalized cut %.3g versus %.3g)", own, spectral)
+		choice.Reason = reason("k-means does not cut through the nearest-neighbor graph: its normalized cut is %.3g, versus %.3g for spectral clustering", own, spectral)
 	}
 	return r.chooseMixture(ctx, first, choice)
 }
