@@ -73,8 +73,8 @@ func ofFault(f *fault.Error) *Error {
 		RetryAfter: time.Duration(f.Retry * float64(time.Second)), cause: f}
 }
 
-// refused converts a fault that was found before a call to an *Error. Other errors stay as they are, also an *Error of
-// a call whose cause has a fault.
+// refused converts a fault that was found before a call to an *Error. Other errors stay as they are, including
+// an *Error of a call whose cause is a fault.
 func refused(err error) error {
 	if f, is := err.(*fault.Error); is {
 		return ofFault(f)

@@ -62,8 +62,7 @@ func (l *leader) choose() (string, *grpc.ClientConn, error) {
 	return l.candidates.Current, c, nil
 }
 
-// failed moves on from a coordinator that returned an error, to the one that it names or to the next, unless the
-// coordinator answered.
+// failed moves on from a coordinator that is unreachable or does not lead, to the one that it names or to the next.
 func (l *leader) failed(address string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -260,8 +260,8 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 	return c.jobs.Create(ctx, jobs.Submission{Record: record, Spec: spec, Hash: hash[:], Problem: ready, Release: release})
 }
 
-// newRecord returns the record of a new job, but for the memory that it reserves. It rejects a request that may not
-// create a job, before its problem is prepared.
+// newRecord returns the record of a new job, except for the memory that the job reserves. It fails if the request may
+// not create a job.
 func (c *Coordinator) newRecord(ctx context.Context, request *cleavev1.CreateJobRequest, requestID string) (*statev1.JobRecord, error) {
 	if err := wire.CheckName("display_name", request.GetDisplayName()); err != nil {
 		return nil, err

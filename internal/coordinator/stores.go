@@ -223,7 +223,7 @@ func (c *Coordinator) openContent() {
 		Blobs: c.blobs, Writer: c.writer, Logger: c.log, Now: c.cfg.Now,
 		CacheBytes: c.cfg.CacheBytes, UseGrain: c.cfg.Retention.UseGrain(),
 		StopAdmission: func(ctx context.Context) (func(), error) { return c.jobs.StopAdmission(ctx) },
-		User:          func(id string, owner *string) string { return c.jobs.User(id, owner) },
+		User:          func(id string, owner *string) string { return c.jobs.JobUsing(id, owner) },
 		DeleteBlob:    func(name string) error { return c.garbage.Delete(c.storeCtx, name) },
 	}
 	c.datasets = content.NewDatasets(cfg)

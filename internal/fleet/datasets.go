@@ -137,8 +137,8 @@ type reports struct{ *Fleet }
 
 func (r reports) Heard(worker string) { r.hear(worker) }
 
-// Arrived records that a worker passed a piece on, or that one can read the object store. If it could not, pieces that
-// may have been on their way then do not show that it can now: only those after its next join do.
+// Arrived records that a worker passed a piece on, or that one can read the object store. After a failure,
+// only a piece that arrives after the worker's next join counts: an earlier one may have been on its way already.
 func (r reports) Arrived(worker string, from swarm.Source) {
 	r.hear(from.Peer)
 	r.mu.Lock()

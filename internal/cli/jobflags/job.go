@@ -139,7 +139,7 @@ func (j *Job) rememberInputs() {
 	}
 }
 
-// RemoteSpec returns the spec for a coordinator that makes points of the rows of the table, which has this id there.
+// RemoteSpec returns the spec for a coordinator that makes points of the rows of the table, which it knows by tableID.
 func (j *Job) RemoteSpec(tableID string) *cleavev1.JobSpec {
 	spec := proto.CloneOf(j.Spec)
 	points := wire.TablePointsProto(j.Table.options)

@@ -125,9 +125,9 @@ func (m *Manager) findUnfinished(match func(*Job) bool) (id string) {
 	return id
 }
 
-// User returns the id of an unfinished job that uses a data set or a table, or "" if there is none. If owner is not nil,
-// only jobs of that owner count.
-func (m *Manager) User(id string, owner *string) string {
+// JobUsing returns the id of an unfinished job that uses a data set or a table, or "" if there is none. If owner is
+// not nil, only jobs of that owner count.
+func (m *Manager) JobUsing(id string, owner *string) string {
 	return m.findUnfinished(func(j *Job) bool {
 		return (j.datasetID == id || slices.Contains(j.tableIDs, id)) && (owner == nil || j.owner == *owner)
 	})
@@ -217,8 +217,8 @@ func jobNotFound(id string) error {
 // cancelTimeout is how long a cancellation waits for a change of the job's record that the store has not taken yet.
 const cancelTimeout = 5 * time.Second
 
-// Cancel cancels a job and returns it. It succeeds in every state of the job, so that clients can safely repeat it if the
-// response was lost.
+// Cancel cancels a job and returns it. It succeeds in every state of the job, so that clients can safely repeat it if
+// the response was lost.
 func (m *Manager) Cancel(ctx context.Context, id string) (*cleavev1.Job, error) {
 	j, record, err := m.find(ctx, id)
 	if err != nil {

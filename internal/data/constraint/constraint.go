@@ -269,7 +269,7 @@ func (b Belief) renumbered(number []int32) (Belief, bool) {
 }
 
 // Among returns the statements whose points are all in kept, a sorted subset of n points, renumbered by their positions
-// in kept. It may return all itself.
+// in kept. The result may be all itself.
 func Among[S statement[S]](n int, kept []int32, all []S) []S {
 	if len(kept) == n {
 		return all

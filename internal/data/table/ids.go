@@ -157,7 +157,7 @@ func (n Naming) Resolve(t *Table) error {
 }
 
 // numbersRows reports whether a table identifies points by their numbers although they have ids: all are numbers of
-// rows, and none is an id, also not one that is written otherwise, such as 3.0 for 3.
+// rows, and none is an id, even if it is written differently, such as 3.0 for 3.
 func (t *Table) numbersRows(ids *IDs) bool {
 	found := false
 	for at := range t.Columns {
