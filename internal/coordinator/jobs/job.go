@@ -17,7 +17,6 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/queue"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/store"
 )
@@ -76,7 +75,6 @@ type Job struct {
 	// Owned by the supervisor once the job is launched; no lock needed.
 	problem   *problem.Problem // set if the job could run at once
 	counted   bool             // this run is counted as an attempt
-	trust     *fleet.Trust     // the workers whose answers it used
 	snapshots *checkpoint.Snapshots
 
 	writing chan struct{} // semaphore, held while the record is updated and committed

@@ -71,7 +71,7 @@ func (m *Manager) resumeJob(ctx context.Context, id string) error {
 	if class := clustering.NumericClass(); setNumericClass(record, class, events) {
 		m.Logger.Warn("restarting job from scratch: it was run before by a version with a different numeric class", "job", id, "now", class)
 	}
-	log.Distrust(record.GetDistrusted())
+	log.SetDoubt(record.GetDoubt())
 	j := m.newJob(record, log, true)
 	j.alone = attempts.LastIsNext(record)
 	switch {
@@ -98,7 +98,7 @@ func setNumericClass(record *statev1.JobRecord, class string, events uint32) (st
 		return false
 	}
 	attempts.StartOver(record)
-	record.Distrusted = fmt.Sprintf("the coordinator was replaced by a version whose answers have other bits "+
+	record.Doubt = fmt.Sprintf("the coordinator was replaced by a version whose answers have other bits "+
 		"(numeric class %s, before %s)", class, before)
 	return true
 }
