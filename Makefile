@@ -5,7 +5,8 @@ SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
-# Tools that would crowd go.mod have a module of their own, with their versions pinned.
+# Tools that would crowd go.mod have modules of their own, with their versions pinned: one for those that build and check.
+# The programs that measure and generate are the module tools.
 TOOL := go tool -modfile=tools/build/go.mod
 BUF  := $(TOOL) buf
 
@@ -32,7 +33,7 @@ COMPILE := GOGC=off GOMEMLIMIT=1GiB go build
 SHELL_PACKAGE = github.com/cleave-project/cleave/internal/cli/shell
 LDFLAGS = -s -w -X $(SHELL_PACKAGE).version=$(VERSION) -X $(SHELL_PACKAGE).commit=$(COMMIT)
 
-PACKAGES ?= ./client/... ./internal/... ./test/... ./tools/...
+PACKAGES ?= ./client/... ./internal/... ./test/...
 BENCH    ?= .
 FUZZTIME ?= 10s
 DATA     ?=
@@ -52,6 +53,7 @@ build: ## Build cleave, coordinator and worker into bin/
 test: ## Run the tests, a part of every large one
 	$(COMPILE) ./client/... ./internal/...
 	go test -ldflags='-s -w' -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -timeout 30m ./test/clustertest ./...
+	go test -C tools -timeout 30m ./...
 
 .PHONY: test-long
 test-long: ## Run all cases of the large tests, and the examples in the documents (LIMIT=seconds, SEED=number for another order)
@@ -120,7 +122,7 @@ bench: measure ## Compare with the machine's limits and with peers, and write do
 # The harness of bench, load, experiments and answers. It needs neither Go nor, without peers, Python.
 .PHONY: measure
 measure: build
-	go build -o bin/measure ./tools/measure/cmd
+	go build -C tools -o ../bin/measure ./measure/cmd
 
 MEASURE_ARGS = -version '$(VERSION)' -data '$(DATA)' $(if $(STAGES)$(STUDIES)$(SUITE),-parts '$(STAGES)$(STUDIES)$(SUITE)')
 
@@ -196,11 +198,14 @@ lint-go:
 		echo "not gofmt'ed (run: gofmt -s -w FILE):"; echo "$$unformatted"; exit 1; \
 	fi
 	go vet ./...
+	go vet -C tools ./...
 	$(TOOL) golangci-lint run ./...
+	cd tools && go tool -modfile=build/go.mod golangci-lint run ./...
 
 .PHONY: lint-modules
 lint-modules:
 	go mod tidy -diff
+	go mod tidy -C tools -diff
 
 .PHONY: lint-proto
 lint-proto:
@@ -217,11 +222,11 @@ DASHBOARD := deploy/grafana/cleave.json
 
 .PHONY: generate
 generate: generate-tables ## Generate gen/ and the OpenAPI document from proto/, the SIMD code from tools/asm, the documents' tables from the catalog and the dashboard
-	go run ./tools/dashboard $(DASHBOARD)
+	go run -C tools ./dashboard ../$(DASHBOARD)
 	$(BUF) generate
 	image=$$(mktemp --suffix .binpb); trap 'rm -f "$$image"' EXIT; \
 	$(BUF) build --output "$$image"; \
-	go run ./tools/openapi -image "$$image" -out $(OPENAPI)
+	go run -C tools ./openapi -image "$$image" -out ../$(OPENAPI)
 	for package in $(SIMD_PACKAGES); do \
 		go run -C tools/asm "./$${package##*/}" -pkg "$${package##*/}" \
 			-out "../../internal/$$package/simd_amd64.s" -stubs "../../internal/$$package/simd_stubs_amd64.go"; \
@@ -244,7 +249,7 @@ check-typescript: clients/typescript/node_modules
 
 .PHONY: generate-tables
 generate-tables:
-	go run ./tools/tables $(CATALOG_DOCS)
+	go run -C tools ./tables $(addprefix ../,$(CATALOG_DOCS))
 
 .PHONY: check-api
 check-api: ## Fail when the protos are not compatible with the API as it was accepted last
@@ -256,13 +261,13 @@ accept-api: check-api ## Accept compatible changes of the protos as part of the 
 
 .PHONY: check-generated
 check-generated: ## Fail when something is not what its source generates
-	go run ./tools/tables -check $(CATALOG_DOCS)
-	go run ./tools/dashboard -check $(DASHBOARD)
+	go run -C tools ./tables -check $(addprefix ../,$(CATALOG_DOCS))
+	go run -C tools ./dashboard -check ../$(DASHBOARD)
 	@fresh=$$(mktemp -d); trap 'rm -rf "$$fresh"' EXIT; \
 	$(BUF) generate --output "$$fresh"; \
 	diff -r --brief gen "$$fresh/gen" || { echo "gen/ is stale: run make generate"; exit 1; }; \
 	$(BUF) build --output "$$fresh/image.binpb"; \
-	go run ./tools/openapi -image "$$fresh/image.binpb" -out "$$fresh/openapi.json"; \
+	go run -C tools ./openapi -image "$$fresh/image.binpb" -out "$$fresh/openapi.json"; \
 	diff --brief $(OPENAPI) "$$fresh/openapi.json" || { echo "$(OPENAPI) is stale: run make generate"; exit 1; }; \
 	for package in $(SIMD_PACKAGES); do \
 		go run -C tools/asm "./$${package##*/}" -pkg "$${package##*/}" -out "$$fresh/simd_amd64.s" -stubs "$$fresh/simd_stubs_amd64.go"; \

@@ -31,7 +31,7 @@ while read -r folder name; do
         exit 0
     fi
     program=$programs/${folder//\//_}.test
-    [[ -e $program ]] || go test -c -ldflags='-s -w' -o "$program" "./$folder"
+    [[ -e $program ]] || go test -C "$folder" -c -o "$program" .
     started=$SECONDS
     (cd "$folder" && "$program" -test.run "^$name\$" -test.timeout 20m >"$programs/output" 2>&1) || {
         cat "$programs/output"

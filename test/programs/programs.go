@@ -3,6 +3,7 @@
 package programs
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -62,19 +63,22 @@ func build(args ...string) (folder string, err error) {
 	return folder, nil
 }
 
-// Root returns the folder of go.mod.
+// Root returns the folder of the repository. Modules of their own below it, such as tools, have a go.mod too.
 func Root() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", err
 	}
 	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+		if mod, err := os.ReadFile(filepath.Join(dir, "go.mod")); err == nil && bytes.HasPrefix(mod, []byte(firstLine)) {
 			return dir, nil
 		}
 		if dir == filepath.Dir(dir) {
-			return "", errors.New("no go.mod above the working directory")
+			return "", errors.New("no folder above the working directory has the go.mod of the repository")
 		}
 		dir = filepath.Dir(dir)
 	}
 }
+
+// firstLine is that of the repository's go.mod.
+const firstLine = "module github.com/cleave-project/cleave\n"
