@@ -36,7 +36,7 @@ func TestResultHasEveryField(t *testing.T) {
 			field.Set(reflect.New(field.Type().Elem()))
 		}
 	}
-	r.Matrix.Function, r.Model.Metric = kernel.Gaussian, metric.NewIdentity(1)
+	r.Kernel.Matrix.Function, r.Model.Metric = kernel.Gaussian, metric.NewIdentity(1)
 	r.NeighborGraph.Graph = &dataset.Graph{}
 	m := ResultProto(r).ProtoReflect()
 	for at := range m.Descriptor().Fields().Len() {
