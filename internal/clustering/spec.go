@@ -64,10 +64,12 @@ const DefaultMaxIterations = 100
 func NewSpec(r catalog.Request) Spec {
 	spec := Spec{
 		K: int(r.WholeOr("k", 0)), Seed: r.WholeOr("seed", 0),
-		Supervision:    Supervision{Entail: r.Is("entail", "true")},
-		Initialization: Initialization{Start: catalog.Named(r.Values["init"], StartMultilevel), FarthestMean: r.Is("farthest", "mean")},
-		Scale:          catalog.Named(r.Values["scale"], ScaleRobust),
-		Neighbors:      Neighbors{Count: int(r.WholeOr("knn", 0)), Weights: catalog.Named(r.Values["knn-weights"], neighbor.Gaussian)},
+		Supervision: Supervision{Entail: r.Is("entail", "true")},
+		Initialization: Initialization{
+			Start: catalog.Named(r.Values["init"], StartMultilevel), FarthestMean: r.Is("farthest", "mean"),
+		},
+		Scale:     catalog.Named(r.Values["scale"], ScaleRobust),
+		Neighbors: Neighbors{Count: int(r.WholeOr("knn", 0)), Weights: catalog.Named(r.Values["knn-weights"], neighbor.Gaussian)},
 	}
 	if spec.Initialization.Start == StartDefault && r.Values["farthest"] != "" {
 		spec.Initialization.Start = StartFarthestFirst // the only start that uses it

@@ -135,7 +135,9 @@ func TestResultProto(t *testing.T) {
 	r := &clustering.Result{
 		Labels: []int32{0, 1, 1}, StopReason: clustering.StopCycle, Iterations: 2, Objective: -1.5, ObjectiveName: "ratio-cut",
 		History: []clustering.HistoryEntry{{Iteration: 0, Objective: 3}, {Iteration: 2, Objective: -1.5, Moved: 4}},
-		Kernel:  clustering.KernelReport{Shifts: []clustering.ShiftChange{{Iteration: 1, Sigma: 0.5, Reason: "rise"}}, Sigma: 0.5}, Warnings: []clustering.Notice{{Code: "A", Message: "b"}},
+		Kernel: clustering.KernelReport{
+			Shifts: []clustering.ShiftChange{{Iteration: 1, Sigma: 0.5, Reason: "rise"}}, Sigma: 0.5,
+		}, Warnings: []clustering.Notice{{Code: "A", Message: "b"}},
 		Restart: 3, ClusterSizes: []int{1, 2},
 		Satisfaction: constraint.Satisfaction{Total: 5, MustLinkViolated: 1, CannotLinkViolated: 2},
 	}

@@ -126,7 +126,9 @@ func agreement(a, b []int32) float64 {
 // labels.
 func gaussian(s set, rho float64, labels []int32, iterations int) (*kernelkmeans.Problem, error) {
 	return kernelkmeans.Prepare(s.points, clustering.Spec{
-		K: s.k, MaxIterations: iterations, Initialization: clustering.Initialization{Start: clustering.StartLabels, Labels: labels},
+		K: s.k, MaxIterations: iterations, Initialization: clustering.Initialization{
+			Start: clustering.StartLabels, Labels: labels,
+		},
 		Algorithm: &kernelkmeans.Options{Rho: rho},
 	})
 }

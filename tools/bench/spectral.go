@@ -74,7 +74,9 @@ func (b *benchmark) measureDense(ctx context.Context) error {
 		return err
 	}
 	constrained, err := b.newSpectralRun(ctx, s.points, clustering.Spec{
-		K: s.k, Supervision: clustering.Supervision{Constraints: pairs}, Algorithm: &spectral.Options{Algorithm: spectral.Constrained, BetaRule: spectral.BetaPaper},
+		K: s.k, Supervision: clustering.Supervision{Constraints: pairs}, Algorithm: &spectral.Options{
+			Algorithm: spectral.Constrained, BetaRule: spectral.BetaPaper,
+		},
 	})
 	if err != nil {
 		return err
@@ -180,7 +182,9 @@ func (b *benchmark) measureSparse(ctx context.Context) error {
 	_, peak, err := peakMemory(func() error {
 		seconds, err = stopwatch(func() error {
 			e, err := b.newSpectralRun(limited, graph, clustering.Spec{
-				K: 2, Supervision: clustering.Supervision{Constraints: pairs}, Algorithm: &spectral.Options{Algorithm: spectral.Constrained, BetaRule: spectral.BetaPaper},
+				K: 2, Supervision: clustering.Supervision{Constraints: pairs}, Algorithm: &spectral.Options{
+					Algorithm: spectral.Constrained, BetaRule: spectral.BetaPaper,
+				},
 			})
 			if err != nil {
 				return err

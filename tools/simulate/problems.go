@@ -73,7 +73,9 @@ func runMatrix(ctx context.Context, cfg *Config, h *host, data dataset.Dataset, 
 		labels[i] = simworker.Label(i, 0, cfg.K, cfg.MovedEvery)
 	}
 	p, err := kernelkmeans.Prepare(data, clustering.Spec{
-		K: cfg.K, MaxIterations: cfg.Iterations, Restarts: 1, Algorithm: options, Initialization: clustering.Initialization{Start: clustering.StartLabels, Labels: labels},
+		K: cfg.K, MaxIterations: cfg.Iterations, Restarts: 1, Algorithm: options, Initialization: clustering.Initialization{
+			Start: clustering.StartLabels, Labels: labels,
+		},
 	})
 	if err != nil {
 		return err

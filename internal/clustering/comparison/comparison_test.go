@@ -156,9 +156,14 @@ func TestSpecOfAFold(t *testing.T) {
 	spec := job(t, truth, 2, 60, &kernelkmeans.Options{})
 	for at, c := range spec.Supervision.Constraints[:20] {
 		spec.Supervision.Constraints[at].Weight, spec.Supervision.Constraints[at].Weighted = 3, true
-		spec.Supervision.Constraints = append(spec.Supervision.Constraints, constraint.Constraint{I: c.J, J: c.I, Kind: c.Kind})
+		spec.Supervision.Constraints = append(spec.Supervision.Constraints, constraint.Constraint{
+			I: c.J, J: c.I, Kind: c.Kind,
+		})
 	}
-	spec.Supervision.Seeds = []constraint.Seed{{Index: 1, Label: 1, Probability: 0.8}, {Index: 2}, {Index: 3, Label: 1}, {Index: 1, Label: 0, Probability: 0.2}}
+	spec.Supervision.Seeds = []constraint.Seed{
+		{Index: 1, Label: 1, Probability: 0.8}, {Index: 2}, {Index: 3, Label: 1},
+		{Index: 1, Label: 0, Probability: 0.2},
+	}
 	c := New(data, spec)
 	constraints, seeds := 0, 0
 	for fold := range auto.DefaultFolds {

@@ -46,8 +46,10 @@ func cases(t testing.TB, seed uint64) map[string]struct {
 	add := func(name string, data dataset.Dataset, o Options) {
 		for _, constraints := range []int{0, 25} {
 			spec := clustering.Spec{K: k, Seed: seed, MaxIterations: 50, Algorithm: &o,
-				Supervision:    clustering.Supervision{Constraints: clusteringtest.RandomConstraints(rng, n, k, constraints)},
-				Initialization: clustering.Initialization{Start: clustering.StartLabels, Labels: clusteringtest.RandomLabels(rng, n, k)}}
+				Supervision: clustering.Supervision{Constraints: clusteringtest.RandomConstraints(rng, n, k, constraints)},
+				Initialization: clustering.Initialization{
+					Start: clustering.StartLabels, Labels: clusteringtest.RandomLabels(rng, n, k),
+				}}
 			all[fmt.Sprintf("%s/%d-constraints", name, constraints)] = struct {
 				data dataset.Dataset
 				spec clustering.Spec
@@ -105,7 +107,9 @@ func TestLinearKernelIsPlainKmeans(t *testing.T) {
 	points := clusteringtest.Blobs(t, rng, 150, 3, 4)
 	labels := clusteringtest.RandomLabels(rng, 150, 4)
 	for iterations := range 12 {
-		result := solve(t, points, clustering.Spec{K: 4, MaxIterations: iterations, Initialization: clustering.Initialization{Start: clustering.StartLabels, Labels: labels},
+		result := solve(t, points, clustering.Spec{K: 4, MaxIterations: iterations, Initialization: clustering.Initialization{
+			Start: clustering.StartLabels, Labels: labels,
+		},
 			Algorithm: &Options{Function: kernel.Linear}})
 		want, cost := plainKmeans(points, labels, 4, result.Iterations)
 		if !slices.Equal(result.Labels, want) {

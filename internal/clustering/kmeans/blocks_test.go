@@ -94,7 +94,9 @@ func TestContractedAssignmentAgainstAllLabelings(t *testing.T) {
 		n, k := 6+rng.IntN(2), 2+rng.IntN(2)
 		points := clusteringtest.Blobs(t, rng, n, 2, k)
 		spec := clustering.Spec{
-			K: k, MaxIterations: 1, Supervision: clustering.Supervision{Constraints: looseConstraints(rng, n, rng.IntN(9))}, Initialization: clustering.Initialization{Start: clustering.StartLabels, Labels: everyCluster(rng, n, k)},
+			K: k, MaxIterations: 1, Supervision: clustering.Supervision{Constraints: looseConstraints(rng, n, rng.IntN(9))}, Initialization: clustering.Initialization{
+				Start: clustering.StartLabels, Labels: everyCluster(rng, n, k),
+			},
 			Algorithm: &Options{Algorithm: PCKmeans, Contract: true, Inference: inference.Exact},
 		}
 		set, err := constraint.NewSet(n, spec.Supervision.Constraints, constraint.UnitWeight)
@@ -169,7 +171,11 @@ func TestBlocksStayTogether(t *testing.T) {
 		rng := clusteringtest.NewRand(seed)
 		n, k := 5+rng.IntN(60), 1+rng.IntN(5)
 		points := clusteringtest.Blobs(t, rng, n, 1+rng.IntN(3), k)
-		spec := clustering.Spec{K: k, Seed: seed, MaxIterations: 50, Restarts: 2, Supervision: clustering.Supervision{Constraints: looseConstraints(rng, n, rng.IntN(2*n))}, Algorithm: &Options{Algorithm: PCKmeans, Contract: true}}
+		spec := clustering.Spec{
+			K: k, Seed: seed, MaxIterations: 50, Restarts: 2,
+			Supervision: clustering.Supervision{Constraints: looseConstraints(rng, n, rng.IntN(2*n))},
+			Algorithm:   &Options{Algorithm: PCKmeans, Contract: true},
+		}
 		set, err := constraint.NewSet(n, spec.Supervision.Constraints, constraint.UnitWeight)
 		if err != nil {
 			t.Fatal(err)

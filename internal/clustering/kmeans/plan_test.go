@@ -31,7 +31,9 @@ func tenGaussians(t *testing.T) (*dataset.Points, []int32, []constraint.Constrai
 
 func chosen(a Algorithm, k int, constraints []constraint.Constraint) clustering.Spec {
 	return clustering.Spec{
-		K: k, MaxIterations: 100, Supervision: clustering.Supervision{Constraints: constraints, EntailSmall: true}, Choose: true, Algorithm: &Options{Algorithm: a},
+		K: k, MaxIterations: 100, Supervision: clustering.Supervision{
+			Constraints: constraints, EntailSmall: true,
+		}, Choose: true, Algorithm: &Options{Algorithm: a},
 	}
 }
 
@@ -110,14 +112,26 @@ func TestStartsOfRestarts(t *testing.T) {
 	}{
 		"pc":       {func(*clustering.Spec) {}, 10, []clustering.Start{free, clustering.StartNeighborhoods, plus, plus}},
 		"pc alone": {func(s *clustering.Spec) { s.Supervision.Constraints = nil }, 10, []clustering.Start{plus, plus}},
-		"named":    {func(s *clustering.Spec) { s.Initialization.Start = clustering.StartRandom }, 10, []clustering.Start{clustering.StartRandom, clustering.StartRandom}},
+		"named": {
+			func(s *clustering.Spec) { s.Initialization.Start = clustering.StartRandom }, 10,
+			[]clustering.Start{clustering.StartRandom, clustering.StartRandom},
+		},
 		"labels": {func(s *clustering.Spec) {
 			s.Initialization.Start, s.Initialization.Labels = clustering.StartLabels, labels
 		}, 1, []clustering.Start{clustering.StartLabels}},
-		"paper":  {func(s *clustering.Spec) { s.Choose = false }, 1, []clustering.Start{clustering.StartNeighborhoods}},
-		"m":      {func(s *clustering.Spec) { s.Algorithm = &Options{Algorithm: MKmeans} }, 10, []clustering.Start{clustering.StartNeighborhoods, plus}},
-		"cop":    {func(s *clustering.Spec) { s.Algorithm = &Options{Algorithm: CopKmeans} }, 10, []clustering.Start{clustering.StartRandom, plus}},
-		"kmeans": {func(s *clustering.Spec) { s.Supervision.Constraints, s.Algorithm = nil, &Options{Algorithm: Kmeans} }, 10, []clustering.Start{plus, plus}},
+		"paper": {func(s *clustering.Spec) { s.Choose = false }, 1, []clustering.Start{clustering.StartNeighborhoods}},
+		"m": {
+			func(s *clustering.Spec) { s.Algorithm = &Options{Algorithm: MKmeans} }, 10,
+			[]clustering.Start{clustering.StartNeighborhoods, plus},
+		},
+		"cop": {
+			func(s *clustering.Spec) { s.Algorithm = &Options{Algorithm: CopKmeans} }, 10,
+			[]clustering.Start{clustering.StartRandom, plus},
+		},
+		"kmeans": {
+			func(s *clustering.Spec) { s.Supervision.Constraints, s.Algorithm = nil, &Options{Algorithm: Kmeans} }, 10,
+			[]clustering.Start{plus, plus},
+		},
 		"seeded": {func(s *clustering.Spec) {
 			s.Supervision.Constraints, s.Supervision.Seeds, s.Algorithm = nil, seeds, &Options{Algorithm: SeededKmeans}
 		}, 1, []clustering.Start{clustering.StartSeeds}},

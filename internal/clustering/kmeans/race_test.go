@@ -52,7 +52,9 @@ func raced(t *testing.T, ctx context.Context, points *dataset.Points, spec clust
 // nor snapshots.
 func TestStartsRace(t *testing.T) {
 	points := manyRows(t)
-	spec := clustering.Spec{K: 12, Seed: 3, Choose: true, MaxIterations: 100, Algorithm: &Options{Algorithm: Kmeans, Race: true}}
+	spec := clustering.Spec{
+		K: 12, Seed: 3, Choose: true, MaxIterations: 100, Algorithm: &Options{Algorithm: Kmeans, Race: true},
+	}
 	p, err := Prepare(points, spec)
 	if err != nil {
 		t.Fatal(err)

@@ -74,7 +74,9 @@ func TestPredict(t *testing.T) {
 
 // A job on the graph has nothing left of what made it.
 func TestTheSpecOfTheGraph(t *testing.T) {
-	spec := clustering.Spec{K: 2, Neighbors: clustering.Neighbors{Count: 1, Weights: neighbor.Gaussian}, Scale: clustering.ScaleZscore}
+	spec := clustering.Spec{
+		K: 2, Neighbors: clustering.Neighbors{Count: 1, Weights: neighbor.Gaussian}, Scale: clustering.ScaleZscore,
+	}
 	p, err := Prepare(&dataset.Points{N: 2, D: 1, Values: []float64{1, 2}}, spec)
 	if err != nil {
 		t.Fatal(err)

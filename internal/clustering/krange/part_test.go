@@ -16,7 +16,12 @@ import (
 func TestSpecsOfParts(t *testing.T) {
 	spec := clustering.Spec{
 		K: 2, Restarts: 9,
-		Supervision: clustering.Supervision{Constraints: []constraint.Constraint{{I: 0, J: 1, Kind: constraint.MustLink}, {I: 1, J: 3, Kind: constraint.CannotLink}}, Seeds: []constraint.Seed{{Index: 3, Label: 1}, {Index: 2, Label: 0}}},
+		Supervision: clustering.Supervision{
+			Constraints: []constraint.Constraint{
+				{I: 0, J: 1, Kind: constraint.MustLink}, {I: 1, J: 3, Kind: constraint.CannotLink},
+			},
+			Seeds: []constraint.Seed{{Index: 3, Label: 1}, {Index: 2, Label: 0}},
+		},
 	}
 	beliefs := []constraint.Belief{{I: 0, J: 1, Value: 1}, {I: 3, J: 1, Value: -1}}
 	for _, c := range []struct{ whole, all, some clustering.Algorithm }{

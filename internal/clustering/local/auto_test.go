@@ -149,7 +149,10 @@ func TestAutoOnEasySets(t *testing.T) {
 			t.Errorf("%s: the score is %.3f without constraints, by %+v", name, score, alone.Auto.Choice)
 		}
 		for _, count := range testscale.Some([]int{60, 1, 20}, 1) {
-			with := solveAuto(t, set.data, clustering.Spec{K: set.k, Supervision: clustering.Supervision{Constraints: pairsOf(t, set.truth, count, 0, clusteringtest.NewRand(5))}})
+			with := solveAuto(t, set.data, clustering.Spec{
+				K:           set.k,
+				Supervision: clustering.Supervision{Constraints: pairsOf(t, set.truth, count, 0, clusteringtest.NewRand(5))},
+			})
 			if got := ari(t, with.Labels, set.truth); got < score-1e-9 {
 				t.Errorf("%s: the score is %.3f with %d constraints, and %.3f without; by %+v", name, got, count, score, with.Auto.Choice)
 			}
@@ -158,7 +161,10 @@ func TestAutoOnEasySets(t *testing.T) {
 			}
 		}
 		const many = 150
-		doubtful := solveAuto(t, set.data, clustering.Spec{K: set.k, Supervision: clustering.Supervision{Constraints: pairsOf(t, set.truth, many, 10, clusteringtest.NewRand(6))}})
+		doubtful := solveAuto(t, set.data, clustering.Spec{
+			K:           set.k,
+			Supervision: clustering.Supervision{Constraints: pairsOf(t, set.truth, many, 10, clusteringtest.NewRand(6))},
+		})
 		if got := ari(t, doubtful.Labels, set.truth); got < score-0.02 {
 			t.Errorf("%s: the score is %.3f with %d constraints of which one in ten is wrong, and %.3f without; by %+v", name, got, many, score, doubtful.Auto.Choice)
 		}
@@ -221,7 +227,9 @@ func TestAutoWithAllPairs(t *testing.T) {
 		points := clusteringtest.Blobs(t, rng, 30, 2, 3)
 		edges := scatteredEdges(rng, 30)
 		for name, data := range map[string]dataset.Dataset{"points": points, "a graph": graphOf(t, 30, edges, 0), "a kernel": linearKernel(t, points)} {
-			result := solveAuto(t, data, clustering.Spec{K: k, Supervision: clustering.Supervision{Constraints: pairsOf(t, truth, 30*29/2, 0, rng)}})
+			result := solveAuto(t, data, clustering.Spec{
+				K: k, Supervision: clustering.Supervision{Constraints: pairsOf(t, truth, 30*29/2, 0, rng)},
+			})
 			if got := ari(t, result.Labels, truth); got != 1 {
 				t.Errorf("k = %d, %s: the score is %g, by %+v", k, name, got, result.Auto.Choice)
 			}
@@ -239,11 +247,16 @@ func TestAutoTakesWhatItCannotCompare(t *testing.T) {
 		return links
 	}
 	for name, spec := range map[string]clustering.Spec{
-		"must-links":   {K: 2, Supervision: clustering.Supervision{Constraints: chain(1)}},
-		"cannot-links": {K: 3, Supervision: clustering.Supervision{Constraints: []constraint.Constraint{clusteringtest.CannotLink(0, 2), clusteringtest.CannotLink(2, 4), clusteringtest.CannotLink(0, 4)}}},
-		"two seeds":    {K: 2, Supervision: clustering.Supervision{Seeds: []constraint.Seed{{Index: 0, Label: 0}, {Index: 2, Label: 1}}}},
-		"three seeds":  {K: 3, Supervision: clustering.Supervision{Seeds: []constraint.Seed{{Index: 0, Label: 0}, {Index: 2, Label: 1}, {Index: 4, Label: 2}}}},
-		"one class":    {K: 2, Supervision: clustering.Supervision{Seeds: []constraint.Seed{{Index: 0, Label: 1}, {Index: 1, Label: 1}, {Index: 2, Label: 1}, {Index: 3, Label: 1}}}},
+		"must-links": {K: 2, Supervision: clustering.Supervision{Constraints: chain(1)}},
+		"cannot-links": {
+			K: 3,
+			Supervision: clustering.Supervision{Constraints: []constraint.Constraint{
+				clusteringtest.CannotLink(0, 2), clusteringtest.CannotLink(2, 4), clusteringtest.CannotLink(0, 4),
+			}},
+		},
+		"two seeds":   {K: 2, Supervision: clustering.Supervision{Seeds: []constraint.Seed{{Index: 0, Label: 0}, {Index: 2, Label: 1}}}},
+		"three seeds": {K: 3, Supervision: clustering.Supervision{Seeds: []constraint.Seed{{Index: 0, Label: 0}, {Index: 2, Label: 1}, {Index: 4, Label: 2}}}},
+		"one class":   {K: 2, Supervision: clustering.Supervision{Seeds: []constraint.Seed{{Index: 0, Label: 1}, {Index: 1, Label: 1}, {Index: 2, Label: 1}, {Index: 3, Label: 1}}}},
 	} {
 		result := solveAuto(t, moons.data, spec)
 		if result.Auto.Choice.Chosen.ConstraintUse != clustering.UseHard || result.Satisfaction.Satisfied() != result.Satisfaction.Total {
@@ -306,7 +319,9 @@ func TestAutoWithContradictions(t *testing.T) {
 	set := easySets(t)["gaussians"]
 	constraints := pairsOf(t, set.truth, 100, 0, clusteringtest.NewRand(1))
 	constraints = append(constraints, clusteringtest.MustLink(0, 10), clusteringtest.MustLink(10, 20), clusteringtest.CannotLink(0, 20))
-	result := solveAuto(t, set.data, clustering.Spec{K: set.k, Supervision: clustering.Supervision{Constraints: constraints}})
+	result := solveAuto(t, set.data, clustering.Spec{
+		K: set.k, Supervision: clustering.Supervision{Constraints: constraints},
+	})
 	hears := func(code string) bool {
 		return slices.ContainsFunc(result.Warnings, func(n clustering.Notice) bool { return n.Code == code })
 	}
@@ -414,7 +429,10 @@ func TestAutoInOtherUnits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := clustering.Spec{K: set.k, Scale: clustering.ScaleZscore, Supervision: clustering.Supervision{Constraints: pairsOf(t, set.truth, 100, 0, clusteringtest.NewRand(1))}}
+	spec := clustering.Spec{
+		K: set.k, Scale: clustering.ScaleZscore,
+		Supervision: clustering.Supervision{Constraints: pairsOf(t, set.truth, 100, 0, clusteringtest.NewRand(1))},
+	}
 	one, other := solveAuto(t, points, spec), solveAuto(t, scaled, spec)
 	if !slices.Equal(one.Labels, other.Labels) || one.Objective != other.Objective || one.Auto.Choice.Reason.String() != other.Auto.Choice.Reason.String() {
 		t.Errorf("objectives %v and %v, %+v and %+v", one.Objective, other.Objective, one.Auto.Choice, other.Auto.Choice)
@@ -431,7 +449,9 @@ func TestAutoHearsItsOptions(t *testing.T) {
 	if first := solveAuto(t, set.data, clustering.Spec{K: 8, Restarts: 1}); first.Restart != 0 || first.Objective < all.Objective {
 		t.Errorf("start %d of one: %g, where several have %g", first.Restart, first.Objective, all.Objective)
 	}
-	if entailed := solveAuto(t, set.data, clustering.Spec{K: 8, Supervision: clustering.Supervision{Entail: true}}); !slices.Equal(entailed.Labels, all.Labels) {
+	if entailed := solveAuto(t, set.data, clustering.Spec{
+		K: 8, Supervision: clustering.Supervision{Entail: true},
+	}); !slices.Equal(entailed.Labels, all.Labels) {
 		t.Error("entailment, which it always has, changes the answer")
 	}
 }

@@ -169,7 +169,12 @@ func TestAutoWithoutNeighbors(t *testing.T) {
 	sets := map[string]dataset.Dataset{"points": points, "sparse points": sparseOf(t, sparseRows, 1, ones)}
 	for _, name := range testscale.Some([]string{"sparse points", "points"}, 1) {
 		data := sets[name]
-		result := solveAuto(t, data, clustering.Spec{K: 2, Restarts: 1, MaxIterations: 2, Supervision: clustering.Supervision{Constraints: []constraint.Constraint{clusteringtest.MustLink(0, 2), clusteringtest.CannotLink(0, 1)}}})
+		result := solveAuto(t, data, clustering.Spec{
+			K: 2, Restarts: 1, MaxIterations: 2,
+			Supervision: clustering.Supervision{Constraints: []constraint.Constraint{
+				clusteringtest.MustLink(0, 2), clusteringtest.CannotLink(0, 1),
+			}},
+		})
 		if !strings.Contains(result.Auto.Choice.Reason.String(), "too long") || warning(result, "NEIGHBORS_LEFT_OUT") == "" || result.Labels[0] != result.Labels[2] || result.Labels[0] == result.Labels[1] {
 			t.Errorf("%s: %+v, %v", name, result.Auto.Choice, result.Warnings)
 		}
@@ -183,13 +188,19 @@ func TestAutoSaysWhatCannotTell(t *testing.T) {
 		t.Fatal(err)
 	}
 	pairs := func(link func(i, j int32) constraint.Constraint) clustering.Spec {
-		return clustering.Spec{Supervision: clustering.Supervision{Constraints: []constraint.Constraint{link(0, 4), link(1, 5)}}}
+		return clustering.Spec{Supervision: clustering.Supervision{Constraints: []constraint.Constraint{
+			link(0, 4), link(1, 5),
+		}}}
 	}
 	for want, spec := range map[string]clustering.Spec{
-		"all constraints (2) are must-links":                        pairs(clusteringtest.MustLink),
-		"all constraints (2) are cannot-links":                      pairs(clusteringtest.CannotLink),
-		"the seeds (3) are all of one class":                        {Supervision: clustering.Supervision{Seeds: []constraint.Seed{{Index: 0, Label: 1}, {Index: 1, Label: 1}, {Index: 2, Label: 1}}}},
-		"the seeds (2) are too few to hold out pairs of both kinds": {Supervision: clustering.Supervision{Seeds: []constraint.Seed{{Index: 0}, {Index: 5, Label: 1}}}},
+		"all constraints (2) are must-links":   pairs(clusteringtest.MustLink),
+		"all constraints (2) are cannot-links": pairs(clusteringtest.CannotLink),
+		"the seeds (3) are all of one class": {Supervision: clustering.Supervision{Seeds: []constraint.Seed{
+			{Index: 0, Label: 1}, {Index: 1, Label: 1}, {Index: 2, Label: 1},
+		}}},
+		"the seeds (2) are too few to hold out pairs of both kinds": {Supervision: clustering.Supervision{Seeds: []constraint.Seed{
+			{Index: 0}, {Index: 5, Label: 1},
+		}}},
 	} {
 		spec.K, spec.Restarts, spec.Seed = 2, 1, 1
 		if result := solveAuto(t, points, spec); !strings.HasPrefix(warning(result, "ONE_KIND_OF_CONSTRAINTS"), want) {

@@ -43,7 +43,9 @@ func TestAutoFitsAMixture(t *testing.T) {
 		t.Errorf("measure %v, posterior %v, %d entries of %d iterations", without.Rows.Measure, without.Rows.Posterior, len(without.History), without.Iterations)
 	}
 	for _, count := range []int{20, 100} {
-		with := solveAuto(t, points, clustering.Spec{K: 2, Supervision: clustering.Supervision{Constraints: pairsOf(t, classes, count, 0, rng)}})
+		with := solveAuto(t, points, clustering.Spec{
+			K: 2, Supervision: clustering.Supervision{Constraints: pairsOf(t, classes, count, 0, rng)},
+		})
 		if chosen := with.Auto.Choice.Chosen; chosen.Space != clustering.SpaceMixture || ari(t, with.Labels, classes) < 0.7 {
 			t.Errorf("with %d constraints, %v %v has ARI %.2f", count, chosen.Space, chosen.ConstraintUse, ari(t, with.Labels, classes))
 		}
@@ -74,7 +76,9 @@ func TestTheModelOfAMixtureRepeatsItsRun(t *testing.T) {
 		}
 		if draw/6 == 1 {
 			for i := range int32(10) {
-				spec.Supervision.Seeds = append(spec.Supervision.Seeds, constraint.Seed{Index: i, Label: 1 - classes[i]})
+				spec.Supervision.Seeds = append(spec.Supervision.Seeds, constraint.Seed{
+					Index: i, Label: 1 - classes[i],
+				})
 				supervised[i] = true
 			}
 		}

@@ -45,7 +45,9 @@ func ExampleSolve_constraints() {
 		return
 	}
 	spec := clustering.Spec{
-		K: 2, MaxIterations: 100, Initialization: clustering.Initialization{Start: clustering.StartLabels, Labels: []int32{0, 0, 0, 0, 1, 1, 1}},
+		K: 2, MaxIterations: 100, Initialization: clustering.Initialization{
+			Start: clustering.StartLabels, Labels: []int32{0, 0, 0, 0, 1, 1, 1},
+		},
 		Algorithm: &kernelkmeans.Options{Rho: 3},
 	}
 	for _, constraints := range [][]constraint.Constraint{nil, {

@@ -62,7 +62,10 @@ func graphAlgorithms(k int) map[string]clustering.Spec {
 	specs := map[string]clustering.Spec{}
 	for o := kernelkmeans.ObjectiveKernelKmeans; o <= kernelkmeans.ObjectiveNormalizedCut; o++ {
 		for _, start := range []clustering.Start{clustering.StartDefault, clustering.StartRandom, clustering.StartKmeansPlusPlus, clustering.StartFarthestFirst, clustering.StartSpectral, clustering.StartMultilevel} {
-			specs[fmt.Sprintf("%v from %v", o, start)] = clustering.Spec{K: k, Initialization: clustering.Initialization{Start: start}, Restarts: 2, MaxIterations: 20, Algorithm: &kernelkmeans.Options{Objective: o}}
+			specs[fmt.Sprintf("%v from %v", o, start)] = clustering.Spec{
+				K: k, Initialization: clustering.Initialization{Start: start}, Restarts: 2, MaxIterations: 20,
+				Algorithm: &kernelkmeans.Options{Objective: o},
+			}
 		}
 		specs[fmt.Sprintf("%v by default", o)] = clustering.Spec{K: k, MaxIterations: 20, Choose: true, Algorithm: &kernelkmeans.Options{Objective: o, KeepBest: true, RiseOpen: true, OnRise: kernelkmeans.RiseIgnore}}
 		specs[fmt.Sprintf("%v with a shift", o)] = clustering.Spec{K: k, MaxIterations: 20, Algorithm: &kernelkmeans.Options{Objective: o, SigmaAuto: true}}
@@ -165,7 +168,10 @@ func TestIsolatedVerticesJoinClusters(t *testing.T) {
 	}
 	for _, spec := range []clustering.Spec{
 		{K: 2, MaxIterations: 20, Algorithm: &kernelkmeans.Options{}},
-		{K: 2, MaxIterations: 20, Initialization: clustering.Initialization{Start: clustering.StartSpectral}, Algorithm: &kernelkmeans.Options{}},
+		{
+			K: 2, MaxIterations: 20, Initialization: clustering.Initialization{Start: clustering.StartSpectral},
+			Algorithm: &kernelkmeans.Options{},
+		},
 		{K: 2, Algorithm: &spectral.Options{Algorithm: spectral.Spectral}},
 		{K: 2, Algorithm: &spectral.Options{Algorithm: spectral.Learning}},
 		{K: 2, Algorithm: &spectral.Options{Algorithm: spectral.Constrained}},

@@ -95,7 +95,10 @@ func TestMoreConstraintsAreNotWorse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		result := solved(t, g, clustering.Spec{K: 4, MaxIterations: 100, Choose: true, Supervision: clustering.Supervision{Constraints: constraints}, Algorithm: &auto.Options{}}, clustering.NopObserver{})
+		result := solved(t, g, clustering.Spec{
+			K: 4, MaxIterations: 100, Choose: true, Supervision: clustering.Supervision{Constraints: constraints},
+			Algorithm: &auto.Options{},
+		}, clustering.NopObserver{})
 		score := nmi(t, result.Labels, truth)
 		if score < before-0.02 {
 			t.Errorf("%d constraints: NMI %.3f, with fewer %.3f (%v)", m, score, before, result.Auto.Choice.Chosen)
@@ -124,7 +127,10 @@ func TestSpacesOfGraphs(t *testing.T) {
 		"weights below 0":      {negative, 2, nil, []clustering.Space{clustering.SpaceGraph}, ""},
 		"a graph of a million": {large, 20, constraints, []clustering.Space{clustering.SpaceLevels}, "EIGENVECTORS_LEFT_OUT"},
 	} {
-		p, err := auto.Prepare(c.data, clustering.Spec{K: c.k, MaxIterations: 100, Choose: true, Supervision: clustering.Supervision{Constraints: c.constraints}, Algorithm: &auto.Options{}})
+		p, err := auto.Prepare(c.data, clustering.Spec{
+			K: c.k, MaxIterations: 100, Choose: true, Supervision: clustering.Supervision{Constraints: c.constraints},
+			Algorithm: &auto.Options{},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

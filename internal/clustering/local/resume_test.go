@@ -56,13 +56,19 @@ func resumeCases(t *testing.T) map[string]resumeCase {
 		return clustering.Spec{K: k, Restarts: restarts, MaxIterations: 30, Algorithm: &o}
 	}
 	vectorSpec := func(o kmeans.Options, constraints []constraint.Constraint) clustering.Spec {
-		return clustering.Spec{K: k, Restarts: 3, MaxIterations: 30, Supervision: clustering.Supervision{Constraints: constraints}, Algorithm: &o}
+		return clustering.Spec{
+			K: k, Restarts: 3, MaxIterations: 30, Supervision: clustering.Supervision{Constraints: constraints},
+			Algorithm: &o,
+		}
 	}
 	cutSpec := func(o spectral.Options, constraints []constraint.Constraint) clustering.Spec {
 		return clustering.Spec{K: k, Supervision: clustering.Supervision{Constraints: constraints}, Algorithm: &o}
 	}
 	autoSpec := func(k int, constraints []constraint.Constraint) clustering.Spec {
-		return clustering.Spec{K: k, MaxIterations: 30, Restarts: 3, Supervision: clustering.Supervision{Constraints: constraints}, Algorithm: &auto.Options{Folds: 3}}
+		return clustering.Spec{
+			K: k, MaxIterations: 30, Restarts: 3, Supervision: clustering.Supervision{Constraints: constraints},
+			Algorithm: &auto.Options{Folds: 3},
+		}
 	}
 	cases := map[string]resumeCase{
 		"kernel k-means":                    {overlapping, kernelSpec(kernelkmeans.Options{OnRise: kernelkmeans.RiseStop}, 5)},

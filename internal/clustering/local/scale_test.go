@@ -84,14 +84,28 @@ func specs(t testing.TB, points *dataset.Points) map[string]clustering.Spec {
 		links = append(links, constraint.Constraint{I: i, J: i + 3, Kind: constraint.MustLink}, constraint.Constraint{I: i, J: i + 1, Kind: constraint.CannotLink})
 	}
 	specs := map[string]clustering.Spec{
-		"kmeans":               {Restarts: 3, Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans}},
-		"spherical":            {Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans, Distortion: metric.Cosine}},
-		"mpc":                  {Supervision: clustering.Supervision{Constraints: links}, Algorithm: &kmeans.Options{Algorithm: kmeans.MPCKmeans, Metric: metric.Diagonal}},
-		"hmrf":                 {Supervision: clustering.Supervision{Constraints: links}, Algorithm: &kmeans.Options{Algorithm: kmeans.HMRFKmeans, Metric: metric.Full}},
-		"kernel":               {Supervision: clustering.Supervision{Constraints: links}, Algorithm: &kernelkmeans.Options{}},
-		"spectral":             {Algorithm: &spectral.Options{Algorithm: spectral.Spectral}},
-		"learning":             {Supervision: clustering.Supervision{Constraints: links}, Algorithm: &spectral.Options{Algorithm: spectral.Learning}},
-		"constrained spectral": {Supervision: clustering.Supervision{Constraints: links}, Algorithm: &spectral.Options{Algorithm: spectral.Constrained}},
+		"kmeans":    {Restarts: 3, Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans}},
+		"spherical": {Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans, Distortion: metric.Cosine}},
+		"mpc": {
+			Supervision: clustering.Supervision{Constraints: links},
+			Algorithm:   &kmeans.Options{Algorithm: kmeans.MPCKmeans, Metric: metric.Diagonal},
+		},
+		"hmrf": {
+			Supervision: clustering.Supervision{Constraints: links},
+			Algorithm:   &kmeans.Options{Algorithm: kmeans.HMRFKmeans, Metric: metric.Full},
+		},
+		"kernel": {
+			Supervision: clustering.Supervision{Constraints: links}, Algorithm: &kernelkmeans.Options{},
+		},
+		"spectral": {Algorithm: &spectral.Options{Algorithm: spectral.Spectral}},
+		"learning": {
+			Supervision: clustering.Supervision{Constraints: links},
+			Algorithm:   &spectral.Options{Algorithm: spectral.Learning},
+		},
+		"constrained spectral": {
+			Supervision: clustering.Supervision{Constraints: links},
+			Algorithm:   &spectral.Options{Algorithm: spectral.Constrained},
+		},
 	}
 	for name, spec := range specs {
 		spec.K, spec.Seed = 3, 5

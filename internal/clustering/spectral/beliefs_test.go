@@ -31,7 +31,9 @@ func TestBeliefsOfLabelsAreAMatrix(t *testing.T) {
 			}
 		}
 		pairs := []constraint.Belief{{I: 0, J: int32(n - 1), Value: -0.5}, {I: int32(n - 1), J: 0, Value: 0.75}, {I: 1, J: 1, Value: 2}}
-		none, some := newSeedBeliefs(clustering.Spec{K: k}), newSeedBeliefs(clustering.Spec{K: k, Supervision: clustering.Supervision{Seeds: seeds}})
+		none, some := newSeedBeliefs(clustering.Spec{K: k}), newSeedBeliefs(clustering.Spec{
+			K: k, Supervision: clustering.Supervision{Seeds: seeds},
+		})
 		for _, c := range []struct {
 			pairs []constraint.Belief
 			seeds seedBeliefs
@@ -43,7 +45,12 @@ func TestBeliefsOfLabelsAreAMatrix(t *testing.T) {
 			checkBeliefs(t, q, n, rng)
 		}
 	}
-	certain := newSeedBeliefs(clustering.Spec{K: 2, Supervision: clustering.Supervision{Seeds: []constraint.Seed{{Index: 1, Label: 0}, {Index: 4, Label: 1}, {Index: 2, Label: 0}}}})
+	certain := newSeedBeliefs(clustering.Spec{
+		K: 2,
+		Supervision: clustering.Supervision{Seeds: []constraint.Seed{
+			{Index: 1, Label: 0}, {Index: 4, Label: 1}, {Index: 2, Label: 0},
+		}},
+	})
 	for _, want := range []struct {
 		i, j   int32
 		belief float64
@@ -150,8 +157,20 @@ func TestCutsByChanceAreReported(t *testing.T) {
 		spec     clustering.Spec
 		byChance bool
 	}{
-		{clustering.Spec{K: 3, Supervision: clustering.Supervision{Constraints: few}, Algorithm: &Options{Algorithm: Constrained, BetaRule: BetaPaper}}, true},
-		{clustering.Spec{K: 3, Supervision: clustering.Supervision{Seeds: labels}, Algorithm: &Options{Algorithm: Constrained, BetaRule: BetaPaper}}, false},
+		{
+			clustering.Spec{
+				K: 3, Supervision: clustering.Supervision{Constraints: few},
+				Algorithm: &Options{Algorithm: Constrained, BetaRule: BetaPaper},
+			},
+			true,
+		},
+		{
+			clustering.Spec{
+				K: 3, Supervision: clustering.Supervision{Seeds: labels},
+				Algorithm: &Options{Algorithm: Constrained, BetaRule: BetaPaper},
+			},
+			false,
+		},
 	} {
 		result, err := trySolve(graph, c.spec)
 		if err != nil {

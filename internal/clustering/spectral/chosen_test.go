@@ -92,7 +92,10 @@ func TestConstraintsChooseTheCut(t *testing.T) {
 			for at := 0; wrong > 0 && at < len(links); at += wrong {
 				links[at].Kind = 3 - links[at].Kind
 			}
-			result := solve(t, g, clustering.Spec{K: 3, Supervision: clustering.Supervision{Constraints: links}, Algorithm: &Options{Algorithm: Constrained}})
+			result := solve(t, g, clustering.Spec{
+				K: 3, Supervision: clustering.Supervision{Constraints: links},
+				Algorithm: &Options{Algorithm: Constrained},
+			})
 			if got := ari(t, result.Labels, truth); got < 0.9 {
 				t.Errorf("%s, one of %d wrong: ARI %.2f by %v of %+v", name, wrong, got, result.Spectral.Eigen.Chosen, result.Spectral.Eigen.Candidates)
 			}
@@ -105,7 +108,9 @@ func TestConstraintsChooseTheCut(t *testing.T) {
 	for i := range int32(60) {
 		seeds = append(seeds, constraint.Seed{Index: 4 * i, Label: column[4*i]})
 	}
-	if got := solve(t, g, clustering.Spec{K: 3, Supervision: clustering.Supervision{Seeds: seeds}, Algorithm: &Options{Algorithm: Constrained}}); ari(t, got.Labels, column) < 0.9 {
+	if got := solve(t, g, clustering.Spec{
+		K: 3, Supervision: clustering.Supervision{Seeds: seeds}, Algorithm: &Options{Algorithm: Constrained},
+	}); ari(t, got.Labels, column) < 0.9 {
 		t.Errorf("seeds: ARI %.2f by %v of %+v", ari(t, got.Labels, column), got.Spectral.Eigen.Chosen, got.Spectral.Eigen.Candidates)
 	}
 }
@@ -162,8 +167,12 @@ func TestVerticesMayBeRenumbered(t *testing.T) {
 	for at, link := range links {
 		renumbered[at].I, renumbered[at].J = int32(order[link.I]), int32(order[link.J])
 	}
-	one := solve(t, g, clustering.Spec{K: 2, Supervision: clustering.Supervision{Constraints: links}, Algorithm: &Options{Algorithm: Constrained}})
-	two := solve(t, moved, clustering.Spec{K: 2, Supervision: clustering.Supervision{Constraints: renumbered}, Algorithm: &Options{Algorithm: Constrained}})
+	one := solve(t, g, clustering.Spec{
+		K: 2, Supervision: clustering.Supervision{Constraints: links}, Algorithm: &Options{Algorithm: Constrained},
+	})
+	two := solve(t, moved, clustering.Spec{
+		K: 2, Supervision: clustering.Supervision{Constraints: renumbered}, Algorithm: &Options{Algorithm: Constrained},
+	})
 	back := make([]int32, g.N)
 	for i := range back {
 		back[i] = two.Labels[order[i]]
@@ -196,7 +205,10 @@ func TestOddConstraints(t *testing.T) {
 		"weights":        {[]constraint.Constraint{{I: 0, J: 1, Kind: constraint.MustLink, Weight: 1e150, Weighted: true}, {I: 0, J: 3, Kind: constraint.CannotLink, Weight: 1e-150, Weighted: true}}, ""},
 	} {
 		for _, k := range []int{2, 3, 20, 38, 39, 40} {
-			result := solve(t, g, clustering.Spec{K: k, Supervision: clustering.Supervision{Constraints: c.links}, Algorithm: &Options{Algorithm: Constrained}})
+			result := solve(t, g, clustering.Spec{
+				K: k, Supervision: clustering.Supervision{Constraints: c.links},
+				Algorithm: &Options{Algorithm: Constrained},
+			})
 			if len(result.Labels) != 40 || slices.Min(result.Labels) < 0 || int(slices.Max(result.Labels)) >= k {
 				t.Errorf("%s, k = %d: labels %d", name, k, result.Labels)
 			}
@@ -205,7 +217,10 @@ func TestOddConstraints(t *testing.T) {
 			}
 		}
 	}
-	_, err := trySolve(g, clustering.Spec{K: 2, Supervision: clustering.Supervision{Constraints: []constraint.Constraint{clusteringtest.MustLink(1, 1)}}, Algorithm: &Options{Algorithm: Constrained}})
+	_, err := trySolve(g, clustering.Spec{
+		K: 2, Supervision: clustering.Supervision{Constraints: []constraint.Constraint{clusteringtest.MustLink(1, 1)}},
+		Algorithm: &Options{Algorithm: Constrained},
+	})
 	clusteringtest.WantFault(t, err, "NO_BELIEFS", "no two points are constrained")
 }
 
@@ -232,7 +247,10 @@ func TestGraphInPieces(t *testing.T) {
 		for i := range truth {
 			truth[i] %= int32(k)
 		}
-		result := solve(t, g, clustering.Spec{K: k, Supervision: clustering.Supervision{Constraints: told(2, truth, 120)}, Algorithm: &Options{Algorithm: Constrained}})
+		result := solve(t, g, clustering.Spec{
+			K: k, Supervision: clustering.Supervision{Constraints: told(2, truth, 120)},
+			Algorithm: &Options{Algorithm: Constrained},
+		})
 		if got := ari(t, result.Labels, truth); k <= pieces && got < 0.9 || len(result.Labels) != len(piece) {
 			t.Errorf("k = %d: ARI %.2f by %v of %+v", k, got, result.Spectral.Eigen.Chosen, result.Spectral.Eigen.Candidates)
 		}
@@ -263,7 +281,9 @@ func TestVerticesThatAreLeftOut(t *testing.T) {
 		links[at].I, links[at].J = links[at].I+2, links[at].J+2
 	}
 	links = append(links, clusteringtest.MustLink(0, 2), clusteringtest.CannotLink(1, 3), clusteringtest.MustLink(n+3, n+2))
-	result := solve(t, g, clustering.Spec{K: 3, Supervision: clustering.Supervision{Constraints: links}, Algorithm: &Options{Algorithm: Constrained}})
+	result := solve(t, g, clustering.Spec{
+		K: 3, Supervision: clustering.Supervision{Constraints: links}, Algorithm: &Options{Algorithm: Constrained},
+	})
 	if got := ari(t, result.Labels[2:n+2], column); got < 0.9 || result.Labels[0] != result.Labels[2] || result.Labels[n+3] != result.Labels[n+2] {
 		t.Errorf("ARI %.2f by %v of %+v, labels %d", got, result.Spectral.Eigen.Chosen, result.Spectral.Eigen.Candidates, result.Labels)
 	}
@@ -280,7 +300,9 @@ func TestVerticesThatAreLeftOut(t *testing.T) {
 			t.Fatal(err)
 		}
 		few := []constraint.Constraint{clusteringtest.MustLink(0, 1), clusteringtest.CannotLink(2, 3)}
-		result := solve(t, g, clustering.Spec{K: 3, Supervision: clustering.Supervision{Constraints: few}, Algorithm: &Options{Algorithm: Constrained}})
+		result := solve(t, g, clustering.Spec{
+			K: 3, Supervision: clustering.Supervision{Constraints: few}, Algorithm: &Options{Algorithm: Constrained},
+		})
 		if len(result.Labels) != c.vertices || slices.Min(result.Labels) < 0 || slices.Max(result.Labels) > 2 {
 			t.Errorf("%d edges: labels %d", len(c.edges), result.Labels)
 		}
@@ -303,7 +325,11 @@ func TestStar(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	result := solve(t, g, clustering.Spec{K: 2, Supervision: clustering.Supervision{Constraints: told(1, clusteringtest.RandomLabels(clusteringtest.NewRand(1), n, 2), 50)}, Algorithm: &Options{Algorithm: Constrained}})
+	result := solve(t, g, clustering.Spec{
+		K:           2,
+		Supervision: clustering.Supervision{Constraints: told(1, clusteringtest.RandomLabels(clusteringtest.NewRand(1), n, 2), 50)},
+		Algorithm:   &Options{Algorithm: Constrained},
+	})
 	if len(result.Labels) != n || result.Spectral.Eigen.Products > 100 {
 		t.Errorf("%d products", result.Spectral.Eigen.Products)
 	}
@@ -318,7 +344,9 @@ func TestAutoIsThePaperWhereQIsWhole(t *testing.T) {
 		o.Algorithm = Constrained
 		spec := clustering.Spec{K: 2, Algorithm: &o}
 		if len(o.Beliefs) == 0 {
-			spec.Supervision.Constraints = []constraint.Constraint{clusteringtest.MustLink(0, 1), clusteringtest.MustLink(2, 3), clusteringtest.CannotLink(1, 4)}
+			spec.Supervision.Constraints = []constraint.Constraint{
+				clusteringtest.MustLink(0, 1), clusteringtest.MustLink(2, 3), clusteringtest.CannotLink(1, 4),
+			}
 		}
 		auto := solve(t, wangGraph(t), spec)
 		o.BetaRule = BetaPaper
@@ -332,7 +360,9 @@ func TestAutoIsThePaperWhereQIsWhole(t *testing.T) {
 func TestPaperTakesPartAsItIs(t *testing.T) {
 	g, _, column := grid(t, 1, 2, 2, 15)
 	links := told(2, column, 40)
-	problem, err := Prepare(g, clustering.Spec{K: 2, Supervision: clustering.Supervision{Constraints: links}, Algorithm: &Options{Algorithm: Constrained}})
+	problem, err := Prepare(g, clustering.Spec{
+		K: 2, Supervision: clustering.Supervision{Constraints: links}, Algorithm: &Options{Algorithm: Constrained},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -353,7 +383,10 @@ func TestPaperTakesPartAsItIs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := solve(t, g, clustering.Spec{K: 2, Supervision: clustering.Supervision{Constraints: links}, Algorithm: &Options{Algorithm: Constrained, BetaRule: beta}})
+		want := solve(t, g, clustering.Spec{
+			K: 2, Supervision: clustering.Supervision{Constraints: links},
+			Algorithm: &Options{Algorithm: Constrained, BetaRule: beta},
+		})
 		if !slices.Equal(got.Labels, want.Labels) || *got.Spectral.Eigen.Beta != *want.Spectral.Eigen.Beta || !slices.Equal(got.Spectral.Embedding.Values, want.Spectral.Embedding.Values) {
 			t.Errorf("%v: beta %g, alone %g", rule, *got.Spectral.Eigen.Beta, *want.Spectral.Eigen.Beta)
 		}

@@ -101,7 +101,9 @@ func TestKernelFaultsNameTheirAlgorithm(t *testing.T) {
 	_, err = kernelkmeans.Prepare(points, clustering.Spec{K: 2, Algorithm: &kernelkmeans.Options{}})
 	check("kernel_kmeans", err)
 	for algorithm := Spectral; algorithm <= Constrained; algorithm++ {
-		_, err := Prepare(points, clustering.Spec{K: 2, Supervision: clustering.Supervision{Constraints: pair}, Algorithm: &Options{Algorithm: algorithm}})
+		_, err := Prepare(points, clustering.Spec{
+			K: 2, Supervision: clustering.Supervision{Constraints: pair}, Algorithm: &Options{Algorithm: algorithm},
+		})
 		check(strings.ReplaceAll(algorithm.String(), "-", "_"), err)
 	}
 }

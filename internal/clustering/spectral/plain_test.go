@@ -20,7 +20,9 @@ func TestPlainObjectiveCountsEdges(t *testing.T) {
 		{Algorithm: Spectral}, {Algorithm: Spectral, Objective: kernelkmeans.ObjectiveRatioAssociation},
 		{Algorithm: Learning}, {Algorithm: Constrained}, {Algorithm: Constrained, BetaRule: BetaPaper},
 	} {
-		result, err := trySolve(g, clustering.Spec{K: k, Seed: 1, Supervision: clustering.Supervision{Constraints: links}, Algorithm: &o})
+		result, err := trySolve(g, clustering.Spec{
+			K: k, Seed: 1, Supervision: clustering.Supervision{Constraints: links}, Algorithm: &o,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -79,7 +79,10 @@ func TestSharedEigenvectors(t *testing.T) {
 // Constraints that are entries of the matrix weigh another amount for every k: nothing is shared.
 func TestNothingToShare(t *testing.T) {
 	g, _, _ := grid(t, 3, 2, 2, 20)
-	spec := clustering.Spec{K: 2, Seed: 1, Algorithm: &Options{Algorithm: Spectral}, Supervision: clustering.Supervision{Constraints: clusteringtest.RandomConstraints(clusteringtest.NewRand(6), g.N, 2, 60)}}
+	spec := clustering.Spec{
+		K: 2, Seed: 1, Algorithm: &Options{Algorithm: Spectral},
+		Supervision: clustering.Supervision{Constraints: clusteringtest.RandomConstraints(clusteringtest.NewRand(6), g.N, 2, 60)},
+	}
 	shared := NewShared(4)
 	for range 2 {
 		if _, products := solveCounted(t, g, spec, shared); products == 0 {
