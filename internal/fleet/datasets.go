@@ -120,7 +120,7 @@ func (f *Fleet) checkJoin(ctx context.Context, join *workerv1.Join) (w distribut
 		peers = peers || other.passesOnLocked()
 	}
 	w = distribution.Worker{
-		ID: s.id, PeerID: wire.PeerID(s.id, s.minor), Name: s.name, PeerAddress: s.peerAddress, PeerKey: s.peerKey, Serves: s.passesOnLocked(), Done: s.done,
+		ID: s.id, PeerID: wire.PeerID(s.id), Name: s.name, PeerAddress: s.peerAddress, PeerKey: s.peerKey, Serves: s.passesOnLocked(), Done: s.done,
 	}
 	return w, bytes, peers, nil
 }

@@ -779,7 +779,7 @@ type FetchPieceRequest struct {
 	DatasetId string `protobuf:"bytes,1,opt,name=dataset_id,json=datasetId,proto3" json:"dataset_id,omitempty"`
 	// The piece, counted from 0.
 	Piece uint32 `protobuf:"varint,2,opt,name=piece,proto3" json:"piece,omitempty"`
-	// What the worker that asks calls itself, see wire.PeerID: its session or, since minor version 3, a hash of it.
+	// What the worker that asks calls itself, see wire.PeerID.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
 	// The PeerSource.ticket, which is for this data set and worker.
 	Ticket        []byte `protobuf:"bytes,4,opt,name=ticket,proto3" json:"ticket,omitempty"`
