@@ -22,7 +22,6 @@ import (
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/planning"
-	"github.com/cleave-project/cleave/internal/wire"
 	"github.com/cleave-project/cleave/internal/worker"
 	"github.com/cleave-project/cleave/test/testscale"
 )
