@@ -79,12 +79,11 @@ type session struct {
 
 	// Evidence against it.
 	*conduct
-	stalled     uint64 // id of a command it seems to hang on; 0 for none
-	slow        bool   // recently overtaken by others
-	overtaken   int    // how often it was overtaken
-	reported    string // the problem that the worker reported about itself in its last heartbeat; "" if none
-	noStore     string // why it could not read the object store when it last tried; empty if it could or never tried
-	joinedSince bool   // it has joined a data set since then
+	stalled   uint64 // id of a command it seems to hang on; 0 for none
+	slow      bool   // recently overtaken by others
+	overtaken int    // how often it was overtaken
+	reported  string // the problem that the worker reported about itself in its last heartbeat; "" if none
+	noStore   string // why it could not read the object store when it last failed; empty if it never did
 
 	// Reservations. Every placement and every handover keeps account of its part.
 	tiles  int               // tiles of all jobs
@@ -105,16 +104,12 @@ const (
 // conduct is what a worker did wrong. It stays with the process of the worker, whose sessions share it, so that a
 // verdict about one that has ended counts for the next one too. Fleet.mu guards it.
 type conduct struct {
-	wrong     *fault.Error // why its answers are not trusted; nil if they are
-	sentWrong string       // that it passed on wrong bytes; empty if it did not
-	gotWrong  string       // that wrong bytes are its own fault; empty if they are not
-	accuser   *conduct     // of the first worker that got wrong bytes from it; nil if there is none
-	accused   *conduct     // of the first worker from which it got wrong bytes; nil if there is none
-	endedAt   time.Time    // when its latest session ended
+	wrong   *fault.Error // why its answers are not trusted; nil if they are
+	endedAt time.Time    // when its latest session ended
 }
 
 // blamed reports whether there is a verdict against the worker.
-func (c *conduct) blamed() bool { return c.wrong != nil || c.sentWrong != "" || c.gotWrong != "" }
+func (c *conduct) blamed() bool { return c.wrong != nil }
 
 // keepConductLocked keeps the conduct of a session that has ended, and drops those that are kept no longer.
 func (f *Fleet) keepConductLocked(s *session) {
