@@ -22,7 +22,7 @@ func (f *Fleet) checkFetchLocked(ctx context.Context, sessionID, datasetID strin
 		return nil, 0, err
 	}
 	for e := range f.executions {
-		if e.datasetID == datasetID && (e.usesLocked(s) || s.referee) {
+		if e.datasetID == datasetID && e.usesLocked(s) {
 			return s, e.need.DatasetBytes, nil
 		}
 	}

@@ -5,14 +5,28 @@ import (
 	"testing"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/planning"
+	"github.com/cleave-project/cleave/internal/wire"
 )
+
+// attachServing attaches a worker that passes data on.
+func attachServing(t *testing.T, f *Fleet, name string) *session {
+	t.Helper()
+	s, _, err := f.admit(t.Context(), &workerv1.Hello{
+		ProtocolVersion: wire.WorkerProtocol, NumericClass: kernel.NumericClass, Name: name, PeerAddress: name,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
 
 // Why a worker could not read the object store is told until it tries again.
 func TestAWorkerThatCannotReadTheStore(t *testing.T) {
 	f := New(Config{})
 	defer f.Close()
-	s := attachServing(t, f, "a", "")
+	s := attachServing(t, f, "a")
 	e := f.newExecution(Task{DatasetID: "x", Need: planning.Workload{DatasetBytes: 10}}, nil)
 	e.placed.members[s], f.executions[e] = &membership{}, struct{}{}
 	expect := func(when, want string) {
@@ -31,6 +45,6 @@ func TestAWorkerThatCannotReadTheStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect("it tries again", "")
-	reports{f}.SourceFailed("x", s.id, attachServing(t, f, "b", "").id, "wrong bytes")
+	reports{f}.SourceFailed("x", s.id, attachServing(t, f, "b").id, "wrong bytes")
 	expect("another worker failed", "")
 }
