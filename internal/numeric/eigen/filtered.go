@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/parallel"
 	"github.com/cleave-project/cleave/internal/snapshot"
@@ -151,9 +153,8 @@ func (f *filtered) ritz(ctx context.Context, columns [][]float64, top float64, d
 		basis = append(basis, Orthonormalize(n, [][]float64{randomUnit(n, f.rng)}, f.outside, basis)...)
 	}
 	forms := Gram(n, basis, f.products(basis, f.outside))
-	var vectors [][]float64
-	f.values, vectors = DenseEigenpairs(f.block, Flatten(forms))
-	f.x = Combination(n, basis, transposed(vectors, f.block), f.block)
+	values, vectors := DenseEigenpairs(Upper(forms))
+	f.values, f.x = values, Combination(n, basis, vectors)
 	f.iteration++
 	return nil
 }
@@ -311,15 +312,17 @@ func (f *filtered) estimate() {
 		if size == 0 {
 			continue
 		}
-		entries := make([]float64, size*size)
+		tridiagonal := mat.NewSymDense(size, nil)
 		for i, v := range alpha {
-			if entries[i*size+i] = v; i+1 < size {
-				entries[i*size+i+1] = beta[i]
+			tridiagonal.SetSym(i, i, v)
+			if i+1 < size {
+				tridiagonal.SetSym(i, i+1, beta[i])
 			}
 		}
-		values, vectors := DenseEigenpairs(size, entries)
+		values, vectors := DenseEigenpairs(tridiagonal)
 		for at, v := range values {
-			all = append(all, part{v, float64(float64(vectors[at][0]*vectors[at][0]) * float64(n) / densityStarts)})
+			first := vectors.At(0, at)
+			all = append(all, part{v, float64(float64(first*first) * float64(n) / densityStarts)})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b part) int { return cmp.Compare(b.value, a.value) })

@@ -40,10 +40,11 @@ func largestFromEntries(ctx context.Context, op Operator, count int, options Opt
 	if err != nil {
 		return Eigenpairs{}, err
 	}
-	values, vectors, err := LeadingEigenpairs(ctx, len(rows), Flatten(rows), func([]float64) int { return count })
+	values, found, err := LeadingEigenpairs(ctx, symmetricOf(rows), func([]float64) int { return count })
 	if err != nil {
 		return Eigenpairs{}, err
 	}
+	vectors := columnsOf(found, 0, count)
 	result := Eigenpairs{Values: values[:count], Vectors: vectors, Converged: true}
 	scale := max(math.Abs(values[0]), math.Abs(values[len(values)-1]), options.Scale)
 	worst := 0.0

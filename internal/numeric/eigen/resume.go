@@ -3,6 +3,8 @@ package eigen
 import (
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
@@ -121,9 +123,12 @@ func (s *search) offer(candidates [][]float64) {
 		w.Columns(s.basis)
 		w.Columns(s.a)
 		w.Columns(s.b)
-		w.Columns(s.forms)
-		w.Columns(s.weights)
-		ritz := s.ritz[:min(s.block, len(s.ritz))]
+		saveSymmetric(w, s.forms)
+		saveSymmetric(w, s.weights)
+		var ritz [][]float64
+		if s.ritz != nil {
+			ritz = columnsOf(s.ritz, 0, min(s.block, columnCount(s.ritz)))
+		}
 		w.Int(len(ritz))
 		for _, y := range ritz {
 			w.Floats(y)
@@ -152,14 +157,18 @@ func (s *search) restore() [][]float64 {
 	var ritz [][]float64
 	for range r.Count(1) {
 		y := r.Floats()
-		r.Check(len(y) <= size)
+		r.Check(len(y) > 0 && len(y) <= size && (len(ritz) == 0 || len(y) == len(ritz[0])))
 		ritz = append(ritz, y)
 	}
 	if r.Check(len(ritz) <= s.block); r.End() != nil {
 		return nil
 	}
 	s.iteration, s.Work, s.scale = iteration, work, scale
-	s.basis, s.a, s.b, s.forms, s.weights, s.ritz = basis, a, b, forms, weights, ritz
+	s.basis, s.a, s.b = basis, a, b
+	s.forms, s.weights = symmetricOf(forms), symmetricOf(weights)
+	if len(ritz) > 0 {
+		s.ritz = matrixOf(len(ritz[0]), ritz)
+	}
 	s.resume(reported, drawn, s.Observe)
 	return candidates
 }
@@ -168,4 +177,12 @@ func (s *search) restore() [][]float64 {
 // there were no corrections.
 func (s *search) mayDraw(drawn int, reported progressLog) bool {
 	return drawn >= 0 && drawn/s.rows <= 2*s.Basis+(len(reported)+1)*s.block
+}
+
+func saveSymmetric(w *snapshot.Writer, m *mat.SymDense) {
+	if m == nil {
+		w.Columns(nil)
+		return
+	}
+	w.Columns(symmetricRows(m))
 }

@@ -3,6 +3,8 @@ package eigen
 import (
 	"context"
 	"math"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 // Options configures a search. A zero field means its default.
@@ -76,13 +78,13 @@ type search struct {
 	block int     // pairs worked on, see blockSize
 	scale float64 // the largest magnitude of a value so far; some problems do not use it
 
-	basis, a, b        [][]float64 // orthonormal columns, and their products
-	forms, weights     [][]float64 // basis' A basis, basis' B basis
-	values             []float64   // Ritz values, largest first
-	ritz, previousRitz [][]float64 // their vectors as combinations of the basis, in this round and in the one before
-	x                  [][]float64 // the vectors of the pairs worked on, for generalized problems only
-	residuals, bx      [][]float64 // A x - value B x, and B x, of these pairs
-	measured           []float64   // the residuals' lengths, as assessed
+	basis, a, b        [][]float64   // orthonormal columns, and their products
+	forms, weights     *mat.SymDense // basis' A basis, basis' B basis
+	values             []float64     // Ritz values, largest first
+	ritz, previousRitz *mat.Dense    // their vectors as combinations of the basis, in this round and in the one before
+	x                  [][]float64   // the vectors of the pairs worked on, for generalized problems only
+	residuals, bx      [][]float64   // A x - value B x, and B x, of these pairs
+	measured           []float64     // the residuals' lengths, as assessed
 	tolerances         []float64
 	converged          int
 	iteration          int
@@ -188,17 +190,18 @@ func cloneColumns(x [][]float64) [][]float64 {
 }
 
 // extendSymmetric appends columns to a symmetric matrix, and their mirror as rows.
-func extendSymmetric(m, last [][]float64) [][]float64 {
-	size, old := len(last), len(m)
-	grown := Columns(size, size)
+func extendSymmetric(m *mat.SymDense, last *mat.Dense) *mat.SymDense {
+	size, added := last.Dims()
+	old := size - added
+	grown := NewSymmetric(size)
 	for i := range old {
-		copy(grown[i], m[i])
+		for j := i; j < old; j++ {
+			grown.SetSym(i, j, m.At(i, j))
+		}
 	}
-	for i := range size {
-		for j := range size - old {
-			if i <= old+j { // use the upper triangle only
-				grown[i][old+j], grown[old+j][i] = last[i][j], last[i][j]
-			}
+	for j := range added {
+		for i := range old + j + 1 {
+			grown.SetSym(i, old+j, last.At(i, j))
 		}
 	}
 	return grown
@@ -206,20 +209,23 @@ func extendSymmetric(m, last [][]float64) [][]float64 {
 
 // solve finds the Ritz pairs, and the residuals of those worked on.
 func (s *search) solve(ctx context.Context) (err error) {
-	s.previousRitz = s.ritz[:min(s.block, len(s.ritz))]
-	all := func(values []float64) int { return len(values) }
+	s.previousRitz = s.ritz
 	if s.standard {
-		s.values, s.ritz, err = LeadingEigenpairs(ctx, len(s.forms), Flatten(s.forms), all)
+		s.values, s.ritz, err = LeadingEigenpairs(ctx, s.forms, all)
 	} else {
 		s.values, s.ritz, err = generalized(ctx, s.forms, s.weights, all)
-		for _, y := range s.ritz {
-			normalize(y)
-		}
 	}
 	if err != nil {
 		return err
 	}
-	factors := transposed(s.ritz[:min(s.block, len(s.ritz))], len(s.basis))
+	if !s.standard {
+		for j := range len(s.basis) {
+			y := mat.Col(nil, j, s.ritz)
+			normalize(y)
+			s.ritz.SetCol(j, y)
+		}
+	}
+	factors := firstColumns(s.ritz, min(s.block, len(s.basis)))
 	for j := range s.residuals {
 		clear(s.residuals[j])
 		clear(s.bx[j])
@@ -247,7 +253,7 @@ func (s *search) solve(ctx context.Context) (err error) {
 		s.tolerances = append(s.tolerances, tolerance)
 	}
 	if s.correct != nil {
-		s.x = Combination(s.rows, s.basis, factors, s.block)
+		s.x = Combination(s.rows, s.basis, factors)
 	}
 	if s.mayBeRough != nil {
 		s.relax()
@@ -292,26 +298,27 @@ func (s *search) corrections(ctx context.Context) ([][]float64, error) {
 // restart shrinks the basis to the best Ritz vectors and the wanted ones of the previous round. The two together span
 // the direction in which each vector moves, which a restart would otherwise forget (Stathopoulos and Saad 1998).
 func (s *search) restart() {
-	keep := append([][]float64(nil), s.ritz[:2*s.block]...)
-	for j, y := range s.previousRitz {
-		if s.measured[j] > s.tolerances[j] {
-			keep = append(keep, append(append([]float64(nil), y...), make([]float64, len(s.basis)-len(y))...))
+	kept := columnsOf(s.ritz, 0, 2*s.block)
+	if s.previousRitz != nil {
+		for j, y := range columnsOf(s.previousRitz, 0, min(s.block, columnCount(s.previousRitz))) {
+			if s.measured[j] > s.tolerances[j] {
+				kept = append(kept, append(y, make([]float64, len(s.basis)-len(y))...))
+			}
 		}
 	}
-	kept := cloneColumns(keep[:min(len(keep), s.Basis-s.block)])
-	kept = Orthonormalize(len(s.basis), kept)
-	factors := transposed(kept, len(s.basis))
+	kept = Orthonormalize(len(s.basis), kept[:min(len(kept), s.Basis-s.block)])
+	factors := matrixOf(len(s.basis), kept)
 	s.basis = recombineInPlace(s.rows, s.basis, factors)
 	s.a = recombineInPlace(s.rows, s.a, factors)
-	s.forms = congruent(s.forms, kept)
+	s.forms = congruent(s.forms, factors)
 	if !s.standard {
 		s.b = recombineInPlace(s.rows, s.b, factors)
-		s.weights = congruent(s.weights, kept)
+		s.weights = congruent(s.weights, factors)
 	}
 	s.ritz = nil
 }
 
 // vectors returns the wanted Ritz vectors, of length 1.
 func (s *search) vectors() [][]float64 {
-	return Combination(s.rows, s.basis, transposed(s.ritz[:s.count], len(s.basis)), s.count)
+	return Combination(s.rows, s.basis, firstColumns(s.ritz, s.count))
 }

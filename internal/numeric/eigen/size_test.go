@@ -30,7 +30,7 @@ func TestSearchColumnsAreWhatASearchHolds(t *testing.T) {
 		held, restarts := 0, 0
 		s.Observe = func(Progress) {
 			held = max(held, len(s.basis)+len(s.a)+len(s.b)+len(s.residuals)+len(s.bx)+len(s.x))
-			if s.iteration > 1 && len(s.previousRitz) == 0 {
+			if s.iteration > 1 && s.previousRitz == nil {
 				restarts++
 			}
 		}

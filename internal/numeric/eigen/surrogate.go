@@ -28,9 +28,10 @@ func (s *surrogate) products(ctx context.Context, x [][]float64) (lx, bx [][]flo
 	combine(n, bx, s.images, s.shares(x))
 	lx = cloneColumns(x)
 	shares := Gram(n, s.lowest.Vectors, x)
-	for i, row := range shares {
+	for i, value := range s.lowest.Values {
+		row := shares.RawRowView(i)
 		for j := range row {
-			row[j] *= -s.lowest.Values[i]
+			row[j] *= -value
 		}
 	}
 	combine(n, lx, s.lowest.Vectors, shares)
