@@ -248,11 +248,16 @@ func (r *reduction) solveIteratively(
 		return r.notCheapest(wanted.Cuts, mu, x, forms)
 	}
 	s := newSearch(p, count, options, rng)
-	s.Work, s.piece = *work, snapshot.Open(ctx, "search")
-	if err := s.run(ctx, start); err != nil {
+	s.work = *work
+	recorded := newRecorder(snapshot.Open(ctx, "search"), rng, options.Observe)
+	err = recorded.run(ctx, s, func() error {
+		s.candidates = start
+		return nil
+	})
+	if err != nil {
 		return Cuts{}, nil, err
 	}
-	*work = s.Work
+	*work = s.work
 	var values []float64
 	var vectors [][]float64
 	for j, w := range s.vectors() {

@@ -252,8 +252,7 @@ func TestTheDenseSolversAgree(t *testing.T) {
 	}
 }
 
-// A factorization reproduces its matrix. Where rounding has made a matrix indefinite, it is one of a matrix that differs
-// by rounding.
+// A factorization reproduces its matrix. Where rounding has made a matrix indefinite, it is that of a matrix nearby.
 func TestCholesky(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, n := range []int{1, 5, 64, 67, 200} {

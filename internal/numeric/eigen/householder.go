@@ -13,8 +13,8 @@ import (
 )
 
 // The dense eigensolver for large matrices, see gonumRows. It is Householder's reduction to tridiagonal form, implicit
-// QL, and the reflections applied to the vectors, with about n^3 multiplications each. It reads the matrix once for each
-// reflection, on all threads, and rotates vectors strip by strip, where gonum's, like LAPACK's, rotates whole columns.
+// QL, and the reflections applied to the vectors, with about n^3 multiplications each. It reads the matrix once for
+// each reflection, on all threads, and rotates vectors strip by strip, where gonum rotates whole columns.
 
 // householder is LeadingEigenpairs for large matrices.
 func householder(
