@@ -158,7 +158,7 @@ const (
 )
 
 // gate returns the configuration of the gate; requests is the memory of requests.
-func (cfg Config) gate(requests *queue.Part) gate.Config {
+func (cfg Config) gate(requests *queue.Share) gate.Config {
 	return gate.Config{
 		Security:       cfg.Security,
 		Limits:         gate.Limits{Calls: cfg.Limits.Calls, ShortCalls: cfg.Limits.ShortCalls, Streams: cfg.Limits.Streams},
