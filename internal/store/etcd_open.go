@@ -12,7 +12,6 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap/zapcore"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/status"
 
@@ -55,13 +54,13 @@ func openEtcd(ctx context.Context, endpoints []string, sharing Sharing, log hclo
 		Endpoints:            endpoints,
 		DialKeepAliveTime:    keepaliveTime,
 		DialKeepAliveTimeout: keepaliveTimeout,
-		// The client warns about every failed attempt. If all fail, the call returns an error.
-		Logger: zapLogger(log.Named("etcd"), hclog.Debug, zapcore.WriteThenPanic),
+		// The client would write about every failed attempt to standard error. If all fail, the call returns an error.
+		Logger: clientv3.NewCtxClient(ctx).GetLogger(), // which logs nothing
 	})
 	if err != nil {
 		return nil, err
 	}
-	s := newEtcdState(client, log, max(1, int(sharing.Lease/time.Second)), func() {})
+	s := newEtcdState(client, log, max(1, int(sharing.Lease/time.Second)))
 	s.txnTimeout = time.Duration(s.lease) * time.Second * 2 / 3
 	if sharing.Unchecked {
 		return s, nil

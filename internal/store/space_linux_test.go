@@ -78,7 +78,7 @@ const fullDisk = "STORE_TEST_FULL_DISK"
 func TestEmbeddedWriteFails(t *testing.T) {
 	if dir := os.Getenv(fullDisk); dir != "" {
 		writeUntilFull(t, dir)
-		os.Exit(0) // what etcd left behind is not waited for
+		os.Exit(0) // the writer may still wait for the disk
 	}
 	dir := smallDisk(t, 100)
 	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestEmbeddedWriteFails$")
@@ -94,7 +94,7 @@ func TestEmbeddedWriteFails(t *testing.T) {
 }
 
 func writeUntilFull(t *testing.T, dir string) {
-	s, _, err := openEmbedded(t.Context(), filepath.Join(dir, "data"), nil, nil)
+	s, err := openBolt(t.Context(), filepath.Join(dir, "data"), nil)
 	check(t, err)
 	s.admit = nil
 	term := lead(t, s)
