@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 limit=${1:-0} seed=${2:-$RANDOM}
 unset SEED # make exports it, and the soak, which is no part of this, would run with it
-export CGO_ENABLED=0 GOFLAGS="${GOFLAGS-} -trimpath -tags=disable_grpc_modules,arrow_json_stdlib,grpcnotrace,long" # as make test, but for the tag
+export CGO_ENABLED=0 GOFLAGS="${GOFLAGS-} -trimpath -tags=disable_grpc_modules,long" # as make test, but for the tag
 
 programs=$(mktemp -d)
 trap 'rm -rf "$programs"' EXIT

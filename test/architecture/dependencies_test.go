@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"os"
-	"os/exec"
 	"path"
 	"regexp"
 	"slices"
@@ -105,26 +104,4 @@ func read(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	return string(text)
-}
-
-// Small programs compile, and are small because they lack the largest libraries.
-func TestSmallPrograms(t *testing.T) {
-	list := exec.Command("go", "list", "-deps", "-tags", "small", "./cmd/...")
-	list.Dir = "../.."
-	found, err := list.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, linked := range strings.Fields(string(found)) {
-		for _, large := range []string{"github.com/apache/arrow-go/", "github.com/aws/aws-sdk-go-v2/", "cloud.google.com/go/", "gocloud.dev/", "go.etcd.io/", "go.opentelemetry.io/"} {
-			if strings.HasPrefix(linked, large) {
-				t.Errorf("small programs link %s", linked)
-			}
-		}
-	}
-	build := exec.Command("go", "build", "-tags", "small", "./internal/format/...", "./internal/objects/...", "./internal/observe", "./internal/store/...")
-	build.Dir = "../.."
-	if output, err := build.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, output)
-	}
 }

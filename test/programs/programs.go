@@ -55,7 +55,7 @@ func build(args ...string) (folder string, err error) {
 		return "", fmt.Errorf("lock %s: %w", lock.Name(), err)
 	}
 	// Without the commit in them, the next commit does not link the programs again.
-	cmd := exec.Command("go", slices.Concat([]string{"build", "-buildvcs=false", "-ldflags=-s -w", "-o", folder + string(filepath.Separator)}, args)...)
+	cmd := exec.Command("go", slices.Concat([]string{"build", "-buildvcs=false", "-o", folder + string(filepath.Separator)}, args)...)
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build %v: %w\n%s", args, err, out)
