@@ -267,7 +267,7 @@ func (r *run) reasonFor(taken *clustering.MethodScore, scores []clustering.Metho
 
 // noun returns what the user gave: "constraints", or "seeds" if there are only seeds.
 func (r *run) noun() string {
-	if len(r.spec.Seeds) > 0 && r.given.Len() == 0 {
+	if len(r.spec.Supervision.Seeds) > 0 && r.given.Len() == 0 {
 		return "seeds"
 	}
 	return "constraints"

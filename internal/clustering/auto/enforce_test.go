@@ -80,7 +80,9 @@ func TestEnforcedRowsAreMeasuredByTheirScores(t *testing.T) {
 // A notice about trials says what was held out.
 func TestNearChanceNamesSeeds(t *testing.T) {
 	r := eigenRun(4, 2)
-	r.o, r.spec.Seeds = clustering.NopObserver{}, []constraint.Seed{{Index: 0, Label: 0}, {Index: 3, Label: 1}}
+	r.o, r.spec.Supervision.Seeds = clustering.NopObserver{}, []constraint.Seed{
+		{Index: 0, Label: 0}, {Index: 3, Label: 1},
+	}
 	r.noticeTrials(&clustering.MethodScore{Trial: clustering.Trial{MustLinks: 4, MustLinksRight: 2, CannotLinks: 4, CannotLinksRight: 2}}, nil)
 	wantNotices(t, r, "with the held-out seeds, ")
 }

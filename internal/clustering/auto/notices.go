@@ -15,7 +15,7 @@ import (
 // noticeFew warns that there are too few constraints to compare methods.
 func (r *run) noticeFew(pairs int) {
 	what := "constraints"
-	if len(r.spec.Seeds) > 0 {
+	if len(r.spec.Supervision.Seeds) > 0 {
 		what = "pairs of seeds"
 	}
 	r.warn("FEW_CONSTRAINTS",
@@ -29,7 +29,7 @@ func (r *run) noticeOneKind(must, cannot int) {
 	if must == 0 {
 		what = fmt.Sprintf("all constraints (%d) are cannot-links", cannot)
 	}
-	if seeds := r.spec.Seeds; len(seeds) > 0 {
+	if seeds := r.spec.Supervision.Seeds; len(seeds) > 0 {
 		what = fmt.Sprintf("the seeds (%d) are too few to hold out pairs of both kinds", len(seeds))
 		if !slices.ContainsFunc(seeds, func(s constraint.Seed) bool { return s.Label != seeds[0].Label }) {
 			what = fmt.Sprintf("the seeds (%d) are all of one class", len(seeds))

@@ -25,8 +25,7 @@ func (p *Problem) starts() int { return cmp.Or(p.spec.Restarts, defaultStarts) }
 func (p *Problem) kmeansSpec(scale clustering.Scale) clustering.Spec {
 	return clustering.Spec{
 		K: p.spec.K, Seed: p.spec.Seed, Restarts: p.starts(), MaxIterations: p.spec.MaxIterations, Tolerance: p.spec.Tolerance, Scale: scale,
-		Race:      p.spec.Restarts == 0,
-		Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans},
+		Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans, Race: p.spec.Restarts == 0},
 	}
 }
 
@@ -84,12 +83,12 @@ func (r *run) variants(w *rows, t task, shown []constraint.Constraint) ([]*kmean
 		if err != nil {
 			return nil, err
 		}
-		spec.Entail = set.EntailedCount() < maxImplied
+		spec.Supervision.Entail = set.EntailedCount() < maxImplied
 	}
 	spec.Algorithm = options
 	for _, c := range shown {
 		c.Weight = inRange(c.Weight, weight)
-		spec.Constraints = append(spec.Constraints, c)
+		spec.Supervision.Constraints = append(spec.Supervision.Constraints, c)
 	}
 	kinds := []clustering.Start{clustering.StartKmeansPlusPlus}
 	switch use {
@@ -103,7 +102,7 @@ func (r *run) variants(w *rows, t task, shown []constraint.Constraint) ([]*kmean
 	}
 	var problems []*kmeans.Problem
 	for _, start := range kinds {
-		spec.Start, spec.Restarts, spec.InitialLabels = start, 1, nil
+		spec.Initialization.Start, spec.Restarts, spec.Initialization.Labels = start, 1, nil
 		switch start {
 		case clustering.StartKmeansPlusPlus:
 			spec.Restarts = r.starts()
@@ -114,7 +113,7 @@ func (r *run) variants(w *rows, t task, shown []constraint.Constraint) ([]*kmean
 				spec.Restarts = 1
 			}
 		case clustering.StartLabels:
-			spec.InitialLabels = w.unconstrained.Labels
+			spec.Initialization.Labels = w.unconstrained.Labels
 		}
 		p, err := w.problem.WithSpec(spec)
 		if err != nil {

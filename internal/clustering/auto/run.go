@@ -44,7 +44,7 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 			return nil, err
 		}
 	}
-	spec.Entail = false // hard constraints include what they imply anyway
+	spec.Supervision.Entail = false // hard constraints include what they imply anyway
 	o := spec.Algorithm.(*Options)
 	p := &Problem{
 		spec: spec, options: *o, data: data, n: data.Rows(),
@@ -54,7 +54,7 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	if p.given, err = clustering.NewConstraintSet(p.n, spec, constraint.UnitWeight); err != nil {
 		return nil, err
 	}
-	p.supervision = heldout.New(p.given, spec.Seeds, spec.K, p.folds, spec.Random(clustering.StreamFolds))
+	p.supervision = heldout.New(p.given, spec.Supervision.Seeds, spec.K, p.folds, spec.Random(clustering.StreamFolds))
 	p.spaces = p.listSpaces()
 	p.discriminants = p.onlyDiscriminants()
 	if notice, conflicting := clustering.ConflictNotice(p.given); conflicting {
@@ -134,9 +134,9 @@ func (r *run) respect(ctx context.Context, found *answer, result *clustering.Res
 	if result.Rows != nil {
 		margins = result.Rows.Margin
 	}
-	result.Suspects = withStrengths(r.suspects, margins)
-	right := r.heldOut[result.Choice.Chosen]
-	if right == nil && result.Choice.Chosen.ConstraintUse == clustering.UseNone { // it has seen no pair
+	result.Auto.Suspects = withStrengths(r.suspects, margins)
+	right := r.heldOut[result.Auto.Choice.Chosen]
+	if right == nil && result.Auto.Choice.Chosen.ConstraintUse == clustering.UseNone { // it has seen no pair
 		right = r.right(found)
 	}
 	labels, err := r.enforce(ctx, result.Labels, margins, right)
@@ -181,7 +181,7 @@ func (r *run) warn(code, format string, args ...any) {
 // report converts an answer to a result. The history is that of the start that won.
 func (r *run) report(found *answer, choice *clustering.Choice) *clustering.Result {
 	result := *found.result
-	result.Labels, result.Choice = found.labels, choice
+	result.Labels, result.Auto.Choice = found.labels, choice
 	r.o.Observe(clustering.PhaseIterate)
 	for _, entry := range result.History {
 		r.o.Observe(clustering.IterationDone{Restart: result.Restart, HistoryEntry: entry})
@@ -204,7 +204,7 @@ func (r *run) numbers(labels []int32) []int32 {
 // finish adds the satisfied constraints and the notices.
 func (r *run) finish(result *clustering.Result) {
 	result.Satisfaction = r.given.Satisfaction(result.Labels)
-	r.noticeUnits(result.Choice.Chosen.Space)
+	r.noticeUnits(result.Auto.Choice.Chosen.Space)
 	r.notice(clustering.AnswerNotices(result)...)
 	result.Warnings = r.notices
 }

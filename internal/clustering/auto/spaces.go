@@ -82,7 +82,7 @@ func (p *Problem) Units(space clustering.Space) (*dataset.Units, error) {
 }
 
 // supervised reports whether there are constraints or seeds.
-func (p *Problem) supervised() bool { return p.given.Len()+len(p.spec.Seeds) > 0 }
+func (p *Problem) supervised() bool { return p.given.Len()+len(p.spec.Supervision.Seeds) > 0 }
 
 func defaultNeighbors(data dataset.Dataset) int {
 	if _, sparse := data.(*dataset.SparsePoints); sparse {
