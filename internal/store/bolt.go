@@ -27,8 +27,8 @@ import (
 // with the revision of its entry. Readers see the file as the last transaction left it, each for itself; one goroutine
 // writes, see bolt_writer.go.
 //
-// The file is mapped into memory. If a part of it is gone or its disk fails, reading the map is a fault of memory, which
-// would end the program. All that reads the map therefore runs within guard.
+// The file is mapped into memory. If a part of it is gone or its disk fails, reading the map is a fault of memory,
+// which would end the program. All that reads the map therefore runs within guard.
 type boltState struct {
 	db      *bbolt.DB
 	path    string
@@ -147,14 +147,16 @@ func (s *boltState) reason() error {
 	return s.why
 }
 
-// fail ends the state because its file cannot be used any more, and returns the error of all calls from then on, so that
-// the program can say why it stops.
+// fail ends the state because its file cannot be used any more, and returns the error of all calls from then on, so
+// that the program can say why it stops.
 func (s *boltState) fail(cause error) error {
 	failure := fault.New(fault.Unavailable, storeFailed,
-		"the state store has failed (%v); make sure that its disk has space and can be written to, and restart the coordinator", cause)
+		"the state store has failed (%v); make sure that its disk has space and can be written to, "+
+			"and restart the coordinator", cause)
 	if page := (*pageError)(nil); errors.As(cause, &page) {
 		failure = fault.New(fault.DataLoss, storeDamaged,
-			"the file of the state store is damaged (%v); restore the data directory from a backup, or start with another one", cause)
+			"the file of the state store is damaged (%v); restore the data directory from a backup, "+
+				"or start with another one", cause)
 	}
 	s.log.Error("the state store has failed", "file", s.path, "error", cause)
 	s.end(failure.Because(ErrClosed))
@@ -202,16 +204,19 @@ func (s *boltState) Get(ctx context.Context, key string) (found Entry, err error
 
 func (s *boltState) List(ctx context.Context, prefix, after string, limit int) ([]Entry, error) {
 	from, to := keyRange(prefix, after)
-	return s.list(ctx, limit, func(c *bbolt.Cursor) iter.Seq2[[]byte, []byte] { return ascending(c, from, to) })
+	return s.list(ctx, limit, func(c *bbolt.Cursor) pairs { return ascending(c, from, to) })
 }
 
 func (s *boltState) ListBackward(ctx context.Context, prefix, before string, limit int) ([]Entry, error) {
 	from, to := backwardRange(prefix, before)
-	return s.list(ctx, limit, func(c *bbolt.Cursor) iter.Seq2[[]byte, []byte] { return descending(c, from, to) })
+	return s.list(ctx, limit, func(c *bbolt.Cursor) pairs { return descending(c, from, to) })
 }
 
+// pairs are keys and their values in the file.
+type pairs = iter.Seq2[[]byte, []byte]
+
 // list returns at most limit entries, in the order that they come in.
-func (s *boltState) list(ctx context.Context, limit int, in func(*bbolt.Cursor) iter.Seq2[[]byte, []byte]) ([]Entry, error) {
+func (s *boltState) list(ctx context.Context, limit int, in func(*bbolt.Cursor) pairs) ([]Entry, error) {
 	var found []Entry
 	err := s.view(ctx, func(entries *bbolt.Bucket) error {
 		for key, value := range in(entries.Cursor()) {
@@ -226,7 +231,7 @@ func (s *boltState) list(ctx context.Context, limit int, in func(*bbolt.Cursor) 
 }
 
 // ascending returns the keys in [from, to) and their values. to == "" means no end.
-func ascending(c *bbolt.Cursor, from, to string) iter.Seq2[[]byte, []byte] {
+func ascending(c *bbolt.Cursor, from, to string) pairs {
 	return func(yield func([]byte, []byte) bool) {
 		for key, value := c.Seek([]byte(from)); key != nil; key, value = c.Next() {
 			if to != "" && string(key) >= to || !yield(key, value) {
@@ -237,7 +242,7 @@ func ascending(c *bbolt.Cursor, from, to string) iter.Seq2[[]byte, []byte] {
 }
 
 // descending is ascending in the other order.
-func descending(c *bbolt.Cursor, from, to string) iter.Seq2[[]byte, []byte] {
+func descending(c *bbolt.Cursor, from, to string) pairs {
 	return func(yield func([]byte, []byte) bool) {
 		for key, value := lastBefore(c, to); key != nil && string(key) >= from; key, value = c.Prev() {
 			if !yield(key, value) {

@@ -145,9 +145,9 @@ func refuseEtcd(dir string) error {
 		return nil
 	}
 	return fault.New(fault.FailedPrecondition, "STORE_OF_EARLIER_VERSION",
-		"%s is the state of an earlier version of Cleave, which kept it in an embedded etcd, and this version cannot read it; "+
-			"start the earlier version once more, make a backup with cleave backup, and restore it into an empty data directory "+
-			"with coordinator --restore", old)
+		"%s is the state of an earlier version of Cleave, which kept it in an embedded etcd, and this version cannot "+
+			"read it; start the earlier version once more, make a backup with cleave backup, and restore it into an empty "+
+			"data directory with coordinator --restore", old)
 }
 
 // replaceFile makes a new file and puts it in the place of the one in the directory, completely or not at all.
@@ -189,8 +189,8 @@ func openFile(path string, options bbolt.Options) (db *bbolt.DB, err error) {
 	return db, err
 }
 
-// look reads a file before it is used, and returns an error if it is damaged. If most of it is free, it replaces it by a
-// smaller one.
+// look reads a file before it is used, and returns an error if it is damaged. If most of it is free, it replaces it by
+// a smaller one.
 //
 // bbolt checks its pages in a goroutine of its own, in which a fault of memory would end the program. The file is
 // therefore read without its map, and then every key is looked up, before bbolt checks the rest: which pages are free,
@@ -209,7 +209,10 @@ func look(dir string, log hclog.Logger) error {
 		return err
 	}
 	defer db.Close()
-	if err := guard(func() error { return db.View(func(tx *bbolt.Tx) error { return checkPages(tx, size) }) }); err != nil {
+	err = guard(func() error {
+		return db.View(func(tx *bbolt.Tx) error { return checkPages(tx, size) })
+	})
+	if err != nil {
 		return err
 	}
 	free := int64(db.Stats().FreePageN) * int64(db.Info().PageSize)
@@ -264,9 +267,11 @@ func explainOpen(err error, dir string) error {
 	case errors.As(err, &page), errors.Is(err, bbolterrors.ErrInvalid), errors.Is(err, bbolterrors.ErrChecksum),
 		errors.Is(err, bbolterrors.ErrVersionMismatch):
 		return fault.New(fault.DataLoss, storeDamaged,
-			"the file of the state store, %s, is damaged (%v); restore the data directory from a backup, or start with another one", path, err)
+			"the file of the state store, %s, is damaged (%v); restore the data directory from a backup, "+
+				"or start with another one", path, err)
 	case errors.Is(err, bbolterrors.ErrTimeout):
-		return fault.New(fault.FailedPrecondition, dirInUse, "the file of the state store, %s, is in use by another program", path)
+		return fault.New(fault.FailedPrecondition, dirInUse,
+			"the file of the state store, %s, is in use by another program", path)
 	case errors.Is(err, os.ErrPermission):
 		return fault.Invalid(dirUnusable, "cannot use the data directory: %v", err)
 	}

@@ -27,8 +27,8 @@ const (
 	slowWrite = time.Second
 )
 
-// submit waits until the writer has written a transaction, and returns its revision. The disk may be slow or hang, so it
-// does not wait longer than patience.
+// submit waits until the writer has written a transaction, and returns its revision. The disk may be slow or hang, so
+// it does not wait longer than patience.
 func (s *boltState) submit(ctx context.Context, r *request) (revision int64, err error) {
 	r.done = make(chan struct{})
 	timeout := time.NewTimer(patience)
@@ -104,8 +104,8 @@ func (s *boltState) writeGroup(group []*request) {
 	}
 }
 
-// update applies transactions in one of bbolt. An error means that the file cannot be used any more: not all of what was
-// written may have reached the disk.
+// update applies transactions in one of bbolt. An error means that the file cannot be used any more: not all of what
+// was written may have reached the disk.
 func (s *boltState) update(group []*request) error {
 	if err := s.checkSize(); err != nil {
 		return err

@@ -166,8 +166,8 @@ func writeWithoutEnd(t *testing.T, dir string) {
 			for i := 0; ; i++ {
 				key := fmt.Sprintf("%d/%d/%d", term.Revision(), writer, i)
 				value := make([]byte, i*997%9000)
-				_, err := s.Commit(t.Context(), Txn{Put: []Entry{{Key: "first/" + key, Value: value}, {Key: "second/" + key, Value: value}}})
-				if err != nil {
+				both := []Entry{{Key: "first/" + key, Value: value}, {Key: "second/" + key, Value: value}}
+				if _, err := s.Commit(t.Context(), Txn{Put: both}); err != nil {
 					panic(err)
 				}
 				fmt.Println("committed", key)
@@ -184,7 +184,10 @@ func TestFreePagesAreUsedAgain(t *testing.T) {
 	defer s.Close()
 	lead(t, s)
 	for i := range 100 {
-		commit(t, s, Txn{Put: []Entry{{Key: fmt.Sprint(i % 3), Value: make([]byte, 200<<10)}}, Delete: []string{fmt.Sprint((i + 1) % 3)}})
+		commit(t, s, Txn{
+			Put:    []Entry{{Key: fmt.Sprint(i % 3), Value: make([]byte, 200<<10)}},
+			Delete: []string{fmt.Sprint((i + 1) % 3)},
+		})
 	}
 	if used := s.(*boltState).needed.Load(); used > 4<<20 {
 		t.Errorf("two values of 200 KiB need %d bytes", used)

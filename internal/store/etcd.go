@@ -103,7 +103,8 @@ func (s *etcdState) ListBackward(ctx context.Context, prefix, before string, lim
 		before = entryRoot + before
 	}
 	from, to := backwardRange(entryRoot+prefix, before)
-	return s.list(ctx, from, to, clientv3.WithLimit(int64(limit)), clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend))
+	descending := clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend)
+	return s.list(ctx, from, to, clientv3.WithLimit(int64(limit)), descending)
 }
 
 // walkPage is how many entries Walk reads at once.
@@ -199,7 +200,7 @@ func (s *etcdState) commitOnce(ctx context.Context, term *etcdTerm, txn Txn) (in
 	if err != nil {
 		return 0, s.explain(err)
 	}
-	conditions := append(make([]clientv3.Cmp, 0, len(txn.If)+2), term.holds(), clientv3.Compare(clientv3.ModRevision(term.key), "=", mark))
+	conditions := []clientv3.Cmp{term.holds(), clientv3.Compare(clientv3.ModRevision(term.key), "=", mark)}
 	for _, c := range txn.If {
 		conditions = append(conditions, clientv3.Compare(clientv3.ModRevision(entryRoot+c.Key), "=", c.Revision))
 	}
@@ -271,13 +272,15 @@ func explainEtcd(err error) error {
 			"etcd refuses a transaction of this size; start etcd with --max-request-bytes=1572864 or more")
 	case errors.Is(err, rpctypes.ErrNoSpace):
 		return fault.New(fault.ResourceExhausted, "STORE_FULL",
-			"etcd has reached its quota; delete jobs that are no longer needed, then compact and defragment etcd and disarm its alarm")
+			"etcd has reached its quota; delete jobs that are no longer needed, then compact and defragment etcd "+
+				"and disarm its alarm")
 	case errors.Is(err, rpctypes.ErrCorrupt):
 		return fault.New(fault.DataLoss, storeDamaged,
 			"etcd reports damaged data; restore it from a backup, or use another etcd")
 	case errors.Is(err, rpctypes.ErrPermissionDenied), errors.Is(err, rpctypes.ErrUserEmpty):
 		return fault.New(fault.FailedPrecondition, "STORE_ACCESS_DENIED",
-			"etcd denies access to the keys under cleave/ (%v); allow them to the owner of the certificate, or to all, or use another etcd", err)
+			"etcd denies access to the keys under cleave/ (%v); allow them to the owner of the certificate, or to all, "+
+				"or use another etcd", err)
 	case etcdCode(err) == codes.Unavailable:
 		return unanswered(err)
 	}

@@ -17,8 +17,8 @@ func TestLateTransactionsDoNothing(t *testing.T) {
 	old, err := term.fence(t.Context())
 	check(t, err)
 	late := func() bool {
-		resp, err := s.transact(t.Context(), []clientv3.Cmp{term.holds(), clientv3.Compare(clientv3.ModRevision(term.key), "=", old)},
-			[]clientv3.Op{clientv3.OpPut(entryRoot+"x", "old")}, nil)
+		conditions := []clientv3.Cmp{term.holds(), clientv3.Compare(clientv3.ModRevision(term.key), "=", old)}
+		resp, err := s.transact(t.Context(), conditions, []clientv3.Op{clientv3.OpPut(entryRoot+"x", "old")}, nil)
 		check(t, err)
 		return resp.Succeeded
 	}

@@ -25,7 +25,9 @@ const (
 
 // openEtcd opens the state in an etcd cluster. Endpoints are HOST:PORT. If none of them answers within the timeout, it
 // returns the fault STORE_UNREACHABLE.
-func openEtcd(ctx context.Context, endpoints []string, sharing Sharing, log hclog.Logger, timeout time.Duration) (State, error) {
+func openEtcd(
+	ctx context.Context, endpoints []string, sharing Sharing, log hclog.Logger, timeout time.Duration,
+) (State, error) {
 	if log == nil {
 		log = hclog.NewNullLogger()
 	}
@@ -35,8 +37,8 @@ func openEtcd(ctx context.Context, endpoints []string, sharing Sharing, log hclo
 	for _, endpoint := range endpoints {
 		// The part before it may be a password, so do not repeat it.
 		if at := strings.LastIndexByte(endpoint, '@'); at >= 0 {
-			return nil, fault.Invalid("STORE_ENDPOINT_INVALID", "the etcd endpoint %q contains a user name, but Cleave authenticates to etcd with certificates only; "+
-				"use HOST:PORT, and --store-tls if etcd requires client certificates", endpoint[at+1:])
+			return nil, fault.Invalid("STORE_ENDPOINT_INVALID", "the etcd endpoint %q contains a user name, "+
+				"but Cleave authenticates to etcd with certificates only; use HOST:PORT, and --store-tls if etcd requires client certificates", endpoint[at+1:])
 		}
 		host, port, err := net.SplitHostPort(endpoint)
 		if _, portErr := strconv.ParseUint(port, 10, 16); err != nil || portErr != nil || host == "" {

@@ -29,6 +29,7 @@ func checkSpace(dir string, txn Txn) error {
 		return nil
 	}
 	return fault.New(fault.ResourceExhausted, DiskFull,
-		"the disk of the state store has %s free and needs %s; free some space and try again", text.Bytes(free), text.Bytes(need)).
+		"the disk of the state store has %s free and needs %s; free some space and try again",
+		text.Bytes(free), text.Bytes(need)).
 		Because(fmt.Errorf("the disk of %s has %d bytes", dir, free))
 }

@@ -84,8 +84,9 @@ func TestEmbeddedWriteFails(t *testing.T) {
 	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestEmbeddedWriteFails$")
 	child.Env = append(os.Environ(), fullDisk+"="+dir)
 	out, err := child.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "said: the state store has failed") || !strings.Contains(string(out), "no space left") {
-		t.Errorf("%v:\n%s", err, out)
+	said := string(out)
+	if err != nil || !strings.Contains(said, "said: the state store has failed") || !strings.Contains(said, "no space left") {
+		t.Errorf("%v:\n%s", err, said)
 	}
 	check(t, os.Remove(filepath.Join(dir, "filler")))
 	s := embedded(t, filepath.Join(dir, "data"))
@@ -131,7 +132,8 @@ func TestBlobsOnABadDisk(t *testing.T) {
 		t.Helper()
 		err := write()
 		f, is := errors.AsType[*fault.Error](err)
-		if !is || f.Kind != kind || f.Reason != reason || strings.Contains(f.Message, dir) || f.Cause == nil || !strings.Contains(f.Cause.Error(), dir) {
+		fits := is && f.Kind == kind && f.Reason == reason && !strings.Contains(f.Message, dir)
+		if !fits || f.Cause == nil || !strings.Contains(f.Cause.Error(), dir) {
 			t.Errorf("got %v, want the fault %s; behind it is %v", err, reason, f)
 		}
 		onlyBlobs(t, b, "jobs/1/spec")

@@ -120,7 +120,10 @@ func testWalking(t *testing.T, b backend) {
 			t.Errorf("entry %d is %q with %q", seen, e.Key, e.Value)
 		}
 		if seen == 0 {
-			commit(t, s, Txn{Put: []Entry{{Key: key(count - 1), Value: []byte("after")}, {Key: key(count), Value: []byte("after")}}, Delete: []string{key(count - 2)}})
+			commit(t, s, Txn{
+				Put:    []Entry{{Key: key(count - 1), Value: []byte("after")}, {Key: key(count), Value: []byte("after")}},
+				Delete: []string{key(count - 2)},
+			})
 		}
 		seen++
 		return nil
@@ -185,7 +188,9 @@ func testAtomic(t *testing.T, b backend) {
 	if got := keys(t, s, t.Name(), "", 0); !slices.Equal(got, []string{key(1), key(2)}) {
 		t.Fatalf("a failed transaction left %q", got)
 	}
-	r = commit(t, s, Txn{If: []Condition{{key(1), r}}, Put: []Entry{{Key: key(3)}, {Key: key(2)}}, Delete: []string{key(1)}})
+	r = commit(t, s, Txn{
+		If: []Condition{{key(1), r}}, Put: []Entry{{Key: key(3)}, {Key: key(2)}}, Delete: []string{key(1)},
+	})
 	for _, k := range []string{key(2), key(3)} {
 		if e := get(t, s, k); e.Revision != r {
 			t.Fatalf("%s is of revision %d, its transaction %d", k, e.Revision, r)
