@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-bin=${1:-bin} # the folder of the programs
+bin=bin
 out=demo-out
 points=${DEMO_POINTS:-20000}
 rm -rf "$out"

@@ -51,7 +51,7 @@ trap cleanup EXIT
 export GOFLAGS=-trimpath CGO_ENABLED=0 GOOS=linux GOAMD64=v1 GOARM64=v8.0
 shell=github.com/cleave-project/cleave/internal/cli/shell
 build() { # build ARCHITECTURE PROGRAM FILE
-    GOARCH=$1 go build ${REBUILD:+-a} -buildvcs=false -tags disable_grpc_modules,arrow_json_stdlib,grpcnotrace \
+    GOARCH=$1 go build ${REBUILD:+-a} -buildvcs=false -tags disable_grpc_modules \
         -ldflags "-s -w -buildid= -X $shell.version=$version -X $shell.commit=$commit" -o "$3" "./cmd/$2"
 }
 host() { env -u GOOS "$@"; }

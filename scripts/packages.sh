@@ -26,7 +26,7 @@ shell=github.com/cleave-project/cleave/internal/cli/shell
 rm -f "$out"/cleave_*.deb "$out"/cleave-coordinator_*.deb "$out"/cleave-worker_*.deb
 for ARCH in "${architectures[@]}"; do
     export ARCH
-    CGO_ENABLED=0 GOOS=linux GOARCH=$ARCH go build -trimpath -buildvcs=false -tags disable_grpc_modules,arrow_json_stdlib,grpcnotrace \
+    CGO_ENABLED=0 GOOS=linux GOARCH=$ARCH go build -trimpath -buildvcs=false -tags disable_grpc_modules \
         -ldflags "-s -w -buildid= -X $shell.version=$described -X $shell.commit=$(git rev-parse HEAD)" -o "$BINARIES/" ./cmd/...
     for package in cleave cleave-coordinator cleave-worker; do
         "$BINARIES/nfpm" package --config "deploy/packages/$package.yaml" --packager deb --target "$out/"

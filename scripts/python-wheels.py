@@ -42,7 +42,7 @@ def build_program(platform: str, path: pathlib.Path) -> None:
     commit = git("rev-parse", "HEAD", default="unknown")
     flags = f"-s -w -X {SHELL}.version={version} -X {SHELL}.commit={commit}"
     subprocess.run(
-        ["go", "build", "-tags", "disable_grpc_modules,arrow_json_stdlib,grpcnotrace", "-trimpath", "-ldflags", flags, "-o", str(path), "./cmd/cleave"],
+        ["go", "build", "-trimpath", "-tags", "disable_grpc_modules", "-ldflags", flags, "-o", str(path), "./cmd/cleave"],
         cwd=REPOSITORY,
         env={**os.environ, "CGO_ENABLED": "0", "GOOS": system, "GOARCH": processor},
         check=True,

@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 limit=${1:-0} seed=${2:-$RANDOM}
 unset SEED # make exports it, and the soak, which is no part of this, would run with it
-export CGO_ENABLED=0 GOFLAGS="${GOFLAGS-} -trimpath -tags=disable_grpc_modules,arrow_json_stdlib,grpcnotrace,long" # as make test, but for the tag
+export CGO_ENABLED=0 GOFLAGS="${GOFLAGS-} -trimpath -tags=disable_grpc_modules,long" # as make test, but for the tag
 
 programs=$(mktemp -d)
 trap 'rm -rf "$programs"' EXIT
@@ -31,7 +31,7 @@ while read -r folder name; do
         exit 0
     fi
     program=$programs/${folder//\//_}.test
-    [[ -e $program ]] || go test -c -ldflags='-s -w' -o "$program" "./$folder"
+    [[ -e $program ]] || go test -C "$folder" -c -o "$program" .
     started=$SECONDS
     (cd "$folder" && "$program" -test.run "^$name\$" -test.timeout 20m >"$programs/output" 2>&1) || {
         cat "$programs/output"

@@ -44,7 +44,7 @@ cleanup() {
 }
 trap cleanup EXIT
 
-CGO_ENABLED=0 go build -trimpath -tags disable_grpc_modules,arrow_json_stdlib,grpcnotrace -o "$work/bin/" ./cmd/...
+CGO_ENABLED=0 go build -trimpath -tags disable_grpc_modules -o "$work/bin/" ./cmd/...
 script=$PWD/deploy/slurm/cleave.sbatch
 cd "$work"
 mkdir run state spool

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/cleave-project/cleave/internal/numeric/parallel"
+	"github.com/cleave-project/cleave/internal/parallel"
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 

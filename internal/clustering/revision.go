@@ -9,10 +9,17 @@ import (
 // Revision must be incremented whenever a job gives different bits than before, or steppers save their state in
 // another form. A test refuses to record changed answers otherwise. What workers compute has its own version,
 // kernel.NumericClass.
-const Revision = 9
+const Revision = 10
 
 // FirstNumericClass is the class of the first release, whose stored jobs do not name it.
 const FirstNumericClass = "float32-v2.1"
 
-// NumericClass identifies the bits of all answers of this build. A job is computed in one class from beginning to end.
-func NumericClass() string { return kernel.NumericClass + "." + strconv.Itoa(Revision) }
+// NumericClass identifies the bits of the answers that a coordinator of this build computes. A job is computed in one
+// class from beginning to end.
+//
+// It names the architecture, because the compiler may round a product and a sum in one step for some, and gonum has
+// assembly for others. So coordinators of two architectures differ in the last bits of dense linear algebra. Workers
+// do not compute any, and those of all architectures share a class, kernel.NumericClass.
+func NumericClass() string {
+	return kernel.NumericClass + "." + strconv.Itoa(Revision) + "." + architecture
+}

@@ -1,8 +1,8 @@
 package kernel
 
 import (
-	"github.com/cleave-project/cleave/internal/numeric/hugepage"
-	"github.com/cleave-project/cleave/internal/numeric/parallel"
+	"github.com/cleave-project/cleave/internal/kernel/hugepage"
+	"github.com/cleave-project/cleave/internal/parallel"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 

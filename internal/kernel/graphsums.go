@@ -3,7 +3,7 @@ package kernel
 import (
 	"errors"
 
-	"github.com/cleave-project/cleave/internal/numeric/parallel"
+	"github.com/cleave-project/cleave/internal/parallel"
 )
 
 // graphSums holds the sums of a graph's rows over adjacent clusters: those that contain a neighbor or a constrained

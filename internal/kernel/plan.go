@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/cleave-project/cleave/internal/data/labeling"
-	"github.com/cleave-project/cleave/internal/numeric/parallel"
+	"github.com/cleave-project/cleave/internal/parallel"
 	"github.com/cleave-project/cleave/internal/partition"
 )
 

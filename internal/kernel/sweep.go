@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/data/labeling"
-	"github.com/cleave-project/cleave/internal/numeric/parallel"
+	"github.com/cleave-project/cleave/internal/parallel"
 )
 
 // Load sets the labels of all n points in every lane, computes the sums of the given tiles, and returns the tiles'

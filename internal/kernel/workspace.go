@@ -3,8 +3,8 @@ package kernel
 import (
 	"unsafe"
 
-	"github.com/cleave-project/cleave/internal/numeric/hugepage"
-	"github.com/cleave-project/cleave/internal/numeric/parallel"
+	"github.com/cleave-project/cleave/internal/kernel/hugepage"
+	"github.com/cleave-project/cleave/internal/parallel"
 )
 
 // workspace is the scratch space of one goroutine, so that work on a tile allocates nothing.

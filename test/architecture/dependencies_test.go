@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"os"
-	"os/exec"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,11 +19,13 @@ func TestDependenciesAreExplained(t *testing.T) {
 	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(page, -1) {
 		explained = append(explained, row[1])
 	}
-	needed := slices.Concat(directRequirements(read(t, "go.mod")), directRequirements(read(t, "tools/build/go.mod")), directRequirements(read(t, "tools/asm/go.mod")),
-		directRequirements(read(t, "tools/s3/go.mod")), directRequirements(read(t, "tools/browser/go.mod")),
-		directRequirements(read(t, "tools/packages/go.mod")), directRequirements(read(t, "tools/image/go.mod")), directRequirements(read(t, "tools/kubernetes/go.mod")), directRequirements(read(t, "test/deploy/go.mod")),
-		directRequirements(read(t, "examples/go.mod")), npmDependencies(t, read(t, "clients/typescript/package.json")))
-	needed = slices.DeleteFunc(needed, func(name string) bool { return name == module }) // the examples use ours
+	needed := npmDependencies(t, read(t, "clients/typescript/package.json"))
+	for _, f := range textFiles(t) {
+		if path.Base(f.path) == "go.mod" {
+			needed = append(needed, directRequirements(string(f.text))...)
+		}
+	}
+	needed = slices.DeleteFunc(needed, func(name string) bool { return name == module }) // modules of their own use ours
 	for _, name := range needed {
 		if !slices.Contains(explained, name) {
 			t.Errorf("docs/dependencies.md does not say why we need %s", name)
@@ -102,26 +104,4 @@ func read(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	return string(text)
-}
-
-// Small programs compile, and are small because they lack the largest libraries.
-func TestSmallPrograms(t *testing.T) {
-	list := exec.Command("go", "list", "-deps", "-tags", "small", "./cmd/...")
-	list.Dir = "../.."
-	found, err := list.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range strings.Fields(string(found)) {
-		for _, large := range []string{"github.com/apache/arrow-go/", "github.com/aws/aws-sdk-go-v2/", "cloud.google.com/go/", "gocloud.dev/", "go.etcd.io/", "go.opentelemetry.io/"} {
-			if strings.HasPrefix(path, large) {
-				t.Errorf("small programs link %s", path)
-			}
-		}
-	}
-	build := exec.Command("go", "build", "-tags", "small", "./internal/format/...", "./internal/objects/...", "./internal/observe", "./internal/store/...")
-	build.Dir = "../.."
-	if output, err := build.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, output)
-	}
 }

@@ -15,9 +15,6 @@ const (
 	maxPackageFiles = 25 // of a package, without tests and generated code: split it by purpose
 	maxMainLines    = 60 // of a file of a main, which reads flags and calls Run
 	maxCommentWidth = 120
-	// maxProductLines limits the code of the product, without comments, blank lines and generated code. Who must raise it
-	// says in the commit which users need the addition, and what was looked at to delete instead.
-	maxProductLines = 99_950
 )
 
 // narrow are the folders whose comments are not wider than maxCommentWidth.
@@ -54,25 +51,6 @@ func TestPackagesHaveFewFiles(t *testing.T) {
 		if n > maxPackageFiles {
 			t.Errorf("%s has %d files, more than %d: split the package by purpose, or join files of one subject", dir, n, maxPackageFiles)
 		}
-	}
-}
-
-func TestTheProductIsNoLarger(t *testing.T) {
-	lines := 0
-	for _, f := range goFiles(t) {
-		folder, _, _ := strings.Cut(f.path, "/")
-		if f.isTest() || ast.IsGenerated(f.syntax) || !slices.Contains([]string{"cmd", "client", "internal"}, folder) {
-			continue
-		}
-		for line := range strings.Lines(string(f.text)) {
-			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "//") {
-				lines++
-			}
-		}
-	}
-	t.Logf("%d lines of code", lines)
-	if lines > maxProductLines {
-		t.Errorf("the product has %d lines of code, more than %d: delete what is no longer needed", lines, maxProductLines)
 	}
 }
 

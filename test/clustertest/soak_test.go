@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/cleave-project/cleave/internal/security/credentials"
+	"github.com/cleave-project/cleave/test/documents"
 	"github.com/cleave-project/cleave/test/testscale"
-	"github.com/cleave-project/cleave/tools/measure"
 )
 
 // TestFaults strikes faults once: one of each kind that no other test has, and in a long run every one.
@@ -70,7 +70,7 @@ func TestSoak(t *testing.T) {
 	s.run(t)
 	t.Log("\n" + s.table.String())
 	if document := os.Getenv("SOAK_FILL"); document != "" {
-		if err := measure.FillFile(document, "soak", s.table.String()); err != nil {
+		if err := documents.FillFile(document, "soak", s.table.String()); err != nil {
 			t.Fatal(err)
 		}
 	}

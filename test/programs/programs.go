@@ -3,6 +3,7 @@
 package programs
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -54,7 +55,7 @@ func build(args ...string) (folder string, err error) {
 		return "", fmt.Errorf("lock %s: %w", lock.Name(), err)
 	}
 	// Without the commit in them, the next commit does not link the programs again.
-	cmd := exec.Command("go", slices.Concat([]string{"build", "-buildvcs=false", "-ldflags=-s -w", "-o", folder + string(filepath.Separator)}, args)...)
+	cmd := exec.Command("go", slices.Concat([]string{"build", "-buildvcs=false", "-o", folder + string(filepath.Separator)}, args)...)
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build %v: %w\n%s", args, err, out)
@@ -62,19 +63,22 @@ func build(args ...string) (folder string, err error) {
 	return folder, nil
 }
 
-// Root returns the folder of go.mod.
+// Root returns the folder of the repository. Modules of their own below it, such as tools, have a go.mod too.
 func Root() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", err
 	}
 	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+		if mod, err := os.ReadFile(filepath.Join(dir, "go.mod")); err == nil && bytes.HasPrefix(mod, []byte(firstLine)) {
 			return dir, nil
 		}
 		if dir == filepath.Dir(dir) {
-			return "", errors.New("no go.mod above the working directory")
+			return "", errors.New("no folder above the working directory has the go.mod of the repository")
 		}
 		dir = filepath.Dir(dir)
 	}
 }
+
+// firstLine is that of the repository's go.mod.
+const firstLine = "module github.com/cleave-project/cleave\n"

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/cleave-project/cleave/internal/numeric/hugepage"
+	"github.com/cleave-project/cleave/internal/kernel/hugepage"
 )
 
 // readLimit measures how fast this machine reads memory. Its buffers are as large as the matrix of the

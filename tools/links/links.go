@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cleave-project/cleave/test/documents"
 	"github.com/cleave-project/cleave/tools/measure"
 )
 
@@ -100,7 +101,7 @@ func Run(ctx context.Context, cfg Config) error {
 			fmt.Println(text.String())
 			continue
 		}
-		if err := measure.FillFile(cfg.Fill, "links "+p.name, text.String()); err != nil {
+		if err := documents.FillFile(cfg.Fill, "links "+p.name, text.String()); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/render/picture"
+	"github.com/cleave-project/cleave/test/documents"
 	"github.com/cleave-project/cleave/tools/measure"
 	"github.com/cleave-project/cleave/tools/simulate/model"
 )
@@ -47,7 +48,7 @@ func (r *report) write() error {
 	if err != nil {
 		return err
 	}
-	return measure.FillFile(r.cfg.Fill, "simulate", text.String())
+	return documents.FillFile(r.cfg.Fill, "simulate", text.String())
 }
 
 // table writes the constants of the model and a row for each job.

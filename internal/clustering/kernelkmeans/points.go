@@ -17,7 +17,7 @@ const medianSample = 1000
 // MedianDistance returns the median Euclidean distance over all pairs of points, or of a sample if there are many. The
 // error is a *fault.Error on the given field of the API.
 func MedianDistance(points dataset.Dataset, rng *rand.Rand, field string) (float64, error) {
-	sample := choose.Random(points.Rows(), medianSample, rng)
+	sample := choose.Random[int](points.Rows(), medianSample, rng)
 	if len(sample) < 2 {
 		return 1, nil // one point: any width gives the same matrix
 	}

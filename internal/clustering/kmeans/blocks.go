@@ -106,7 +106,7 @@ func newBlocks(set *constraint.Set) *blocks {
 func (b *blocks) links() []metric.Link {
 	links := make([]metric.Link, len(b.pairs))
 	for i, pair := range b.pairs {
-		links[i] = metric.Link{Kind: pair.Kind, Weight: pair.Weight}
+		links[i] = metric.Link{MustLink: pair.Kind == constraint.MustLink, Weight: pair.Weight}
 	}
 	return links
 }

@@ -164,7 +164,7 @@ func (p *Problem) prepareLinks() error {
 	pairs, rows := p.Constraints.Pairs(), map[int32][]float64{}
 	p.links = make([]metric.Link, len(pairs))
 	for i, pair := range pairs {
-		p.links[i] = metric.Link{Kind: pair.Kind, Weight: pair.Weight}
+		p.links[i] = metric.Link{MustLink: pair.Kind == constraint.MustLink, Weight: pair.Weight}
 		if p.options.Penalty == metric.Potts {
 			continue
 		}

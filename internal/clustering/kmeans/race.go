@@ -7,7 +7,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
-	"github.com/cleave-project/cleave/internal/numeric/parallel"
+	"github.com/cleave-project/cleave/internal/parallel"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
@@ -55,7 +55,7 @@ func (p *Problem) winner(ctx context.Context) ([]float64, error) {
 // race runs all starts on the sample, whose rows have the same bits as among all rows, and returns the centroids of the
 // best.
 func (p *Problem) race(ctx context.Context) ([]float64, error) {
-	data, err := dataset.Take(p.data, choose.RandomRows(p.n, p.raceSize(), p.spec.Random(clustering.StreamSample)))
+	data, err := dataset.Take(p.data, choose.Random[int32](p.n, p.raceSize(), p.spec.Random(clustering.StreamSample)))
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
-	"github.com/cleave-project/cleave/internal/numeric/parallel"
+	"github.com/cleave-project/cleave/internal/parallel"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
@@ -52,7 +52,7 @@ func newParts(data dataset.Dataset, spec clustering.Spec) ([]part, error) {
 		if g, ok := data.(*dataset.Graph); ok {
 			all[i].data, err = someEdges(g, rng)
 		} else {
-			all[i].rows = choose.RandomRows(data.Rows(), partRows(data.Rows()), rng)
+			all[i].rows = choose.Random[int32](data.Rows(), partRows(data.Rows()), rng)
 			all[i].data, err = dataset.Take(data, all[i].rows)
 		}
 		if err != nil {

@@ -30,11 +30,7 @@ func draw(n int, spec clustering.Spec) ([]int32, error) {
 		return nil, fault.Invalid("BAD_LANDMARKS", "%d landmarks cannot separate %d clusters; use at least as many, preferably 10 times as many", options.Landmarks, spec.K).
 			OnField(clustering.Field(spec.Algorithm, "landmarks"))
 	}
-	rows := make([]int32, count)
-	for at, i := range choose.Random(n, count, spec.Random(clustering.StreamLandmarks)) {
-		rows[at] = int32(i)
-	}
-	return rows, nil
+	return choose.Random[int32](n, count, spec.Random(clustering.StreamLandmarks)), nil
 }
 
 // features returns the map from points, in their units, to features.

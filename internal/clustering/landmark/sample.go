@@ -9,8 +9,8 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
-	"github.com/cleave-project/cleave/internal/numeric/parallel"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
+	"github.com/cleave-project/cleave/internal/parallel"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
@@ -39,10 +39,8 @@ type sample struct {
 // drawSample returns the landmarks and random other points, in ascending order.
 func (p *Problem) drawSample(points *dataset.Points) *sample {
 	landmarks := p.Vectors.Features.Landmarks
-	rows := slices.Clone(landmarks)
-	for _, i := range choose.Random(points.N, SampleRows, p.spec.Random(clustering.StreamSample)) {
-		rows = append(rows, int32(i))
-	}
+	others := choose.Random[int32](points.N, SampleRows, p.spec.Random(clustering.StreamSample))
+	rows := slices.Concat(landmarks, others)
 	slices.Sort(rows)
 	rows = slices.Compact(rows)
 	s := &sample{points: points.Take(rows), landmarks: make([]int32, len(landmarks))}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/cleave-project/cleave/internal/numeric/parallel"
+	"github.com/cleave-project/cleave/internal/parallel"
 )
 
 // contractRows is the number of merged vertices that one thread contracts at a time.

@@ -69,7 +69,8 @@ func (m *Manager) resumeJob(ctx context.Context, id string) error {
 	attempts.Reached(record, events)
 	attempts.Forgive(record, m.Outlived)
 	if class := clustering.NumericClass(); setNumericClass(record, class, events) {
-		m.Logger.Warn("restarting job from scratch: it was run before by a version with a different numeric class", "job", id, "now", class)
+		m.Logger.Warn("restarting job from scratch: it was run before by a coordinator of a different numeric class, "+
+			"which is of another version or architecture", "job", id, "now", class)
 	}
 	log.Distrust(record.GetDistrusted())
 	j := m.newJob(record, log, true)
@@ -98,8 +99,8 @@ func setNumericClass(record *statev1.JobRecord, class string, events uint32) (st
 		return false
 	}
 	attempts.StartOver(record)
-	record.Distrusted = fmt.Sprintf("the coordinator was replaced by a version whose answers have other bits "+
-		"(numeric class %s, before %s)", class, before)
+	record.Distrusted = fmt.Sprintf("the coordinator was replaced by one of another version or architecture, "+
+		"whose answers have other bits (numeric class %s, before %s)", class, before)
 	return true
 }
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/numeric/parallel"
+	"github.com/cleave-project/cleave/internal/parallel"
 )
 
 // Graph is a symmetric affinity matrix in compressed rows: the neighbors of vertex i are

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/numeric/parallel"
+	"github.com/cleave-project/cleave/internal/parallel"
 )
 
 // graphBuilder makes the compressed rows of a graph by counting, in two steps. The first puts the entries, both

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/numeric/elementary"
-	"github.com/cleave-project/cleave/internal/numeric/parallel"
+	"github.com/cleave-project/cleave/internal/parallel"
 )
 
 // Spread holds the mean and the standard deviation of each column.

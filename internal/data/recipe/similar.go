@@ -24,7 +24,7 @@ func donorRows(rows, features int) []int {
 	if count < nearest {
 		return nil
 	}
-	return choose.Random(rows, count, rand.New(rand.NewPCG(1, 2)))
+	return choose.Random[int](rows, count, rand.New(rand.NewPCG(1, 2)))
 }
 
 // keepDonors stores the donors' values in the feature, and the unit in which rows are compared.

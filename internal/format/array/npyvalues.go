@@ -11,7 +11,7 @@ import (
 	"sync"
 
 	"github.com/cleave-project/cleave/internal/format/scan"
-	"github.com/cleave-project/cleave/internal/numeric/parallel"
+	"github.com/cleave-project/cleave/internal/parallel"
 )
 
 // npyBlock is the number of values converted at a time.

@@ -1,5 +1,3 @@
-//go:build !small
-
 // Package columnar reads and writes tables in the formats of the Arrow project: Parquet files, and Arrow IPC files
 // (also called Feather, version 2) and streams, a batch of rows at a time.
 //

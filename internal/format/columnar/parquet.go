@@ -1,5 +1,3 @@
-//go:build !small
-
 package columnar
 
 import (
@@ -19,7 +17,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/format/scan"
-	"github.com/cleave-project/cleave/internal/numeric/parallel"
+	"github.com/cleave-project/cleave/internal/parallel"
 )
 
 const parquetName = "Parquet"

@@ -7,7 +7,7 @@ import (
 	"io"
 	"runtime"
 
-	"github.com/cleave-project/cleave/internal/numeric/parallel"
+	"github.com/cleave-project/cleave/internal/parallel"
 )
 
 // BlockSize is the number of bytes parsed at a time. Each thread parses blocksPerThread blocks on average while the

@@ -111,37 +111,24 @@ func All[I int | int32](n int) []I {
 	return indices
 }
 
-// Random draws count of n indices without replacement (Floyd's algorithm), ascending. It returns all if n <= count,
-// and draws no random number then. It draws count random numbers, where RandomRows draws n; answers depend on which
-// is used, so neither can replace the other.
-func Random(n, count int, rng *rand.Rand) []int {
+// Random draws count of n indices without replacement and returns them in ascending order. It returns all if n <= count,
+// and draws no random number then. It is Floyd's algorithm, which draws count random numbers.
+func Random[I int | int32](n, count int, rng *rand.Rand) []I {
 	if n <= count {
-		return All[int](n)
+		return All[I](n)
 	}
 	chosen := make(map[int]bool, count)
-	sample := make([]int, 0, count)
+	sample := make([]I, 0, count)
 	for limit := n - count; limit < n; limit++ {
 		index := rng.IntN(limit + 1)
 		if chosen[index] {
 			index = limit
 		}
 		chosen[index] = true
-		sample = append(sample, index)
+		sample = append(sample, I(index))
 	}
 	slices.Sort(sample)
 	return sample
-}
-
-// RandomRows draws min(n, count) of n rows uniformly without replacement and returns them in ascending order. Random
-// does the same with other random numbers, see there.
-func RandomRows(n, count int, rng *rand.Rand) []int32 {
-	rows := make([]int32, 0, min(n, count))
-	for i := range n {
-		if rng.IntN(n-i) < count-len(rows) {
-			rows = append(rows, int32(i))
-		}
-	}
-	return rows
 }
 
 // Even returns count of n indices, evenly spaced: i * n / count for i < count. It returns all if n <= count.

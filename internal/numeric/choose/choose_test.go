@@ -29,11 +29,7 @@ func TestIndices(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, count := rapid.IntRange(0, 300).Draw(t, "n"), rapid.IntRange(0, 300).Draw(t, "count")
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
-		var rows []int
-		for _, row := range RandomRows(n, count, rng) {
-			rows = append(rows, int(row))
-		}
-		for _, chosen := range [][]int{Even[int](n, count), Random(n, count, rng), rows} {
+		for _, chosen := range [][]int{Even[int](n, count), Random[int](n, count, rng)} {
 			if len(chosen) != min(n, count) {
 				t.Fatalf("%d chosen", len(chosen))
 			}
@@ -52,7 +48,7 @@ func TestRandomIsUniform(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	drawn := make([]int, n)
 	for range draws {
-		for _, i := range Random(n, count, rng) {
+		for _, i := range Random[int](n, count, rng) {
 			drawn[i]++
 		}
 	}

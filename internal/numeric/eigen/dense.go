@@ -8,7 +8,7 @@ import (
 
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
-	"github.com/cleave-project/cleave/internal/numeric/parallel"
+	"github.com/cleave-project/cleave/internal/parallel"
 )
 
 // DenseEigenpairs computes all eigenpairs of a symmetric n x n matrix, of which only the upper triangle is read.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"github.com/cleave-project/cleave/internal/numeric/parallel"
+	"github.com/cleave-project/cleave/internal/parallel"
 )
 
 // columnProducts computes M_j x_j for every column x_j.

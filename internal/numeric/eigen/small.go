@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"github.com/cleave-project/cleave/internal/numeric/parallel"
+	"github.com/cleave-project/cleave/internal/parallel"
 )
 
 // Flatten concatenates the rows of a square matrix.

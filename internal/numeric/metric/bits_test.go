@@ -6,8 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
-
-	"github.com/cleave-project/cleave/internal/data/constraint"
 )
 
 // The same input gives the same bits on every processor, even where the compiler may fuse a product and a sum
@@ -33,8 +31,8 @@ func TestBitsAreTheSameEverywhere(t *testing.T) {
 			step := &Step{PenaltyKind: penalty, Scatter: make([]float64, form.Size(d)), Ranges: uniform(d)}
 			for range 20 {
 				form.addOuter(step.Scatter, 1, uniform(d), uniform(d))
-				kind := constraint.Kind(1 + rng.IntN(2))
-				step.Links = append(step.Links, Link{Kind: kind, Weight: rng.Float64(), X: uniform(d), Y: uniform(d), Violated: rng.IntN(2) == 0})
+				mustLink := rng.IntN(2) == 0
+				step.Links = append(step.Links, Link{MustLink: mustLink, Weight: rng.Float64(), X: uniform(d), Y: uniform(d), Violated: rng.IntN(2) == 0})
 			}
 			m, err := NewUnit(form, d)
 			if err != nil {

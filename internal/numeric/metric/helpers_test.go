@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-
-	"github.com/cleave-project/cleave/internal/data/constraint"
 )
 
 // The naive side of the tests: every matrix is full, and every formula is as printed in the papers.
@@ -139,10 +137,10 @@ func randomProblem(rng *rand.Rand, form Form, penalty PenaltyKind, n, d, links i
 		if i == j {
 			continue
 		}
-		kind := constraint.Kind(1 + rng.IntN(2))
+		mustLink := rng.IntN(2) == 0
 		p.step.Links = append(p.step.Links, Link{
-			Kind: kind, Weight: math.Exp(rng.NormFloat64()), X: p.rows[i], Y: p.rows[j],
-			Violated: (p.labels[i] == p.labels[j]) == (kind == constraint.CannotLink),
+			MustLink: mustLink, Weight: math.Exp(rng.NormFloat64()), X: p.rows[i], Y: p.rows[j],
+			Violated: (p.labels[i] == p.labels[j]) == !mustLink,
 		})
 	}
 	p.sum(form)
@@ -207,7 +205,7 @@ func (p *problem) naive(m *Metric) Parts {
 	var must, all []float64
 	for _, l := range p.step.Links {
 		all = append(all, naiveDistance(a, l.X, l.Y))
-		if l.Kind == constraint.MustLink {
+		if l.MustLink {
 			must = append(must, naiveDistance(a, l.X, l.Y))
 		}
 	}
@@ -224,7 +222,7 @@ func (p *problem) naive(m *Metric) Parts {
 			Basu2003:    {l.Weight * math.Max(0, aMax-phi), l.Weight * math.Min(phi, aMax)},
 			Bilenko2004: {l.Weight * phi, l.Weight * (phiMax - phi)},
 		}[p.step.PenaltyKind]
-		if l.Violated && l.Kind == constraint.MustLink {
+		if l.Violated && l.MustLink {
 			parts.MustLink += costs[0]
 		} else if l.Violated {
 			parts.CannotLink += costs[1]

@@ -35,7 +35,7 @@ func (s *Step) inverse(ctx context.Context, old *Metric) (inverse, sizes []float
 		}
 		form.addOuter(inverse, slope, l.X, l.Y)
 		Diagonal.addOuter(sizes, l.Weight, l.X, l.Y)
-		if s.PenaltyKind == Bilenko2004 && !l.mustLink() {
+		if s.PenaltyKind == Bilenko2004 && !l.MustLink {
 			s.addRanges(old, inverse, sizes, l.Weight)
 		}
 	}
@@ -49,7 +49,7 @@ func (s *Step) slope(l Link, measure Measure, bound float64) float64 {
 		return 0
 	case s.PenaltyKind == Basu2003 && measure.Between(l.X, l.Y) >= bound:
 		return 0
-	case l.mustLink() == (s.PenaltyKind == Bilenko2004):
+	case l.MustLink == (s.PenaltyKind == Bilenko2004):
 		return l.Weight
 	}
 	return -l.Weight

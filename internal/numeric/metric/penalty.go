@@ -1,9 +1,6 @@
 package metric
 
-import (
-	"github.com/cleave-project/cleave/internal/data/constraint"
-	"github.com/cleave-project/cleave/internal/text"
-)
+import "github.com/cleave-project/cleave/internal/text"
 
 // PenaltyKind selects the cost of a violated link. The papers contradict each other, so each has its own kind.
 type PenaltyKind uint8
@@ -43,13 +40,11 @@ func Penalty(c PenaltyKind, mustLink bool, weight, distance, bound float64) floa
 
 // Link is a constrained pair of points. X and Y must be prepared for the distortion.
 type Link struct {
-	Kind     constraint.Kind
+	MustLink bool // the points belong together; otherwise apart
 	Weight   float64
 	X, Y     []float64
 	Violated bool // by the current labels
 }
-
-func (l Link) mustLink() bool { return l.Kind == constraint.MustLink }
 
 // Bound returns the bound that a kind of penalty compares distances with, under the current measure.
 //
@@ -69,14 +64,14 @@ func (m Measure) Bound(c PenaltyKind, links []Link, ranges []float64) float64 {
 	}
 	mustLinks := 0
 	for _, l := range links {
-		if l.mustLink() {
+		if l.MustLink {
 			mustLinks++
 		}
 	}
 	mustOnly := c == Basu2003 && mustLinks >= 2
 	largest := 0.0
 	for _, l := range links {
-		if l.mustLink() || !mustOnly {
+		if l.MustLink || !mustOnly {
 			largest = max(largest, m.Between(l.X, l.Y))
 		}
 	}
@@ -90,8 +85,8 @@ func (m Measure) Penalties(c PenaltyKind, links []Link, bound float64) (must, ca
 		if !l.Violated {
 			continue
 		}
-		cost := Penalty(c, l.mustLink(), l.Weight, m.Between(l.X, l.Y), bound)
-		if l.mustLink() {
+		cost := Penalty(c, l.MustLink, l.Weight, m.Between(l.X, l.Y), bound)
+		if l.MustLink {
 			must += cost
 		} else {
 			cannot += cost

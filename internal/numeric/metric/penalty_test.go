@@ -2,8 +2,6 @@ package metric
 
 import (
 	"testing"
-
-	"github.com/cleave-project/cleave/internal/data/constraint"
 )
 
 func TestPenalty(t *testing.T) {
@@ -27,16 +25,16 @@ func TestPenalty(t *testing.T) {
 }
 
 func TestBounds(t *testing.T) {
-	pair := func(kind constraint.Kind, x, y float64) Link {
-		return Link{Kind: kind, Weight: 1, X: []float64{x, 1}, Y: []float64{y, 1}}
+	pair := func(mustLink bool, x, y float64) Link {
+		return Link{MustLink: mustLink, Weight: 1, X: []float64{x, 1}, Y: []float64{y, 1}}
 	}
-	nearMust, must, farCannot := pair(constraint.MustLink, 0, 1), pair(constraint.MustLink, 0, 3), pair(constraint.CannotLink, 0, 5)
+	nearMust, must, farCannot := pair(true, 0, 1), pair(true, 0, 3), pair(false, 0, 5)
 	weights, err := NewDiagonal([]float64{2, 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	euclid, ranges := Measure{SquaredEuclidean, weights}, []float64{7, 3}
-	positive := []Link{pair(constraint.MustLink, 1, 2), pair(constraint.CannotLink, 1, 9)}
+	positive := []Link{pair(true, 1, 2), pair(false, 1, 9)}
 	kl := Measure{Distortion: KL}
 	for name, c := range map[string]struct {
 		measure Measure
@@ -61,12 +59,12 @@ func TestBounds(t *testing.T) {
 
 // Only violated links cost anything, each once, and they are summed by their kind.
 func TestPenaltiesAreSummedByKind(t *testing.T) {
-	link := func(kind constraint.Kind, weight float64, violated bool) Link {
-		return Link{Kind: kind, Weight: weight, X: []float64{0}, Y: []float64{2}, Violated: violated}
+	link := func(mustLink bool, weight float64, violated bool) Link {
+		return Link{MustLink: mustLink, Weight: weight, X: []float64{0}, Y: []float64{2}, Violated: violated}
 	}
 	links := []Link{
-		link(constraint.MustLink, 1, true), link(constraint.MustLink, 10, false),
-		link(constraint.CannotLink, 2, true), link(constraint.CannotLink, 3, true), link(constraint.CannotLink, 30, false),
+		link(true, 1, true), link(true, 10, false),
+		link(false, 2, true), link(false, 3, true), link(false, 30, false),
 	}
 	must, cannot := Measure{SquaredEuclidean, NewIdentity(1)}.Penalties(Bilenko2004, links, 9)
 	if must != 4 || cannot != 25 {

@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-
-	"github.com/cleave-project/cleave/internal/data/constraint"
 )
 
 // Two features, computed by hand, with the ranges (2, 4). Under A = I the must-links are 5 and 1 apart, so that
@@ -14,11 +12,11 @@ import (
 func TestUpdateByHand(t *testing.T) {
 	origin := []float64{0, 0}
 	links := []Link{
-		{Kind: constraint.MustLink, Weight: 3, X: []float64{1, 2}, Y: origin, Violated: true},
-		{Kind: constraint.MustLink, Weight: 2, X: []float64{1, 0}, Y: origin, Violated: true},
-		{Kind: constraint.CannotLink, Weight: 4, X: []float64{1, 1}, Y: origin, Violated: true},
-		{Kind: constraint.CannotLink, Weight: 5, X: []float64{0, 3}, Y: origin, Violated: true},
-		{Kind: constraint.CannotLink, Weight: 100, X: []float64{1, 1}, Y: origin},
+		{MustLink: true, Weight: 3, X: []float64{1, 2}, Y: origin, Violated: true},
+		{MustLink: true, Weight: 2, X: []float64{1, 0}, Y: origin, Violated: true},
+		{Weight: 4, X: []float64{1, 1}, Y: origin, Violated: true},
+		{Weight: 5, X: []float64{0, 3}, Y: origin, Violated: true},
+		{Weight: 100, X: []float64{1, 1}, Y: origin},
 	}
 	for penalty, inverse := range map[PenaltyKind][]float64{
 		Potts:       {10, 20},
@@ -52,7 +50,7 @@ func (p *problem) surrogate(a, old [][]float64) float64 {
 	var must, all []float64
 	for _, l := range p.step.Links {
 		all = append(all, naiveDistance(old, l.X, l.Y))
-		if l.Kind == constraint.MustLink {
+		if l.MustLink {
 			must = append(must, naiveDistance(old, l.X, l.Y))
 		}
 	}
@@ -70,11 +68,11 @@ func (p *problem) surrogate(a, old [][]float64) float64 {
 		switch {
 		case !l.Violated:
 		case p.step.PenaltyKind == Basu2003 && all[at] < slices.Max(must)*(1-1e-12):
-			if l.Kind == constraint.MustLink {
+			if l.MustLink {
 				phi = -phi
 			}
 			j += l.Weight * phi
-		case p.step.PenaltyKind == Bilenko2004 && l.Kind == constraint.MustLink:
+		case p.step.PenaltyKind == Bilenko2004 && l.MustLink:
 			j += l.Weight * phi
 		case p.step.PenaltyKind == Bilenko2004:
 			j += l.Weight * (phiMax - phi)
@@ -270,8 +268,8 @@ func TestRoundingIsNotPositive(t *testing.T) {
 	}
 	tenth, fifth := 0.1, 0.2
 	links := []Link{
-		{Kind: constraint.MustLink, Weight: 0.3, X: []float64{1, 0}, Y: []float64{0, 0}, Violated: true},
-		{Kind: constraint.MustLink, Weight: 1, X: []float64{2, 0}, Y: []float64{0, 0}}, // a_max is 4
+		{MustLink: true, Weight: 0.3, X: []float64{1, 0}, Y: []float64{0, 0}, Violated: true},
+		{MustLink: true, Weight: 1, X: []float64{2, 0}, Y: []float64{0, 0}}, // a_max is 4
 	}
 	step := &Step{PenaltyKind: Basu2003, Scatter: []float64{tenth + fifth, 2}, Links: links}
 	if inverse, _, _ := step.inverse(t.Context(), old); !(inverse[0] > 0) {
@@ -328,7 +326,7 @@ func TestUpdateChecksItsInput(t *testing.T) {
 	if _, err := (&Step{PenaltyKind: Potts, Scatter: []float64{1, 2}}).Update(t.Context(), full); err == nil {
 		t.Error("a diagonal scatter was taken for a full one")
 	}
-	link := Link{Kind: constraint.CannotLink, Weight: 1, X: []float64{0, 0}, Y: []float64{1, 1}, Violated: true}
+	link := Link{Weight: 1, X: []float64{0, 0}, Y: []float64{1, 1}, Violated: true}
 	if _, err := (&Step{PenaltyKind: Bilenko2004, Scatter: make([]float64, 4), Links: []Link{link}}).Update(t.Context(), full); err == nil {
 		t.Error("missing ranges were not noticed")
 	}

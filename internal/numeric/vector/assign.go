@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/cleave-project/cleave/internal/data/labeling"
-	"github.com/cleave-project/cleave/internal/numeric/parallel"
+	"github.com/cleave-project/cleave/internal/parallel"
 )
 
 // tieTolerance is how close two scores of a row must be to count as equal, relative to the size of the terms

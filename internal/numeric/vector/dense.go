@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/data/labeling"
-	"github.com/cleave-project/cleave/internal/numeric/parallel"
+	"github.com/cleave-project/cleave/internal/parallel"
 )
 
 // places holds, for each row of a group, the index where the values of its cluster begin.

@@ -8,7 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/numeric/elementary"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
-	"github.com/cleave-project/cleave/internal/numeric/parallel"
+	"github.com/cleave-project/cleave/internal/parallel"
 )
 
 // distance returns the distortion D(x, mu_c): for dense rows computed from the differences of all features, for sparse

@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"github.com/cleave-project/cleave/internal/numeric/parallel"
+	"github.com/cleave-project/cleave/internal/parallel"
 )
 
 // Nearest returns, for every query and every row of the given tiles, the distortion to the nearest centroid.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/cleave-project/cleave/internal/numeric/metric"
-	"github.com/cleave-project/cleave/internal/numeric/parallel"
+	"github.com/cleave-project/cleave/internal/parallel"
 )
 
 // ScatterKind selects a sum over the labeled points and their own centroids.

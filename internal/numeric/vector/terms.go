@@ -3,7 +3,7 @@ package vector
 import (
 	"github.com/cleave-project/cleave/internal/numeric/elementary"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
-	"github.com/cleave-project/cleave/internal/numeric/parallel"
+	"github.com/cleave-project/cleave/internal/parallel"
 )
 
 // terms is a model prepared for scoring. To find the nearest centroid, every distortion can be replaced by a score that
