@@ -21,7 +21,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/cleave-project/cleave/internal/dial/clientopts"
+	"github.com/cleave-project/cleave/internal/dial"
 	"github.com/cleave-project/cleave/internal/security/credentials"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -163,7 +163,7 @@ func pages[P interface{ GetNextPageToken() string }, T any](items func(P) []T, l
 	}
 }
 
-type settings = clientopts.Settings
+type settings = dial.Settings
 
 // Option changes a setting of Dial.
 type Option func(*settings)

@@ -14,8 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/cleave-project/cleave/internal/dial/backoff"
-	"github.com/cleave-project/cleave/internal/dial/clientopts"
+	"github.com/cleave-project/cleave/internal/dial"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -122,7 +121,7 @@ func (c *Client) EachLabels(ctx context.Context, request *cleavev1.GetLabelsRequ
 }
 
 // reconnects paces the attempts to reconnect a watch.
-var reconnects = backoff.Policy{First: 100 * time.Millisecond, Max: time.Second}
+var reconnects = dial.BackoffPolicy{First: 100 * time.Millisecond, Max: time.Second}
 
 const (
 	reconnectTimeout = time.Minute      // how long to try to reconnect to a coordinator that has answered before
@@ -160,7 +159,7 @@ var errStopped = errors.New("client: the watch was stopped")
 // watch passes the events of a job to take, as Follow does, until the job ends, and returns how it ended. It returns
 // errStopped after take has returned false.
 func (c *Client) watch(ctx context.Context, jobID string, after uint32, take func(*cleavev1.WatchJobResponse) bool) (*cleavev1.JobEnded, error) {
-	pause := backoff.New(reconnects)
+	pause := dial.NewBackoff(reconnects)
 	lastContact, timeout := time.Now(), firstTimeout
 	if c.leader.several() {
 		timeout = electionTimeout
@@ -192,9 +191,9 @@ func (c *Client) watch(ctx context.Context, jobID string, after uint32, take fun
 			return nil, c.Explain(status.Error(codes.Unavailable, fmt.Sprintf("lost the connection while watching job %s, which may still be running: %s", jobID, status.Convert(err).Message())))
 		}
 		if pause.Waits() == 0 {
-			clientopts.Warn(ctx, c.warn)("%s", whyAgain(err, refused))
+			dial.Warn(ctx, c.warn)("%s", whyAgain(err, refused))
 		}
-		if err := backoff.Sleep(ctx, bounded(delay)); err != nil {
+		if err := dial.Sleep(ctx, bounded(delay)); err != nil {
 			return nil, err
 		}
 		if err := pause.Wait(ctx); err != nil {

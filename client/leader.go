@@ -14,15 +14,14 @@ import (
 	reflectionv1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
 
-	"github.com/cleave-project/cleave/internal/dial/backoff"
-	"github.com/cleave-project/cleave/internal/dial/candidates"
+	"github.com/cleave-project/cleave/internal/dial"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
 // repeats paces the retries of calls when the coordinator is UNAVAILABLE. Perhaps only the response was lost, so all
 // methods are idempotent: jobs are created with a request id, data sets and tables are identified by their content,
 // and canceling or deleting twice is not an error.
-var repeats = backoff.Policy{First: 100 * time.Millisecond, Max: 2 * time.Second}
+var repeats = dial.BackoffPolicy{First: 100 * time.Millisecond, Max: 2 * time.Second}
 
 const (
 	// maxRounds is how often all coordinators are tried. If one of them is a standby, there will be a leader soon,
@@ -35,7 +34,7 @@ const (
 // standby names, until one answers. It is safe for concurrent use.
 type leader struct {
 	mu         sync.Mutex
-	candidates *candidates.Candidates
+	candidates *dial.Candidates
 	answered   atomic.Bool // a coordinator has responded, even with an error
 	warn       func(format string, args ...any)
 	explain    func(error) error // converts the errors that calls return
@@ -44,7 +43,7 @@ type leader struct {
 var _ grpc.ClientConnInterface = (*leader)(nil)
 
 func newLeader(addresses string, options func(address string) ([]grpc.DialOption, error)) (*leader, error) {
-	all, err := candidates.New(addresses, options)
+	all, err := dial.NewCandidates(addresses, options)
 	return &leader{candidates: all, warn: func(string, ...any) {}, explain: func(err error) error { return err }}, err
 }
 
@@ -85,7 +84,7 @@ func (l *leader) failed(address string, err error) {
 func (l *leader) repeat(ctx context.Context, call func() error) error {
 	var failed time.Time // when the first attempt failed; it may have worked for long before
 	standby := false
-	for pause, tries := backoff.New(repeats), 1; ; tries++ {
+	for pause, tries := dial.NewBackoff(repeats), 1; ; tries++ {
 		err := call()
 		if _, refused := wire.RetryDelay(err); refused || status.Code(err) != codes.Unavailable || ctx.Err() != nil {
 			return err
@@ -220,7 +219,7 @@ func (c *Client) repeatRefused(ctx context.Context, do func() error) error {
 		pause := min(max(bounded(delay), repeats.First)<<(refusals-1), maxRefusalPause)
 		pause += rand.N(pause/2 + 1) // so that refused clients do not all come back at once
 		c.warn("%s; trying again in %v (%d of %d)", status.Convert(err).Message(), pause.Round(100*time.Millisecond), refusals, maxRefusals)
-		if backoff.Sleep(ctx, pause) != nil {
+		if dial.Sleep(ctx, pause) != nil {
 			return err
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/dial/upload"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -194,6 +193,6 @@ func Texts(name string, cells ...string) *cleavev1.Column {
 	return &cleavev1.Column{Name: name, Cells: &cleavev1.Column_Texts{Texts: &cleavev1.TextCells{Values: cells}}}
 }
 
-func (c *Client) target() upload.Target {
-	return upload.Target{Datasets: c.Datasets, Tables: c.Tables, Retry: c.Retry}
+func (c *Client) target() wire.Uploader {
+	return wire.Uploader{Datasets: c.Datasets, Tables: c.Tables, Retry: c.Retry}
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/coordinator/attempts"
+	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/planning"
 )
@@ -32,7 +32,7 @@ func same(id string) func(*harness) string { return func(*harness) string { retu
 func wantCrashed(t *testing.T, job *cleavev1.Job) {
 	t.Helper()
 	if job.GetState() != cleavev1.JobState_JOB_STATE_FAILED || job.GetError().GetReason() != "COORDINATOR_CRASHED" ||
-		!strings.Contains(job.GetError().GetMessage(), fmt.Sprintf("crashed %d times", attempts.Max)) {
+		!strings.Contains(job.GetError().GetMessage(), fmt.Sprintf("crashed %d times", jobs.MaxAttempts)) {
 		t.Errorf("the job is %v", job)
 	}
 }
@@ -40,7 +40,7 @@ func wantCrashed(t *testing.T, job *cleavev1.Job) {
 func TestAJobThatEndsTheCoordinatorIsNotStartedForever(t *testing.T) {
 	cfg := durableConfig(t)
 	id := crashes(t, cfg, 0, fresh, (*harness).crash)
-	for range attempts.Max - 1 {
+	for range jobs.MaxAttempts - 1 {
 		crashes(t, cfg, 0, same(id), (*harness).crash)
 	}
 	after := newHarness(t, cfg, scripted(steps(1)))
@@ -60,7 +60,7 @@ func TestAttemptsThatDoNotCount(t *testing.T) {
 	for events := range 5 {
 		crashes(t, cfg, events, same(id), (*harness).crash)
 	}
-	for range attempts.Max - 1 {
+	for range jobs.MaxAttempts - 1 {
 		crashes(t, cfg, 4, same(id), (*harness).crash) // as far as before
 	}
 	crashes(t, cfg, 5, same(id), (*harness).crash) // at the last attempt it gets on
@@ -76,11 +76,11 @@ func TestALostLeaseIsNoAttempt(t *testing.T) {
 	id, term := "", int64(0)
 	lose := func(h *harness) { term = h.c.term.Revision(); h.crash() }
 	id = crashes(t, cfg, 0, fresh, (*harness).crash)
-	for range attempts.Max + 1 {
+	for range jobs.MaxAttempts + 1 {
 		crashes(t, cfg, 0, same(id), lose)
 		cfg.Election.outlived = append(cfg.Election.outlived, term)
 	}
-	for range attempts.Max - 1 {
+	for range jobs.MaxAttempts - 1 {
 		crashes(t, cfg, 0, same(id), (*harness).crash)
 	}
 	wantCrashed(t, newHarness(t, cfg, scripted(steps(1))).end(id))
@@ -90,7 +90,7 @@ func TestALostLeaseIsNoAttempt(t *testing.T) {
 func TestWaitingForWorkersIsNoAttempt(t *testing.T) {
 	cfg := durableConfig(t)
 	id := crashes(t, cfg, 0, fresh, (*harness).close)
-	for range attempts.Max + 1 {
+	for range jobs.MaxAttempts + 1 {
 		waits := make(chan struct{})
 		e := scripted(steps(1))
 		e.Await = func(ctx context.Context, _ *fleet.Fleet, report func(fleet.Status), _ []planning.Workload) error {
@@ -113,7 +113,7 @@ func TestAJobDoesNotFailForAnother(t *testing.T) {
 	cfg := durableConfig(t)
 	shown := make(chan struct{}, 10)
 	var ids []string
-	for range attempts.Max - 1 {
+	for range jobs.MaxAttempts - 1 {
 		h := newHarness(t, cfg, scripted(halfway(0, shown)))
 		for len(ids) < 2 {
 			ids = append(ids, fresh(h))

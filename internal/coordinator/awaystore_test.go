@@ -14,7 +14,6 @@ import (
 	"google.golang.org/grpc/codes"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/coordinator/ownership"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -274,7 +273,7 @@ func TestBlobsTurnOutToBeAnotherCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Serve(t.Context()); !fault.Is(err, ownership.Foreign) {
+	if err := c.Serve(t.Context()); !fault.Is(err, records.ForeignBlobs) {
 		t.Errorf("serving ended with %v", err)
 	}
 }

@@ -15,8 +15,8 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/coordinator/backup"
-	"github.com/cleave-project/cleave/internal/coordinator/checkpoint"
 	"github.com/cleave-project/cleave/internal/coordinator/jobs"
+	"github.com/cleave-project/cleave/internal/coordinator/runner"
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
@@ -61,7 +61,7 @@ func TestBackupWhileJobsRun(t *testing.T) {
 	long.Store(true)
 	id := h.create(spec(data))
 	h.firstEvents(id, 4)
-	for len(snapshotFiles(t, cfg)) < checkpoint.Generations {
+	for len(snapshotFiles(t, cfg)) < runner.Generations {
 		running.offers <- struct{}{}
 	}
 	content, err := h.backup(func() {

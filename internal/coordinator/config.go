@@ -13,12 +13,12 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/pflag"
 
-	"github.com/cleave-project/cleave/internal/coordinator/checkpoint"
-	"github.com/cleave-project/cleave/internal/coordinator/content"
+	"github.com/cleave-project/cleave/internal/coordinator/datasets"
 	"github.com/cleave-project/cleave/internal/coordinator/gate"
 	"github.com/cleave-project/cleave/internal/coordinator/imports"
-	"github.com/cleave-project/cleave/internal/coordinator/ledger"
-	"github.com/cleave-project/cleave/internal/coordinator/retention"
+	"github.com/cleave-project/cleave/internal/coordinator/queue"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
+	"github.com/cleave-project/cleave/internal/coordinator/runner"
 	"github.com/cleave-project/cleave/internal/coordinator/webhook"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
@@ -85,7 +85,7 @@ type Config struct {
 	// nil, the job fails in that case.
 	Referee fleet.Referee
 	// Snapshots configures the snapshots of running jobs.
-	Snapshots checkpoint.Config
+	Snapshots runner.SnapshotConfig
 	// ShutdownTimeout is how long calls may take to finish when the coordinator shuts down.
 	ShutdownTimeout time.Duration
 
@@ -102,7 +102,7 @@ type Config struct {
 	// Limits bounds what clients may ask for; see DefaultConfig.
 	Limits Limits
 	// Retention deletes old jobs and data; the zero value keeps everything.
-	Retention retention.Config
+	Retention records.RetentionConfig
 
 	// Now returns the current time; nil means time.Now.
 	Now func() time.Time
@@ -149,7 +149,7 @@ func DefaultConfig() Config {
 		MaxConcurrentJobs: 4,
 		CacheBytes:        512 << 20,
 		Timing:            fleet.DefaultTiming(),
-		Snapshots:         checkpoint.DefaultConfig(),
+		Snapshots:         runner.DefaultSnapshots(),
 		ShutdownTimeout:   5 * time.Second,
 		Security:          gate.Security{Access: access.Config{OIDC: access.DefaultOIDC()}},
 		Limits:            defaultLimits(),
@@ -163,7 +163,7 @@ const (
 )
 
 // gate returns the configuration of the gate; requests is the memory of requests.
-func (cfg Config) gate(requests *ledger.Part) gate.Config {
+func (cfg Config) gate(requests *queue.Part) gate.Config {
 	return gate.Config{
 		Security:       cfg.Security,
 		Limits:         gate.Limits{Calls: cfg.Limits.Calls, ShortCalls: cfg.Limits.ShortCalls, Streams: cfg.Limits.Streams},
@@ -201,7 +201,7 @@ func (cfg Config) withDefaults() (Config, error) {
 	}
 	if cfg.MemoryBytes > 0 {
 		cfg.CacheBytes = min(cfg.CacheBytes, cfg.MemoryBytes/4)
-		cfg.MaxDatasetBytes = min(cfg.MaxDatasetBytes, (cfg.UploadBytes+cfg.MemoryBytes)/content.HeldPerByte)
+		cfg.MaxDatasetBytes = min(cfg.MaxDatasetBytes, (cfg.UploadBytes+cfg.MemoryBytes)/datasets.HeldPerByte)
 	}
 	if cfg.Blobs == "" {
 		cfg.Blobs = blobsInMemory

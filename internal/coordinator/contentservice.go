@@ -9,9 +9,9 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/coordinator/content"
-	"github.com/cleave-project/cleave/internal/coordinator/downloads"
-	"github.com/cleave-project/cleave/internal/coordinator/problem"
+	"github.com/cleave-project/cleave/internal/coordinator/datasets"
+	"github.com/cleave-project/cleave/internal/coordinator/queue"
+	"github.com/cleave-project/cleave/internal/coordinator/runner"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/observe"
@@ -66,7 +66,7 @@ func (s *datasetService) GetDataset(ctx context.Context, request *cleavev1.GetDa
 }
 
 func (s *datasetService) ListDatasets(ctx context.Context, request *cleavev1.ListDatasetsRequest) (*cleavev1.ListDatasetsResponse, error) {
-	datasets, next, err := content.List(ctx, s.c.datasets.Store, request, (*statev1.ContentRecord).GetDataset)
+	datasets, next, err := datasets.List(ctx, s.c.datasets.Store, request, (*statev1.ContentRecord).GetDataset)
 	return &cleavev1.ListDatasetsResponse{Datasets: datasets, NextPageToken: next}, err
 }
 
@@ -106,7 +106,7 @@ func (s *tableService) CreateTable(stream grpc.ClientStreamingServer[cleavev1.Cr
 		return err
 	}
 	added := record.GetTable()
-	problem.FreeAfter(int64(added.GetBytes())) // the parts that it arrived in
+	runner.FreeAfter(int64(added.GetBytes())) // the parts that it arrived in
 	s.c.log.Info("table is stored", "request", observe.RequestID(stream.Context()), "table", added.GetTableId(),
 		"rows", added.GetRows(), "bytes", added.GetBytes())
 	return stream.SendAndClose(&cleavev1.CreateTableResponse{Table: added})
@@ -117,7 +117,7 @@ func (s *tableService) ImportTable(request *cleavev1.ImportTableRequest, stream 
 		return err
 	}
 	return s.c.importer.Stream(stream.Context(), request, func(m *cleavev1.ImportTableResponse) error {
-		problem.FreeAfter(int64(m.GetImported().GetTable().GetBytes()))
+		runner.FreeAfter(int64(m.GetImported().GetTable().GetBytes()))
 		return stream.Send(m)
 	})
 }
@@ -146,11 +146,11 @@ func (s *tableService) GetTableRows(request *cleavev1.GetTableRowsRequest, strea
 			return err
 		}
 	}
-	return wire.SendTableRows(t, int(request.GetMaxRows()), downloads.Paced(held, stream.Send))
+	return wire.SendTableRows(t, int(request.GetMaxRows()), queue.Paced(held, stream.Send))
 }
 
 func (s *tableService) ListTables(ctx context.Context, request *cleavev1.ListTablesRequest) (*cleavev1.ListTablesResponse, error) {
-	tables, next, err := content.List(ctx, s.c.tables.Store, request, func(record *statev1.ContentRecord) *cleavev1.Table {
+	tables, next, err := datasets.List(ctx, s.c.tables.Store, request, func(record *statev1.ContentRecord) *cleavev1.Table {
 		t := record.GetTable()
 		if t != nil {
 			t.Sources = nil // which earlier versions stored in the record: thousands of tables may have thousands each
@@ -200,11 +200,11 @@ type uploadHeader interface {
 // its GetUpload call, because the server notices a broken connection late; they are skipped. check may reject a part
 // before it is added.
 func receiveUpload[P proto.Message, H uploadHeader, U interface{ Add(P) error }](
-	held *content.Upload, receive func() (P, error), into U, headerOf func(P) H, check func(P) error,
+	held *datasets.Upload, receive func() (P, error), into U, headerOf func(P) H, check func(P) error,
 ) (U, error) {
 	var none, header H
 	parts, repeated, refused := uint32(0), uint32(0), false
-	err := content.Receive(held, receive, func(part P) (err error) {
+	err := datasets.Receive(held, receive, func(part P) (err error) {
 		defer func() { refused = err != nil }()
 		if h := headerOf(part); header == none && h != none && h.GetUploadId() != "" {
 			header = h
@@ -236,13 +236,13 @@ func receiveUpload[P proto.Message, H uploadHeader, U interface{ Add(P) error }]
 		return into.Add(part)
 	})
 	if err != nil && !refused && header != none {
-		held.Keep(header.GetUploadId(), content.KeptUpload{Header: header, Value: into, Parts: parts})
+		held.Keep(header.GetUploadId(), datasets.KeptUpload{Header: header, Value: into, Parts: parts})
 	}
 	return into, err
 }
 
 // resumed returns the receiver of a kept upload. same is false unless it has the expected type and the same header.
-func resumed[U any, H uploadHeader](kept *content.KeptUpload, header H) (into U, same bool) {
+func resumed[U any, H uploadHeader](kept *datasets.KeptUpload, header H) (into U, same bool) {
 	if !proto.Equal(withoutFirstPart(kept.Header), withoutFirstPart(header)) {
 		return into, false
 	}

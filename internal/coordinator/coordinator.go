@@ -16,27 +16,20 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 
-	"github.com/cleave-project/cleave/internal/coordinator/backup"
-	"github.com/cleave-project/cleave/internal/coordinator/checkpoint"
-	"github.com/cleave-project/cleave/internal/coordinator/content"
-	"github.com/cleave-project/cleave/internal/coordinator/downloads"
-	"github.com/cleave-project/cleave/internal/coordinator/garbage"
+	"github.com/cleave-project/cleave/internal/coordinator/datasets"
 	"github.com/cleave-project/cleave/internal/coordinator/gate"
 	"github.com/cleave-project/cleave/internal/coordinator/httpapi"
 	"github.com/cleave-project/cleave/internal/coordinator/imports"
 	"github.com/cleave-project/cleave/internal/coordinator/jobs"
-	"github.com/cleave-project/cleave/internal/coordinator/metered"
-	"github.com/cleave-project/cleave/internal/coordinator/port"
-	"github.com/cleave-project/cleave/internal/coordinator/problem"
 	"github.com/cleave-project/cleave/internal/coordinator/queue"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/coordinator/results"
-	"github.com/cleave-project/cleave/internal/coordinator/retention"
-	"github.com/cleave-project/cleave/internal/coordinator/tasks"
+	"github.com/cleave-project/cleave/internal/coordinator/runner"
 	"github.com/cleave-project/cleave/internal/coordinator/webhook"
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
+	"github.com/cleave-project/cleave/internal/signal"
 	"github.com/cleave-project/cleave/internal/store"
 )
 
@@ -54,9 +47,9 @@ type Coordinator struct {
 	state    store.State
 	blobs    store.Blobs
 	writer   *records.Writer
-	garbage  *garbage.Collector
-	hold     backup.Hold // no blob is deleted while a backup reads them
-	disowned chan error  // receives the error if the blobs turn out to be unusable, such as those of another cluster
+	garbage  *records.Collector
+	hold     records.Hold // no blob is deleted while a backup reads them
+	disowned chan error   // receives the error if the blobs turn out to be unusable, such as those of another cluster
 
 	// Leadership.
 	term     store.Leadership // set by lead, before leading becomes true
@@ -65,16 +58,16 @@ type Coordinator struct {
 	leader   atomic.Pointer[string] // address of the current leader, as last seen by a standby; nil or "" if unknown
 
 	// Data.
-	datasets *content.Datasets
-	tables   content.Tables
-	uploads  *content.Uploads
+	datasets *datasets.Datasets
+	tables   datasets.Tables
+	uploads  *datasets.Uploads
 	importer *imports.Importer
-	problems *problem.Maker
+	problems *runner.ProblemMaker
 	parts    *results.Parts
 
 	// Calls.
 	addr    net.Addr
-	port    *port.Port
+	port    *httpapi.Port
 	gate    *gate.Gate
 	server  *grpc.Server
 	http    *httpapi.Server
@@ -85,9 +78,9 @@ type Coordinator struct {
 	fleet     *fleet.Fleet
 	jobs      *jobs.Manager
 	webhooks  *webhook.Sender
-	retention *retention.Sweeper
+	retention *records.Sweeper
 	results   *results.Service
-	downloads *downloads.Memory
+	downloads *queue.DownloadMemory
 
 	// A shutdown has two stages: canceling runCtx, by stop, ends the open watches and the runs, and canceling storeCtx ends
 	// writes to the stores.
@@ -95,7 +88,7 @@ type Coordinator struct {
 	stop        func()
 	storeCtx    context.Context
 	stopWriting context.CancelFunc
-	sweeping    tasks.Group    // background cleanups
+	sweeping    signal.Group   // background cleanups
 	close       func() error   // runs closeAll once and returns its error
 	opened      []func() error // each releases something that open has opened
 }
@@ -116,7 +109,7 @@ func open(ctx context.Context, cfg Config, engine jobs.Engine) (_ *Coordinator, 
 	c := &Coordinator{
 		cfg: cfg, log: cfg.Logger.Named("coordinator"), disowned: make(chan error, 1), memory: newMemory(cfg),
 	}
-	c.downloads = downloads.NewMemory(c.memory.downloads, c.memory.large, cfg.Limits.SlowReader)
+	c.downloads = queue.NewDownloadMemory(c.memory.downloads, c.memory.large, cfg.Limits.SlowReader)
 	c.close = sync.OnceValue(c.closeAll)
 	// Not derived from ctx, whose deadline may be meant for opening only.
 	runCtx, stop := context.WithCancelCause(context.Background())
@@ -157,7 +150,7 @@ func (c *Coordinator) openStorage(ctx context.Context) (err error) {
 	if err = c.openStores(ctx); err != nil {
 		return err
 	}
-	c.state, c.blobs = metered.State(c.state, c.cfg.Observe), metered.Blobs(c.blobs, c.cfg.Observe)
+	c.state, c.blobs = store.MeterState(c.state, c.cfg.Observe), store.MeterBlobs(c.blobs, c.cfg.Observe)
 	c.writer = &records.Writer{State: c.state, Context: c.storeCtx, Logger: c.log}
 	c.webhooks = &webhook.Sender{
 		Config: c.cfg.Webhooks, State: c.state, Delete: c.writer.DeleteKeys, Logger: c.log.Named("webhook"), Now: c.cfg.Now,
@@ -165,7 +158,7 @@ func (c *Coordinator) openStorage(ctx context.Context) (err error) {
 	blobBytes, freed := &atomic.Int64{}, &atomic.Int64{}
 	blobBytes.Store(-1) // until the first sweep counts them
 	if c.cfg.Retention.Quota > 0 {
-		c.blobs = metered.Counted(c.blobs, blobBytes, freed)
+		c.blobs = store.CountBlobs(c.blobs, blobBytes, freed)
 	}
 	c.opened = append(c.opened, func() error { c.writer.Wait(); c.webhooks.Wait(); return nil })
 	c.openContent()
@@ -181,14 +174,14 @@ func (c *Coordinator) openServers(engine jobs.Engine) error {
 		return err
 	}
 	c.addr = listener.Addr()
-	c.port = port.New(listener, port.Config{TLS: c.gate.TLS(), Timeout: gate.HandshakeTimeout, Logger: c.log.Named("port")})
+	c.port = httpapi.NewPort(listener, httpapi.PortConfig{TLS: c.gate.TLS(), Timeout: gate.HandshakeTimeout, Logger: c.log.Named("port")})
 	c.fleet = fleet.New(fleet.Config{
 		Timing: c.cfg.Timing, Logger: c.cfg.Logger.Named("fleet"), Observe: c.cfg.Observe, Referee: c.cfg.Referee, Datasets: c.datasets,
 	})
 	c.jobs = c.newJobs(engine)
 	c.results = &results.Service{
 		Ended: c.jobs.Ended, Parts: c.parts, Downloads: c.downloads,
-		Rows:     content.NewCache(c.cfg.CacheBytes/smallerCaches, content.Weakly[recipe.Rows]),
+		Rows:     datasets.NewCache(c.cfg.CacheBytes/smallerCaches, datasets.Weakly[recipe.Rows]),
 		Datasets: c.datasets, Tables: c.tables, Problems: c.problems,
 		Fleet: c.fleet, Borrow: c.borrow, MemoryFor: c.memoryFor, CheckRows: c.checkTableRows,
 		Predictions: make(chan struct{}, results.MaxPredictions), SlowReader: c.cfg.Limits.SlowReader, PredictionWait: c.cfg.LostAfter,
@@ -216,7 +209,7 @@ func (c *Coordinator) newJobs(engine jobs.Engine) *jobs.Manager {
 	term := func() int64 { return c.term.Revision() }
 	return jobs.New(jobs.Dependencies{
 		Context: c.runCtx, Term: term, Outlived: c.cfg.Election.outlived, Writer: c.writer, Parts: c.parts, Garbage: c.garbage, Datasets: c.datasets, Tables: c.tables,
-		Snapshots: &checkpoint.Store{
+		Snapshots: &runner.SnapshotStore{
 			Config: c.cfg.Snapshots, Blobs: c.blobs, Context: c.storeCtx, Hold: &c.hold, FreeDisk: c.cfg.Limits.FreeDisk, Logger: c.log,
 			Term: term,
 		},
@@ -229,8 +222,8 @@ func (c *Coordinator) newJobs(engine jobs.Engine) *jobs.Manager {
 }
 
 // newRetention returns what deletes expired jobs and data. total is the size of all blobs.
-func (c *Coordinator) newRetention(total, freed *atomic.Int64) *retention.Sweeper {
-	return retention.New(retention.Dependencies{
+func (c *Coordinator) newRetention(total, freed *atomic.Int64) *records.Sweeper {
+	return records.NewSweeper(records.SweeperDependencies{
 		Config: c.cfg.Retention, State: c.state, Blobs: c.blobs, Total: total, Freed: freed, Hold: &c.hold, Logger: c.log, Now: c.cfg.Now,
 		IsUnfinished: func(job string) bool { return c.jobs.Unfinished(job) != nil },
 		DeleteJob:    func(ctx context.Context, job string, used time.Time) error { return c.jobs.Delete(ctx, job, used) },

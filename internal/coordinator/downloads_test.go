@@ -7,9 +7,8 @@ import (
 	"google.golang.org/grpc/codes"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/coordinator/downloads"
 	"github.com/cleave-project/cleave/internal/coordinator/jobs"
-	"github.com/cleave-project/cleave/internal/coordinator/ledger"
+	"github.com/cleave-project/cleave/internal/coordinator/queue"
 	"github.com/cleave-project/cleave/internal/wire"
 	"github.com/cleave-project/cleave/test/tabletest"
 )
@@ -55,8 +54,8 @@ func TestCallsHoldMemory(t *testing.T) {
 			return err
 		},
 	}
-	memory := ledger.New(1).Part(0)
-	h.c.downloads = downloads.NewMemory(memory, memory, time.Millisecond)
+	memory := queue.NewLedger(1).Part(0)
+	h.c.downloads = queue.NewDownloadMemory(memory, memory, time.Millisecond)
 	h.c.results.Downloads = h.c.downloads
 	held, err := h.c.downloads.Begin(t.Context(), 1)
 	if err != nil {

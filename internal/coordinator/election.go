@@ -16,8 +16,7 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/gate"
 	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
-	"github.com/cleave-project/cleave/internal/coordinator/retention"
-	"github.com/cleave-project/cleave/internal/dial/backoff"
+	"github.com/cleave-project/cleave/internal/dial"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -107,7 +106,7 @@ func (c *Coordinator) lead(ctx context.Context) (err error) {
 	c.setHealth(healthv1.HealthCheckResponse_SERVING)
 	c.log.Info("this coordinator is the leader", "term", c.term.Revision())
 	c.sweeping.Go(func() { c.removeLeftovers(newest) })
-	if c.cfg.Retention != (retention.Config{}) {
+	if c.cfg.Retention != (records.RetentionConfig{}) {
 		c.sweeping.Go(func() { c.retention.Run(c.runCtx) })
 	}
 	return nil
@@ -127,7 +126,7 @@ func (c *Coordinator) removeLeftovers(newest string) {
 // unavailable. A slow disk thus delays the start of a coordinator instead of failing it. With a shared store, every
 // error that is not permanent is retried.
 func (c *Coordinator) retry(ctx context.Context, warning string, call func() error) error {
-	for pause := backoff.New(records.StoreRetries); ; {
+	for pause := dial.NewBackoff(records.StoreRetries); ; {
 		err := call()
 		mayPass := store.IsUnavailable(err) || store.IsShared(c.cfg.Store) && !store.IsPermanent(err)
 		if err == nil || !mayPass {
@@ -255,7 +254,7 @@ func Run(ctx context.Context, cfg Config, listening func(*Coordinator)) error {
 		if c.term != nil {
 			cfg.Election.outlived = append(cfg.Election.outlived, c.term.Revision())
 		}
-		for pause := backoff.New(records.StoreRetries); ; {
+		for pause := dial.NewBackoff(records.StoreRetries); ; {
 			if c, err = New(ctx, cfg); err == nil {
 				break
 			}

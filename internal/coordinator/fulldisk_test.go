@@ -14,7 +14,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/coordinator/attempts"
+	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/coordinator/results"
 	"github.com/cleave-project/cleave/internal/store"
@@ -233,13 +233,13 @@ type fullState struct {
 
 func (s *fullState) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 	if s.full.Load() && !txn.Urgent && len(txn.Put) > 0 {
-		signal(s.refused)
+		tell(s.refused)
 		return 0, errNoSpace
 	}
 	return s.State.Commit(ctx, txn)
 }
 
-func signal(c chan<- struct{}) {
+func tell(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:
@@ -309,7 +309,7 @@ func TestAShutdownOnAFullDiskIsNoCrash(t *testing.T) {
 	open, blobs := store.SharedMemory(), sharedBlobs(t)
 	cfg := testConfig()
 	id := ""
-	for range attempts.Max {
+	for range jobs.MaxAttempts {
 		state := &fullState{State: open()}
 		cfg.Stores = Stores{State: state, Blobs: blobs}
 		shown := make(chan struct{}, 1)

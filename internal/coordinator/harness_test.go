@@ -19,10 +19,10 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/coordinator/jobs"
-	"github.com/cleave-project/cleave/internal/coordinator/retention"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/coordinator/runner"
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/dial/pipe"
+	"github.com/cleave-project/cleave/internal/dial"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/store"
@@ -103,7 +103,7 @@ type harness struct {
 	jobs     cleavev1.JobServiceClient
 	datasets cleavev1.DatasetServiceClient
 	cluster  cleavev1.ClusterServiceClient
-	listener *pipe.Listener
+	listener *dial.PipeListener
 	served   chan error
 	stop     context.CancelFunc
 	once     sync.Once
@@ -118,7 +118,7 @@ func testConfig() Config {
 
 func newHarness(t *testing.T, cfg Config, e jobs.Engine) *harness {
 	t.Helper()
-	h := &harness{t: t, listener: pipe.Listen(pipe.Addr{}), served: make(chan error, 1)}
+	h := &harness{t: t, listener: dial.ListenPipe(dial.PipeAddr{}), served: make(chan error, 1)}
 	cfg.Listener = h.listener
 	var err error
 	if h.c, err = open(t.Context(), cfg, e); err != nil {
@@ -142,7 +142,7 @@ func newHarness(t *testing.T, cfg Config, e jobs.Engine) *harness {
 
 // awaitSweep waits until what an earlier coordinator left is deleted, which happens in the background.
 func (h *harness) awaitSweep() {
-	if h.c.cfg.Retention == (retention.Config{}) { // otherwise sweeping goes on
+	if h.c.cfg.Retention == (records.RetentionConfig{}) { // otherwise sweeping goes on
 		h.c.sweeping.Wait()
 	}
 }

@@ -18,11 +18,11 @@ import (
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/coordinator/gate"
 	"github.com/cleave-project/cleave/internal/coordinator/jobs"
-	"github.com/cleave-project/cleave/internal/coordinator/problem"
+	"github.com/cleave-project/cleave/internal/coordinator/queue"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/coordinator/results"
+	"github.com/cleave-project/cleave/internal/coordinator/runner"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/security/identity"
@@ -219,7 +219,7 @@ func (s *jobService) DeleteJob(ctx context.Context, request *cleavev1.DeleteJobR
 func (s *jobService) WatchJob(request *cleavev1.WatchJobRequest, stream grpc.ServerStreamingServer[cleavev1.WatchJobResponse]) error {
 	after := request.GetAfterSequence()
 	err := s.c.jobs.Watch(stream.Context(), request.GetJobId(), &after, stream.Send)
-	if f, is := errors.AsType[*fault.Error](err); is && f.Reason == gate.SlowReader {
+	if f, is := errors.AsType[*fault.Error](err); is && f.Reason == queue.SlowReader {
 		return f.With("last_sequence", fmt.Sprint(after))
 	}
 	return err
@@ -289,14 +289,14 @@ func (c *Coordinator) newRecord(ctx context.Context, request *cleavev1.CreateJob
 }
 
 // borrowProblem checks a spec and prepares its problem, which the caller may hold until it calls release.
-func (c *Coordinator) borrowProblem(ctx context.Context, spec *cleavev1.JobSpec) (_ *problem.Problem, release func(), err error) {
+func (c *Coordinator) borrowProblem(ctx context.Context, spec *cleavev1.JobSpec) (_ *runner.Problem, release func(), err error) {
 	if err := c.checkSize(ctx, spec); err != nil {
 		return nil, nil, err
 	}
 	if release, err = c.borrow(ctx, c.memoryFor(ctx, spec.GetDatasetId(), spec.GetTable().GetTableId())); err != nil {
 		return nil, nil, err
 	}
-	ready, err := c.problems.Make(ctx, spec, !problem.Accepted)
+	ready, err := c.problems.Make(ctx, spec, !runner.Accepted)
 	if err != nil {
 		release()
 		return nil, nil, err

@@ -13,8 +13,8 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/coordinator/content"
-	"github.com/cleave-project/cleave/internal/coordinator/ledger"
+	"github.com/cleave-project/cleave/internal/coordinator/queue"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/coordinator/results"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -202,11 +202,11 @@ func (c *Coordinator) checkQueue(owner string) error {
 	switch l := c.cfg.Limits; {
 	case l.Queued > 0 && all >= l.Queued:
 		return fault.New(fault.ResourceExhausted, "QUEUE_FULL", "the queue is full (%d jobs); try again later", all).
-			With("limit", fmt.Sprint(l.Queued)).RetryIn(ledger.RetrySeconds)
+			With("limit", fmt.Sprint(l.Queued)).RetryIn(queue.RetrySeconds)
 	case l.QueuedPerOwner > 0 && own >= l.QueuedPerOwner:
 		return fault.New(fault.ResourceExhausted, "OWN_QUEUE_FULL",
 			"%d of your jobs are queued, the maximum for one owner; try again later", own).
-			With("limit", fmt.Sprint(l.QueuedPerOwner)).RetryIn(ledger.RetrySeconds)
+			With("limit", fmt.Sprint(l.QueuedPerOwner)).RetryIn(queue.RetrySeconds)
 	}
 	return nil
 }
@@ -214,12 +214,12 @@ func (c *Coordinator) checkQueue(owner string) error {
 // memory divides the memory of the coordinator, see SetMemory. Jobs have no bytes of their own: their memory is what all
 // parts share, so the others take what jobs leave if their own does not suffice.
 type memory struct {
-	jobs      *ledger.Part
-	uploads   *ledger.Part
-	requests  *ledger.Part // requests of calls, until they are answered
-	calls     *ledger.Part // what calls load to plan, submit and predict
-	downloads *ledger.Part // what calls load to send it
-	large     *ledger.Part // the same, too large for downloads
+	jobs      *queue.Part
+	uploads   *queue.Part
+	requests  *queue.Part // requests of calls, until they are answered
+	calls     *queue.Part // what calls load to plan, submit and predict
+	downloads *queue.Part // what calls load to send it
+	large     *queue.Part // the same, too large for downloads
 }
 
 func newMemory(cfg Config) memory {
@@ -227,7 +227,7 @@ func newMemory(cfg Config) memory {
 	if shared == 0 {
 		shared = planning.Unlimited
 	}
-	l, half := ledger.New(shared), cfg.CacheBytes/2
+	l, half := queue.NewLedger(shared), cfg.CacheBytes/2
 	return memory{
 		jobs: l.JobsPart(), uploads: l.Part(cfg.UploadBytes), requests: l.Part(half), calls: l.Part(half), downloads: l.Part(cfg.CacheBytes), large: l.Part(0),
 	}
@@ -279,7 +279,7 @@ func (c *Coordinator) checkDisk(bytes int64) error {
 	if free, known := c.blobs.Free(); known && free-bytes < c.cfg.Limits.FreeDisk {
 		return fault.New(fault.ResourceExhausted, "DISK_FULL",
 			"the disk of the blob store has %s free, of which %s must stay free, and this needs %s; free some space and try again",
-			text.Bytes(free), text.Bytes(c.cfg.Limits.FreeDisk), text.Bytes(bytes)).RetryIn(content.RetryUpload)
+			text.Bytes(free), text.Bytes(c.cfg.Limits.FreeDisk), text.Bytes(bytes)).RetryIn(records.RetryRoom)
 	}
 	return c.retention.CheckQuota(bytes)
 }

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/coordinator/problem"
+	"github.com/cleave-project/cleave/internal/coordinator/runner"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -25,7 +25,7 @@ func (h *harness) spectralJob() (*cleavev1.JobSpec, int64) {
 		h.t.Fatal(err)
 	}
 	s := &cleavev1.JobSpec{Data: &cleavev1.JobSpec_DatasetId{DatasetId: d.GetDatasetId()}, Clusters: &cleavev1.JobSpec_K{K: 20}, Algorithm: &cleavev1.JobSpec_Spectral{Spectral: &cleavev1.Spectral{}}}
-	ready, err := h.c.problems.Make(h.t.Context(), s, problem.Accepted)
+	ready, err := h.c.problems.Make(h.t.Context(), s, runner.Accepted)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestConstrainedPointsTakeTheCoordinatorsMemory(t *testing.T) {
 	}
 	lanesWith := func(memory int64) (lanes int, needed int64, err error) {
 		h.c.problems.MemoryBytes = memory
-		ready, err := h.c.problems.Make(t.Context(), proto.CloneOf(s), problem.Accepted)
+		ready, err := h.c.problems.Make(t.Context(), proto.CloneOf(s), runner.Accepted)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -126,7 +126,7 @@ func TestASmallerCoordinatorResumesAJob(t *testing.T) {
 // Jobs that run at once share the memory; one that has no room waits, and lets no other pass.
 func TestJobsShareTheCoordinatorsMemory(t *testing.T) {
 	probe := newHarness(t, testConfig(), scripted(steps(1)))
-	ready, err := probe.c.problems.Make(t.Context(), spec(probe.upload()), problem.Accepted)
+	ready, err := probe.c.problems.Make(t.Context(), spec(probe.upload()), runner.Accepted)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func TestMemoryIsDivided(t *testing.T) {
 // A large upload takes memory that no running job has reserved.
 func TestALargeUploadTakesTheMemoryOfJobs(t *testing.T) {
 	probe := newHarness(t, testConfig(), scripted(steps(1)))
-	ready, err := probe.c.problems.Make(t.Context(), spec(probe.send("noise", noise(t, 1000, 1))), problem.Accepted)
+	ready, err := probe.c.problems.Make(t.Context(), spec(probe.send("noise", noise(t, 1000, 1))), runner.Accepted)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,6 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/coordinator/metered"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/store"
@@ -108,14 +107,14 @@ func TestMetricsTellHowJobsEnded(t *testing.T) {
 // Answers such as that there is no key are no errors of a store.
 func TestMetricsOfStores(t *testing.T) {
 	cfg, metrics := watchedBy(t, testConfig())
-	state := metered.State(silentState{store.NewMemory()}, cfg.Observe)
+	state := store.MeterState(silentState{store.NewMemory()}, cfg.Observe)
 	_, lost := state.Get(t.Context(), "key")
 	_, conflict := state.Commit(t.Context(), store.Txn{})
 	blobs, err := store.OpenBlobs(t.Context(), "mem://")
 	if err != nil {
 		t.Fatal(err)
 	}
-	blobs = metered.Blobs(blobs, cfg.Observe)
+	blobs = store.MeterBlobs(blobs, cfg.Observe)
 	t.Cleanup(func() { blobs.Close() })
 	_, missing := blobs.Open(t.Context(), "missing", 0, -1)
 	put := blobs.Put(t.Context(), "blob", func(w io.Writer) error {

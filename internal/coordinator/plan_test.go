@@ -9,7 +9,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/jobs"
-	"github.com/cleave-project/cleave/internal/coordinator/problem"
+	"github.com/cleave-project/cleave/internal/coordinator/runner"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/planning"
@@ -32,7 +32,7 @@ func (h *harness) noiseJob(storage cleavev1.StorageMode) (*cleavev1.JobSpec, pla
 	}
 	s := spec(d.GetDatasetId())
 	s.Clusters, s.Storage, s.PaperSettings = &cleavev1.JobSpec_K{K: 4}, storage, true // one run, without eigenvectors
-	ready, err := h.c.problems.Make(h.t.Context(), s, problem.Accepted)
+	ready, err := h.c.problems.Make(h.t.Context(), s, runner.Accepted)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func TestPlansOfAuto(t *testing.T) {
 	h := newHarness(t, testConfig(), jobs.RealEngine())
 	s, _ := h.noiseJob(whatFits)
 	s.PaperSettings, s.Algorithm = false, &cleavev1.JobSpec_Auto{Auto: &cleavev1.Auto{}}
-	ready, err := h.c.problems.Make(t.Context(), s, problem.Accepted)
+	ready, err := h.c.problems.Make(t.Context(), s, runner.Accepted)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func TestPlansOfAuto(t *testing.T) {
 		t.Errorf("without constraints: %+v", parts)
 	}
 	s.Supervision = &cleavev1.Supervision{Constraints: wire.InlineTable(tabletest.Constraints([]constraint.Constraint{{I: 0, J: 1, Kind: constraint.MustLink}}))}
-	if ready, err = h.c.problems.Make(t.Context(), s, problem.Accepted); err != nil {
+	if ready, err = h.c.problems.Make(t.Context(), s, runner.Accepted); err != nil {
 		t.Fatal(err)
 	}
 	parts := ready.Parts()

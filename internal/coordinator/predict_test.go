@@ -17,7 +17,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/coordinator/jobs"
-	"github.com/cleave-project/cleave/internal/coordinator/ledger"
+	"github.com/cleave-project/cleave/internal/coordinator/queue"
 	"github.com/cleave-project/cleave/internal/coordinator/results"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/synth"
@@ -118,7 +118,7 @@ func newNeighborsHarness(t *testing.T, cfg Config) (h *harness, job, fresh strin
 	way := clustering.Method{Space: clustering.SpaceNeighbors, ConstraintUse: clustering.UseHard}
 	h = newHarness(t, cfg, scripted(func(context.Context, clustering.Observer) (*clustering.Result, error) {
 		r := result(0, clustering.StopConverged)
-		r.Choice = &clustering.Choice{Chosen: way}
+		r.Auto.Choice = &clustering.Choice{Chosen: way}
 		return r, nil
 	}))
 	s := spec(h.upload()) // 0, 10, 1, 11 have the labels 0, 1, 0, 1
@@ -146,7 +146,7 @@ func TestPredictionWhileAJobWaitsForItsMemory(t *testing.T) {
 	cfg.MemoryBytes, cfg.CacheBytes = 1<<20, 0
 	cfg.Limits.SlowReader = 100 * time.Millisecond
 	h, job, fresh := newNeighborsHarness(t, cfg)
-	var waiting *ledger.Claim
+	var waiting *queue.Claim
 	borrow := h.c.results.Borrow
 	h.c.results.Borrow = func(ctx context.Context, need results.Memory) (func(), error) {
 		release, err := borrow(ctx, need)

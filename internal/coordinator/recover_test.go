@@ -15,7 +15,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
+	"github.com/cleave-project/cleave/internal/coordinator/events"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
@@ -325,7 +325,7 @@ func TestDamagedJobsStopNobody(t *testing.T) {
 	if job := h.end(good); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
 		t.Errorf("the job that is not damaged is %v", job)
 	}
-	if job := h.end(noEvents); job.GetState() != cleavev1.JobState_JOB_STATE_FAILED || job.GetError().GetReason() != eventlog.Damaged {
+	if job := h.end(noEvents); job.GetState() != cleavev1.JobState_JOB_STATE_FAILED || job.GetError().GetReason() != events.Damaged {
 		t.Errorf("the job without events is %v", job)
 	}
 	_, err := h.jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: noRecord})

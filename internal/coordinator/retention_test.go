@@ -12,9 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/coordinator/metered"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
-	"github.com/cleave-project/cleave/internal/coordinator/retention"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
@@ -49,7 +47,7 @@ const (
 )
 
 // retaining is a coordinator whose clock stands still. Its own sweeps find nothing: the test sweeps.
-func retaining(t *testing.T, r retention.Config, run script) (*harness, *clock) {
+func retaining(t *testing.T, r records.RetentionConfig, run script) (*harness, *clock) {
 	now := &clock{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	cfg := testConfig()
 	cfg.Now, cfg.Retention = now.read, r
@@ -108,7 +106,7 @@ func (h *harness) wantKept(want []string, of ...string) {
 // or waits stays, with its data.
 func TestRetention(t *testing.T) {
 	g := newBarrier()
-	h, now := retaining(t, retention.Config{KeepJobs: 30 * day, KeepDatasets: 10 * day}, g.run)
+	h, now := retaining(t, records.RetentionConfig{KeepJobs: 30 * day, KeepDatasets: 10 * day}, g.run)
 	used, unused, looked := h.points(4), h.points(5), h.points(6)
 	ended := h.create(spec(used))
 	running := h.create(spec(used))
@@ -146,7 +144,7 @@ func TestRetention(t *testing.T) {
 // Beyond the quota the jobs go first that ended first, the last one of a data set with its data. Those that ended just
 // now stay.
 func TestQuota(t *testing.T) {
-	h, now := retaining(t, retention.Config{Quota: 1 << 40}, steps(1))
+	h, now := retaining(t, records.RetentionConfig{Quota: 1 << 40}, steps(1))
 	data := h.points(1000)
 	var jobs []string
 	for range 3 {
@@ -184,7 +182,7 @@ func TestQuota(t *testing.T) {
 // The quota deletes data sets that no job refers to before it deletes a job. It deletes the data of a job with the job,
 // before the next job.
 func TestQuotaSparesJobs(t *testing.T) {
-	h, now := retaining(t, retention.Config{Quota: 1 << 40}, steps(1))
+	h, now := retaining(t, records.RetentionConfig{Quota: 1 << 40}, steps(1))
 	h.sweep()
 	unused, first, second := h.points(1000), h.points(1001), h.points(1002)
 	var jobs []string
@@ -204,7 +202,7 @@ func TestQuotaSparesJobs(t *testing.T) {
 
 // A table is an upload like any other.
 func TestTablesCountForTheQuota(t *testing.T) {
-	h, _ := retaining(t, retention.Config{Quota: 300}, steps(1))
+	h, _ := retaining(t, records.RetentionConfig{Quota: 300}, steps(1))
 	send := func(rows int) error {
 		_, err := wire.SendTable(t.Context(), h.tables(), "", tabletest.Labels(make([]int32, rows)), wire.UploadStart{})
 		return err
@@ -219,7 +217,7 @@ func TestTablesCountForTheQuota(t *testing.T) {
 
 // An upload that the quota refuses makes room for itself, and passes when it is tried again.
 func TestRefusedUploadsMakeRoom(t *testing.T) {
-	h, now := retaining(t, retention.Config{Quota: 20_000}, steps(1))
+	h, now := retaining(t, records.RetentionConfig{Quota: 20_000}, steps(1))
 	h.sweep()
 	job := h.create(spec(h.points(1800))) // 14 KiB
 	h.end(job)
@@ -252,7 +250,7 @@ func TestBlobsBeforeTheFirstCount(t *testing.T) {
 	}
 	defer blobs.Close()
 	var total atomic.Int64
-	counted := metered.Counted(blobs, &total, &atomic.Int64{})
+	counted := store.CountBlobs(blobs, &total, &atomic.Int64{})
 	put := func(name string) {
 		t.Helper()
 		if err := counted.Put(t.Context(), name, func(w io.Writer) error { _, err := w.Write(make([]byte, 100)); return err }); err != nil {
@@ -273,19 +271,19 @@ func TestBlobsBeforeTheFirstCount(t *testing.T) {
 
 // sweptLate is a store that calls before when its sweep begins.
 type sweptLate struct {
-	retention.Content
+	records.SweptContent
 	before func()
 }
 
 func (s sweptLate) Sweep(ctx context.Context, inUse map[string]int, now time.Time, keep func() (time.Duration, string)) error {
 	s.before()
-	return s.Content.Sweep(ctx, inUse, now, keep)
+	return s.SweptContent.Sweep(ctx, inUse, now, keep)
 }
 
 // A job that is created while a sweep looks around keeps its data set.
 func TestRetentionAndNewJobs(t *testing.T) {
 	g := newBarrier()
-	h, now := retaining(t, retention.Config{KeepDatasets: day}, g.run)
+	h, now := retaining(t, records.RetentionConfig{KeepDatasets: day}, g.run)
 	data := h.points(4)
 	now.advance(2 * day)
 	var id string
@@ -303,7 +301,7 @@ func TestRetentionAndNewJobs(t *testing.T) {
 
 // Without a retention period, the quota deletes by the last use as well.
 func TestAQuotaAloneSparesWhatIsInUse(t *testing.T) {
-	h, now := retaining(t, retention.Config{Quota: 1 << 30}, steps(1))
+	h, now := retaining(t, records.RetentionConfig{Quota: 1 << 30}, steps(1))
 	used, unused := h.points(1000), h.points(1001)
 	now.advance(2 * keepUnused)
 	if _, err := h.datasets.GetDataset(t.Context(), &cleavev1.GetDatasetRequest{DatasetId: used}); err != nil {
@@ -323,7 +321,7 @@ func TestAQuotaAloneSparesWhatIsInUse(t *testing.T) {
 
 // A damaged record of a job does not stop the sweep, which keeps whatever that job may use.
 func TestSweepPastDamagedRecords(t *testing.T) {
-	h, now := retaining(t, retention.Config{KeepJobs: 30 * day, KeepDatasets: 10 * day}, steps(1))
+	h, now := retaining(t, records.RetentionConfig{KeepJobs: 30 * day, KeepDatasets: 10 * day}, steps(1))
 	used, unused, late := h.points(4), h.points(5), h.points(6)
 	expired, damaged := h.create(spec(h.points(7))), h.create(spec(used))
 	h.end(expired)

@@ -13,7 +13,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/coordinator/gate"
+	"github.com/cleave-project/cleave/internal/coordinator/queue"
 )
 
 // A watch that nobody reads is ended, says where it was, and is resumed from there without a gap.
@@ -43,7 +43,7 @@ func TestSlowReadersAreDropped(t *testing.T) {
 			seen = item.GetEvent().GetSequence()
 		}
 	}
-	wantError(t, err, codes.Unavailable, gate.SlowReader)
+	wantError(t, err, codes.Unavailable, queue.SlowReader)
 	for _, detail := range status.Convert(err).Details() {
 		if info, is := detail.(*errdetails.ErrorInfo); is {
 			// The message that was given up may have been sent after all.

@@ -12,8 +12,6 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	locally "github.com/cleave-project/cleave/internal/clustering/local"
 	"github.com/cleave-project/cleave/internal/clustering/spectral"
-	"github.com/cleave-project/cleave/internal/coordinator/checkpoint"
-	"github.com/cleave-project/cleave/internal/coordinator/problem"
 	"github.com/cleave-project/cleave/internal/coordinator/runner"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/synth"
@@ -47,7 +45,7 @@ func TestStatesTakeWhatIsPlanned(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			planned := planning.SnapshotBytes((&problem.Problem{Runner: r, Need: r.Need()}).Parts())
+			planned := planning.SnapshotBytes((&runner.Problem{Runner: r, Need: r.Need()}).Parts())
 			var memory *snapshot.Memory
 			var most atomic.Int64
 			look := func() {
@@ -76,10 +74,10 @@ func TestStatesTakeWhatIsPlanned(t *testing.T) {
 // A job reserves the memory of its states where there is some: never so much that it would not fit.
 func TestJobsReserveMemoryForTheirStates(t *testing.T) {
 	cfg := durableConfig(t)
-	cfg.Snapshots = checkpoint.DefaultConfig()
+	cfg.Snapshots = runner.DefaultSnapshots()
 	h := newHarness(t, cfg, scripted(steps(1)))
 	s, _ := h.spectralJob()
-	ready, err := h.c.problems.Make(t.Context(), s, problem.Accepted)
+	ready, err := h.c.problems.Make(t.Context(), s, runner.Accepted)
 	if err != nil {
 		t.Fatal(err)
 	}

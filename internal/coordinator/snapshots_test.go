@@ -16,9 +16,9 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/coordinator/attempts"
-	"github.com/cleave-project/cleave/internal/coordinator/checkpoint"
+	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
+	"github.com/cleave-project/cleave/internal/coordinator/runner"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/snapshot"
 	"github.com/cleave-project/cleave/internal/store"
@@ -72,7 +72,7 @@ func snapshotFiles(t *testing.T, cfg Config) []string {
 func snapshotConfig(t *testing.T) Config {
 	t.Helper()
 	cfg := durableConfig(t)
-	cfg.Snapshots = checkpoint.Config{Interval: time.Millisecond, Ratio: 1}
+	cfg.Snapshots = runner.SnapshotConfig{Interval: time.Millisecond, Ratio: 1}
 	cfg.Version = "1"
 	return cfg
 }
@@ -84,7 +84,7 @@ func interruptedJob(t *testing.T, cfg Config) (id string) {
 	h := newHarness(t, cfg, scripted(c.run))
 	id = h.create(spec(h.upload()))
 	h.firstEvents(id, 4)
-	for deadline := time.Now().Add(20 * time.Second); len(snapshotFiles(t, cfg)) < checkpoint.Generations; {
+	for deadline := time.Now().Add(20 * time.Second); len(snapshotFiles(t, cfg)) < runner.Generations; {
 		select {
 		case c.offers <- struct{}{}:
 		case <-time.After(time.Until(deadline)):
@@ -145,7 +145,7 @@ func TestJobsGoOnFromTheirSnapshots(t *testing.T) {
 func TestTheLastAttemptStartsOver(t *testing.T) {
 	cfg := snapshotConfig(t)
 	id := interruptedJob(t, cfg)
-	for range attempts.Max - 1 {
+	for range jobs.MaxAttempts - 1 {
 		c := &climber{iterations: 9, held: 3, from: make(chan int, 1), offers: make(chan struct{})}
 		h := newHarness(t, cfg, scripted(c.run))
 		<-c.from
@@ -164,7 +164,7 @@ func TestTheLastAttemptStartsOver(t *testing.T) {
 // A job that gets on may be interrupted as often as it likes, even if nobody hears of it.
 func TestProgressWithoutEventsCounts(t *testing.T) {
 	cfg := snapshotConfig(t)
-	const runs = attempts.Max + 2
+	const runs = jobs.MaxAttempts + 2
 	var id string
 	for attempt := range runs {
 		began, stored := make(chan int, 1), make(chan struct{}, 1)
@@ -174,7 +174,7 @@ func TestProgressWithoutEventsCounts(t *testing.T) {
 		}
 		cfg.Stores.Blobs = &putHook{blobs, func(name string) {
 			if strings.Contains(name, "/snapshots/") {
-				signal(stored)
+				tell(stored)
 			}
 		}}
 		h := newHarness(t, cfg, scripted(func(ctx context.Context, _ clustering.Observer) (*clustering.Result, error) {

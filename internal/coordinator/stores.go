@@ -8,14 +8,12 @@ import (
 	"time"
 
 	"github.com/cleave-project/cleave/internal/coordinator/backup"
-	"github.com/cleave-project/cleave/internal/coordinator/content"
-	"github.com/cleave-project/cleave/internal/coordinator/garbage"
+	"github.com/cleave-project/cleave/internal/coordinator/datasets"
 	"github.com/cleave-project/cleave/internal/coordinator/jobs"
-	"github.com/cleave-project/cleave/internal/coordinator/ownership"
-	"github.com/cleave-project/cleave/internal/coordinator/problem"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/coordinator/results"
-	"github.com/cleave-project/cleave/internal/dial/backoff"
+	"github.com/cleave-project/cleave/internal/coordinator/runner"
+	"github.com/cleave-project/cleave/internal/dial"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/credentials"
 	"github.com/cleave-project/cleave/internal/store"
@@ -83,7 +81,7 @@ func (c *Coordinator) stateFailure(ctx context.Context) error {
 // would hide that until the backups are gone.
 func (c *Coordinator) checkStores(ctx context.Context) error {
 	if c.cfg.Store == storeMemory && c.cfg.Stores.State == nil { // always empty at the start
-		if err := c.claim().Refuse(ctx); fault.Is(err, ownership.Foreign) {
+		if err := c.claim().Refuse(ctx); fault.Is(err, records.ForeignBlobs) {
 			return err
 		}
 		return nil
@@ -132,7 +130,7 @@ func (c *Coordinator) refuseLeftovers(ctx context.Context) error {
 		return c.claim().Refuse(ctx)
 	}
 	owner := ""
-	if o, err := ownership.Read(ctx, c.blobs); err == nil {
+	if o, err := records.ReadOwner(ctx, c.blobs); err == nil {
 		owner = fmt.Sprintf(" of the cluster %s", o)
 	}
 	return fault.New(fault.DataLoss, "STATE_MISSING", "the state store is empty, but the blob store %s already has %s%s (for example %s). "+
@@ -154,8 +152,8 @@ const (
 )
 
 // claim returns the claim of this cluster on its blob store.
-func (c *Coordinator) claim() ownership.Claim {
-	claim := ownership.Claim{State: c.state, Blobs: c.blobs, Commit: c.writer.Commit, Where: c.cfg.Blobs,
+func (c *Coordinator) claim() records.ClusterClaim {
+	claim := records.ClusterClaim{State: c.state, Blobs: c.blobs, Commit: c.writer.Commit, Where: c.cfg.Blobs,
 		Host: c.advertised(), Now: c.cfg.Now(), Settle: claimSettle}
 	if c.cfg.Stores.Blobs != nil || c.cfg.Blobs == blobsInMemory || c.cfg.Store == storeEmbedded && c.cfg.Blobs == defaultBlobs(c.cfg.DataDir) {
 		claim.Settle = 0 // the data directory is locked
@@ -178,7 +176,7 @@ func (c *Coordinator) claimSoon(ctx context.Context) error {
 	const asking = "cannot find out which cluster the blob store belongs to, trying again"
 	c.log.Warn(asking, "error", err)
 	c.sweeping.Go(func() {
-		for pause := backoff.New(records.StoreRetries); pause.Wait(c.storeCtx) == nil; {
+		for pause := dial.NewBackoff(records.StoreRetries); pause.Wait(c.storeCtx) == nil; {
 			switch err := claim.Make(c.storeCtx); {
 			case err == nil || jobs.Interrupted(err):
 				return
@@ -219,28 +217,28 @@ const smallerCaches = 4
 // openContent opens the stores of data sets and tables, and sets up what reads them and the limits on uploads. They ask
 // c.jobs, which is set later; they do so only once the coordinator leads.
 func (c *Coordinator) openContent() {
-	cfg := content.Config{
+	cfg := datasets.Config{
 		Blobs: c.blobs, Writer: c.writer, Logger: c.log, Now: c.cfg.Now,
 		CacheBytes: c.cfg.CacheBytes, UseGrain: c.cfg.Retention.UseGrain(),
 		StopAdmission: func(ctx context.Context) (func(), error) { return c.jobs.StopAdmission(ctx) },
 		User:          func(id string, owner *string) string { return c.jobs.JobUsing(id, owner) },
 		DeleteBlob:    func(name string) error { return c.garbage.Delete(c.storeCtx, name) },
 	}
-	c.datasets = content.NewDatasets(cfg)
+	c.datasets = datasets.NewDatasets(cfg)
 	cfg.CacheBytes /= smallerCaches
-	c.tables = content.NewTables(cfg)
+	c.tables = datasets.NewTables(cfg)
 	find := func(ctx context.Context, job string) error { _, err := c.jobs.Get(ctx, job); return err }
 	c.parts = &results.Parts{Blobs: c.blobs, Find: find}
-	c.garbage = &garbage.Collector{
+	c.garbage = &records.Collector{
 		Blobs: c.blobs, Writer: c.writer, Hold: &c.hold, Logger: c.log,
 		NeedsEvents: func(ctx context.Context, job string) (bool, error) { return c.jobs.NeedsEvents(ctx, job) },
 		IsWriting:   func(blob string) bool { return c.datasets.IsWriting(blob) || c.tables.IsWriting(blob) },
 	}
-	c.problems = &problem.Maker{
+	c.problems = &runner.ProblemMaker{
 		Datasets: c.datasets, Tables: c.tables, MaxBytes: c.cfg.MaxDatasetBytes, MemoryBytes: c.cfg.MemoryBytes,
 		Snapshots: c.cfg.Snapshots.Interval > 0, CheckClusters: c.cfg.Limits.checkClusters, CheckConstraints: c.cfg.Limits.checkConstraints,
 	}
-	c.uploads = content.NewUploads(content.UploadLimits{
+	c.uploads = datasets.NewUploads(datasets.UploadLimits{
 		Memory: c.memory.uploads, MessageBytes: c.cfg.MaxMessageBytes, Stall: c.cfg.UploadStall,
 		Rate: c.cfg.Limits.UploadRate, RatePerOwner: c.cfg.Limits.UploadRatePerOwner,
 	})

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/coordinator/content"
-	"github.com/cleave-project/cleave/internal/coordinator/ledger"
+	"github.com/cleave-project/cleave/internal/coordinator/datasets"
+	"github.com/cleave-project/cleave/internal/coordinator/queue"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -178,7 +178,7 @@ func TestAttemptsOfAnUploadThatBreakOffInAnyOrder(t *testing.T) {
 		t.Helper()
 		before, sent := h.c.memory.uploads.Held(), 0
 		for _, part := range parts {
-			sent += content.HeldPerByte * int(wire.MemoryOf(part))
+			sent += datasets.HeldPerByte * int(wire.MemoryOf(part))
 		}
 		ctx, leave := context.WithCancel(t.Context())
 		stream, err := h.datasets.CreateDataset(ctx)
@@ -234,7 +234,7 @@ func (c countedParts) Add(*cleavev1.CreateDatasetRequest) error { *c.parts++; re
 
 // A part that is rejected is not added.
 func TestARejectedPartIsNotAdded(t *testing.T) {
-	uploads := content.NewUploads(content.UploadLimits{Memory: ledger.New(1 << 40).Part(1 << 20), MessageBytes: 1 << 10, Stall: time.Minute})
+	uploads := datasets.NewUploads(datasets.UploadLimits{Memory: queue.NewLedger(1 << 40).Part(1 << 20), MessageBytes: 1 << 10, Stall: time.Minute})
 	held, err := uploads.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/jobs"
-	"github.com/cleave-project/cleave/internal/coordinator/problem"
+	"github.com/cleave-project/cleave/internal/coordinator/runner"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -89,7 +89,7 @@ func TestPlanJobOfVectors(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := vectorSpecs(d.GetDatasetId())["kmeans"]
-	ready, err := h.c.problems.Make(t.Context(), s, problem.Accepted)
+	ready, err := h.c.problems.Make(t.Context(), s, runner.Accepted)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/dial/pipe"
+	"github.com/cleave-project/cleave/internal/dial"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/worker"
 )
@@ -156,7 +156,7 @@ func (c *cluster) start(prepare ...func(*fleet.Fleet)) {
 func (c *cluster) listen() net.Listener {
 	c.Helper()
 	if c.pipes {
-		listener := pipe.Listen(pipe.Addr{})
+		listener := dial.ListenPipe(dial.PipeAddr{})
 		c.dial = func(ctx context.Context, _ string) (net.Conn, error) { return listener.Dial(ctx) }
 		return listener
 	}

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
-	"github.com/cleave-project/cleave/internal/dial/pipe"
+	"github.com/cleave-project/cleave/internal/dial"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/partition"
 )
@@ -228,7 +228,7 @@ func (e *execution) askReferee(ctx context.Context, t int, op *operation) *reply
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	attached := make(chan *session, 1)
-	listener := pipe.Listen(pipe.Addr{}) // no other process can reach it, so whoever attaches here is the referee
+	listener := dial.ListenPipe(dial.PipeAddr{}) // no other process can reach it, so whoever attaches here is the referee
 	server := grpc.NewServer(ServerOptions()...)
 	workerv1.RegisterWorkerServiceServer(server, &service{fleet: f, referee: attached})
 	var serving, referee sync.WaitGroup

@@ -1,4 +1,4 @@
-// Package signal wakes goroutines that wait at a channel.
+// Package signal wakes goroutines that wait at a channel, and waits for goroutines to end.
 package signal
 
 // Wake wakes the goroutine that receives from a channel with a buffer of one, now or when it receives next.

@@ -14,7 +14,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/data/table"
-	"github.com/cleave-project/cleave/internal/dial/pipe"
+	"github.com/cleave-project/cleave/internal/dial"
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
@@ -66,7 +66,7 @@ func (r *receivingTables) CreateTable(stream grpc.ClientStreamingServer[cleavev1
 // A table that is sent in batches arrives as the table of all of them, and what goes wrong with a batch is said as it
 // is.
 func TestBatches(t *testing.T) {
-	listener := pipe.Listen(pipe.Addr{})
+	listener := dial.ListenPipe(dial.PipeAddr{})
 	server, service := grpc.NewServer(), &receivingTables{}
 	cleavev1.RegisterTableServiceServer(server, service)
 	go server.Serve(listener) //nolint:errcheck // it ends with Stop

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
-	"github.com/cleave-project/cleave/internal/dial/pipe"
+	"github.com/cleave-project/cleave/internal/dial"
 	"github.com/cleave-project/cleave/internal/worker/exchange"
 )
 
@@ -28,7 +28,7 @@ func TestASlowNameServer(t *testing.T) {
 		return nil, ctx.Err()
 	}}
 	synctest.Test(t, func(t *testing.T) {
-		listener, server := pipe.Listen(pipe.Addr{}), grpc.NewServer()
+		listener, server := dial.ListenPipe(dial.PipeAddr{}), grpc.NewServer()
 		workerv1.RegisterWorkerServiceServer(server, &fakeCoordinator{attach: func(stream workerv1.WorkerService_AttachServer) error {
 			if _, err := stream.Recv(); err != nil {
 				return err
@@ -52,7 +52,7 @@ func TestASlowNameServer(t *testing.T) {
 		w.leader = leader
 		w.exchange = exchange.New(exchange.Config{Logger: hclog.New(&hclog.LoggerOptions{Output: &log})})
 		defer w.exchange.Close()
-		w.exchange.Serve(pipe.Listen(&net.TCPAddr{IP: net.IPv4zero, Port: 1}), grpc.EmptyServerOption{})
+		w.exchange.Serve(dial.ListenPipe(&net.TCPAddr{IP: net.IPv4zero, Port: 1}), grpc.EmptyServerOption{})
 		for range 2 {
 			if welcomed, err := w.attach(t.Context()); !welcomed || !errors.Is(err, errFarewell) {
 				t.Errorf("the worker is welcome: %v; the stream ended with: %v", welcomed, err)

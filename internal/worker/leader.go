@@ -4,19 +4,19 @@ import (
 	"google.golang.org/grpc"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
-	"github.com/cleave-project/cleave/internal/dial/candidates"
+	"github.com/cleave-project/cleave/internal/dial"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
 // leader finds the coordinator that leads among those that the worker knows. It tries one after the other, preferring
 // the one that a standby names.
 type leader struct {
-	*candidates.Candidates
+	*dial.Candidates
 	tried map[string]bool // tried without success since the last pause
 }
 
 func newLeader(addresses string, options func(address string) ([]grpc.DialOption, error)) (*leader, error) {
-	all, err := candidates.New(addresses, options)
+	all, err := dial.NewCandidates(addresses, options)
 	return &leader{Candidates: all, tried: map[string]bool{}}, err
 }
 

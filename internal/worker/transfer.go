@@ -15,7 +15,7 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/dial/backoff"
+	"github.com/cleave-project/cleave/internal/dial"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -23,7 +23,7 @@ import (
 // retryTransfer repeats a transfer for as long as the connection is down. It stops with the job's context, which ends
 // if the coordinator ends the session before the connection is back.
 func retryTransfer(ctx context.Context, transfer func() error) error {
-	for pause := backoff.New(retryPolicy); ; {
+	for pause := dial.NewBackoff(retryPolicy); ; {
 		err := transfer()
 		if status.Code(err) != codes.Unavailable {
 			return err

@@ -29,7 +29,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/dial/backoff"
+	"github.com/cleave-project/cleave/internal/dial"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/objects/ranged"
 	"github.com/cleave-project/cleave/internal/observe"
@@ -80,7 +80,7 @@ const refuseEarlier = 10 * time.Second
 
 // retryPolicy is the backoff between attempts to reach a coordinator. Jobs wait for the workers that hold their
 // tiles, so pauses are short.
-var retryPolicy = backoff.Policy{First: 100 * time.Millisecond, Max: 500 * time.Millisecond}
+var retryPolicy = dial.BackoffPolicy{First: 100 * time.Millisecond, Max: 500 * time.Millisecond}
 
 // worker is the state that outlives sessions.
 type worker struct {
@@ -142,7 +142,7 @@ func Run(ctx context.Context, cfg Config) error {
 // serve attaches to the coordinator that leads, again whenever a stream breaks.
 func (w *worker) serve(ctx context.Context) error {
 	lost, failedBefore := time.Now(), false
-	for pause := backoff.New(retryPolicy); ; {
+	for pause := dial.NewBackoff(retryPolicy); ; {
 		began := time.Now()
 		attached, err := w.attach(ctx)
 		switch {

@@ -18,7 +18,7 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/dial/pipe"
+	"github.com/cleave-project/cleave/internal/dial"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/planning"
@@ -47,7 +47,7 @@ func runAgainst(t *testing.T, attach func(workerv1.WorkerService_AttachServer) e
 // runKeeping is runAgainst with another KeepFor.
 func runKeeping(t *testing.T, keepFor time.Duration, attach func(workerv1.WorkerService_AttachServer) error) error {
 	t.Helper()
-	listener := pipe.Listen(pipe.Addr{})
+	listener := dial.ListenPipe(dial.PipeAddr{})
 	server := grpc.NewServer()
 	workerv1.RegisterWorkerServiceServer(server, &fakeCoordinator{attach: attach})
 	var serving sync.WaitGroup

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/cleave-project/cleave/internal/coordinator"
-	"github.com/cleave-project/cleave/internal/dial/backoff"
+	"github.com/cleave-project/cleave/internal/dial"
 	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/worker"
 )
@@ -73,7 +73,7 @@ func (w *world) keep(name string, run func(p *process)) {
 			p.node.leave()
 			p.node.Close()
 			pause := w.plan.random("start "+name, starts).Int64N(int64(3 * time.Second))
-			if backoff.Sleep(w.running, time.Duration(pause)) != nil {
+			if dial.Sleep(w.running, time.Duration(pause)) != nil {
 				return
 			}
 		}

@@ -14,7 +14,7 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/dial/backoff"
+	"github.com/cleave-project/cleave/internal/dial"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
 )
@@ -72,7 +72,7 @@ func (d *disk) step(ctx context.Context, p *process, where string, writes bool, 
 	f := d.plan.onStep(where)
 	switch {
 	case f.what == slow:
-		if err := backoff.Sleep(ctx, f.delay); err != nil {
+		if err := dial.Sleep(ctx, f.delay); err != nil {
 			return err
 		}
 	case f.what == diskFull:

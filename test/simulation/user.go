@@ -13,7 +13,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/cli/client"
-	"github.com/cleave-project/cleave/internal/dial/backoff"
+	"github.com/cleave-project/cleave/internal/dial"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/credentials"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -73,7 +73,7 @@ func (u *user) insist(what string, do func(ctx context.Context) error) bool {
 			return false
 		}
 		u.world.log.Info("trying again", "user", u.name, "what", what, "error", err)
-		if backoff.Sleep(ctx, time.Second) != nil {
+		if dial.Sleep(ctx, time.Second) != nil {
 			u.world.t.Errorf("%s: %s still fails after %v: %v", u.name, what, patience, err)
 			return false
 		}

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/cleave-project/cleave/client"
-	"github.com/cleave-project/cleave/internal/dial/clientopts"
+	"github.com/cleave-project/cleave/internal/dial"
 	"github.com/cleave-project/cleave/internal/security/credentials"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -28,14 +28,14 @@ type Client struct {
 }
 
 // Connect returns a client of the coordinator at an address, or of the one that leads among several, see client.Dial.
-func Connect(address string, dial credentials.Dial, options ...grpc.DialOption) (*Client, error) {
+func Connect(address string, to credentials.Dial, options ...grpc.DialOption) (*Client, error) {
 	c := &Client{}
 	with := []client.Option{
-		client.WithTLS(dial.Dir), client.WithCA(dial.CA), client.WithCertificate(dial.Cert, dial.Key),
-		client.WithServerName(dial.ServerName), client.WithToken(dial.Token), client.WithWarnings(c.warn),
-		client.WithGRPC(options...), func(s *clientopts.Settings) { s.Dial.Terms = credentials.FlagTerms() },
+		client.WithTLS(to.Dir), client.WithCA(to.CA), client.WithCertificate(to.Cert, to.Key),
+		client.WithServerName(to.ServerName), client.WithToken(to.Token), client.WithWarnings(c.warn),
+		client.WithGRPC(options...), func(s *dial.Settings) { s.Dial.Terms = credentials.FlagTerms() },
 	}
-	if dial.Insecure {
+	if to.Insecure {
 		with = append(with, client.WithoutEncryption())
 	}
 	var err error

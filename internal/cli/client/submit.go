@@ -8,8 +8,7 @@ import (
 	"github.com/cleave-project/cleave/internal/cli/shell"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/table"
-	"github.com/cleave-project/cleave/internal/dial/clientopts"
-	"github.com/cleave-project/cleave/internal/dial/upload"
+	"github.com/cleave-project/cleave/internal/dial"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/wire"
 
@@ -43,8 +42,8 @@ func (c *Client) SendTable(ctx context.Context, name string, t *table.Table, w W
 	return c.target().Table(ctx, name, t, func() { w.Uploading(t.Rows(), uint64(t.EncodedSize())) })
 }
 
-func (c *Client) target() upload.Target {
-	return upload.Target{Datasets: c.Datasets, Tables: c.Tables, Retry: c.Retry}
+func (c *Client) target() wire.Uploader {
+	return wire.Uploader{Datasets: c.Datasets, Tables: c.Tables, Retry: c.Retry}
 }
 
 // uploadTables uploads the inline tables of a spec, which may be larger than a request, and replaces them by their
@@ -184,7 +183,7 @@ func (c *Client) Complete(ctx context.Context, request *cleavev1.CreateJobReques
 
 // Watch passes the events of a job with sequence numbers above after to w until the job ends, and returns how it ended.
 func (c *Client) Watch(ctx context.Context, jobID string, after uint32, w Watcher) (*cleavev1.JobEnded, error) {
-	return c.Client.Watch(clientopts.WithWarn(ctx, w.Warn), jobID, after, w.Item)
+	return c.Client.Watch(dial.WithWarn(ctx, w.Warn), jobID, after, w.Item)
 }
 
 // abort cancels a job after an interrupt.

@@ -98,5 +98,5 @@ func (o *Options) OnPart(int, []int32) clustering.Algorithm {
 
 // SearchesEigenvectors implements clustering.Algorithm.
 func (*Options) SearchesEigenvectors(g *dataset.Graph, spec clustering.Spec) bool {
-	return len(spec.Constraints)+len(spec.Seeds) > 0 || hasNegativeWeight(g)
+	return len(spec.Supervision.Constraints)+len(spec.Supervision.Seeds) > 0 || hasNegativeWeight(g)
 }

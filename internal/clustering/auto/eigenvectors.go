@@ -45,8 +45,8 @@ type coordinates struct {
 func (e *coordinates) rater(n, k int) rater {
 	return func(_ context.Context, result *clustering.Result) error {
 		of := clustering.Embedding{Rows: len(e.kept), Columns: e.columns, Values: e.values}
-		result.Embedding = of.Among(n, e.kept)
-		own, next := result.Embedding.Distances(result.Labels, k, e.kept)
+		result.Spectral.Embedding = of.Among(n, e.kept)
+		own, next := result.Spectral.Embedding.Distances(result.Labels, k, e.kept)
 		result.SetDistances(clustering.MeasureEmbedding, own, next)
 		return nil
 	}

@@ -61,7 +61,7 @@ func respect(ctx context.Context, j *journal, p *Problem, base *baseline, d deci
 	if result.Rows != nil {
 		margins = result.Rows.Margin
 	}
-	result.Suspects = withStrengths(d.suspects, margins)
+	result.Auto.Suspects = withStrengths(d.suspects, margins)
 	labels, err := enforceIn(ctx, j, p, result.Labels, margins, overruled(p, base, d, found, result.Labels))
 	if err != nil || slices.Equal(labels, result.Labels) {
 		return err

@@ -86,7 +86,7 @@ func TestEnforcedRowsAreMeasuredByTheirScores(t *testing.T) {
 // A notice about trials says what was held out.
 func TestNearChanceNamesSeeds(t *testing.T) {
 	p := testSpaces(4, 2).p
-	p.spec.Seeds = []constraint.Seed{{Index: 0, Label: 0}, {Index: 3, Label: 1}}
+	p.spec.Supervision.Seeds = []constraint.Seed{{Index: 0, Label: 0}, {Index: 3, Label: 1}}
 	notices, _ := findSuspects(p, outcome{}, 0, nil)
 	wantNotices(t, notices, "with the held-out seeds, ")
 }

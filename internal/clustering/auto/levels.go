@@ -37,7 +37,13 @@ func (ss *spaces) openLevels(ctx context.Context, s *space, g *dataset.Graph) er
 // levelAnswer returns an answer whose history is the cut on every level, with the labels of all runs.
 func (ss *spaces) levelAnswer(s *space, labels []int32, found multilevel.Found, runs []clustering.Labeling) *answer {
 	cut := normalizedCut(s.graph, labels, ss.p.spec.K)
-	result := &clustering.Result{StopReason: clustering.StopConverged, ObjectiveName: "normalized-cut", Objective: cut, PlainObjective: &cut, Runs: runs}
+	result := &clustering.Result{
+		StopReason:    clustering.StopConverged,
+		ObjectiveName: "normalized-cut",
+		Objective:     cut,
+		Kernel:        clustering.KernelReport{PlainObjective: &cut},
+		Runs:          runs,
+	}
 	result.Iterations = len(found.Steps) - 1
 	for i, step := range found.Steps {
 		entry := clustering.HistoryEntry{Iteration: i, Objective: float64(ss.p.spec.K) - step.Value, Moved: step.Moved}

@@ -40,7 +40,7 @@ func notice(code, format string, args ...any) clustering.Notice {
 // fewNotice warns that there are too few constraints to compare methods.
 func fewNotice(p *Problem) clustering.Notice {
 	what := "constraints"
-	if len(p.spec.Seeds) > 0 {
+	if len(p.spec.Supervision.Seeds) > 0 {
 		what = "pairs of seeds"
 	}
 	return notice("FEW_CONSTRAINTS", "there are too few %s (%d) to tell which method suits the data; "+
@@ -55,7 +55,7 @@ func oneKindNotice(p *Problem) clustering.Notice {
 	if must == 0 {
 		what = fmt.Sprintf("all constraints (%d) are cannot-links", cannot)
 	}
-	if seeds := p.spec.Seeds; len(seeds) > 0 {
+	if seeds := p.spec.Supervision.Seeds; len(seeds) > 0 {
 		what = fmt.Sprintf("the seeds (%d) are too few to hold out pairs of both kinds", len(seeds))
 		if !slices.ContainsFunc(seeds, func(s constraint.Seed) bool { return s.Label != seeds[0].Label }) {
 			what = fmt.Sprintf("the seeds (%d) are all of one class", len(seeds))

@@ -37,9 +37,9 @@ func (p *Problem) Fitted() int {
 	if _, dense := p.data.(*dataset.Points); !dense {
 		return 0
 	}
-	known := len(p.spec.Seeds) + 2*p.given.Len()
+	known := len(p.spec.Supervision.Seeds) + 2*p.given.Len()
 	if known < 2*p.spec.K { // k classes from pairs have at least two rows each
-		known = len(p.spec.Seeds)
+		known = len(p.spec.Supervision.Seeds)
 	}
 	return min(known, p.fittedLimit(), p.n)
 }

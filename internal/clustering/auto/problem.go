@@ -42,7 +42,7 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 			return nil, err
 		}
 	}
-	spec.Entail = false // hard constraints include what they imply anyway
+	spec.Supervision.Entail = false // hard constraints include what they imply anyway
 	o := spec.Algorithm.(*Options)
 	p := &Problem{
 		spec:      spec,
@@ -59,7 +59,7 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	if p.none, err = constraint.NewSet(p.n, nil, constraint.UnitWeight); err != nil {
 		return nil, err
 	}
-	p.supervision = heldout.New(p.given, spec.Seeds, spec.K, p.folds, spec.Random(clustering.StreamFolds))
+	p.supervision = heldout.New(p.given, spec.Supervision.Seeds, spec.K, p.folds, spec.Random(clustering.StreamFolds))
 	p.spaces = p.listSpaces()
 	p.regime = p.findRegime()
 	if notice, conflicting := clustering.ConflictNotice(p.given); conflicting {
@@ -85,7 +85,7 @@ func checkWeights(g *dataset.Graph) error {
 func (p *Problem) Supervision() *heldout.Supervision { return p.supervision }
 
 // supervised reports whether there are constraints or seeds.
-func (p *Problem) supervised() bool { return p.given.Len()+len(p.spec.Seeds) > 0 }
+func (p *Problem) supervised() bool { return p.given.Len()+len(p.spec.Supervision.Seeds) > 0 }
 
 // points returns the data if it is dense points.
 func (p *Problem) points() (points *dataset.Points, dense bool) {
@@ -125,8 +125,7 @@ func (p *Problem) kmeansSpec(scale clustering.Scale) clustering.Spec {
 		MaxIterations: p.spec.MaxIterations,
 		Tolerance:     p.spec.Tolerance,
 		Scale:         scale,
-		Race:          p.spec.Restarts == 0,
-		Algorithm:     &kmeans.Options{Algorithm: kmeans.Kmeans},
+		Algorithm:     &kmeans.Options{Algorithm: kmeans.Kmeans, Race: p.spec.Restarts == 0},
 	}
 }
 
@@ -196,7 +195,7 @@ func (p *Problem) numbers(labels []int32) []int32 {
 
 // noun returns what the user gave: "constraints", or "seeds" if there are only seeds.
 func (p *Problem) noun() string {
-	if len(p.spec.Seeds) > 0 && p.given.Len() == 0 {
+	if len(p.spec.Supervision.Seeds) > 0 && p.given.Len() == 0 {
 		return "seeds"
 	}
 	return "constraints"

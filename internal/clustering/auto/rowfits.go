@@ -88,12 +88,12 @@ func (f *fitter) variants(w *rows, t task, shown []constraint.Constraint) ([]*km
 		if err != nil {
 			return nil, err
 		}
-		spec.Entail = set.EntailedCount() < maxImplied
+		spec.Supervision.Entail = set.EntailedCount() < maxImplied
 	}
 	spec.Algorithm = options
 	for _, c := range shown {
 		c.Weight = inRange(c.Weight, weight)
-		spec.Constraints = append(spec.Constraints, c)
+		spec.Supervision.Constraints = append(spec.Supervision.Constraints, c)
 	}
 	kinds := []clustering.Start{clustering.StartKmeansPlusPlus}
 	switch use {
@@ -107,7 +107,9 @@ func (f *fitter) variants(w *rows, t task, shown []constraint.Constraint) ([]*km
 	}
 	var problems []*kmeans.Problem
 	for _, start := range kinds {
-		spec.Start, spec.Restarts, spec.InitialLabels = start, 1, nil
+		spec.Initialization.Start = start
+		spec.Initialization.Labels = nil
+		spec.Restarts = 1
 		switch start {
 		case clustering.StartKmeansPlusPlus:
 			spec.Restarts = f.p.starts()
@@ -118,7 +120,7 @@ func (f *fitter) variants(w *rows, t task, shown []constraint.Constraint) ([]*km
 				spec.Restarts = 1
 			}
 		case clustering.StartLabels:
-			spec.InitialLabels = w.unconstrained.Labels
+			spec.Initialization.Labels = w.unconstrained.Labels
 		}
 		p, err := w.problem.WithSpec(spec)
 		if err != nil {

@@ -39,7 +39,7 @@ func Run(ctx context.Context, p *Problem, x Executors, o clustering.Observer) (*
 		}
 	}
 	result.Satisfaction = p.given.Satisfaction(result.Labels)
-	ss.journal.add(unitsNotices(p, result.Choice.Chosen.Space)...)
+	ss.journal.add(unitsNotices(p, result.Auto.Choice.Chosen.Space)...)
 	ss.journal.add(clustering.AnswerNotices(result)...)
 	result.Warnings = ss.journal.notices
 	return result, nil
@@ -102,7 +102,7 @@ func fitChosen(ctx context.Context, f *fitter, choice *clustering.Choice) (*answ
 func report(p *Problem, o clustering.Observer, found *answer, d decision) *clustering.Result {
 	result := *found.result
 	result.Labels = found.labels
-	result.Choice = &d.choice
+	result.Auto.Choice = &d.choice
 	o.Observe(clustering.PhaseIterate)
 	for _, entry := range result.History {
 		o.Observe(clustering.IterationDone{Restart: result.Restart, HistoryEntry: entry})

@@ -9,8 +9,9 @@ import (
 	"github.com/cleave-project/cleave/internal/numeric/connected"
 )
 
-// SearchLimit is how many times searches of a graph may color a vertex.
-const SearchLimit = 2_000_000
+// SearchLimit is how many times all searches of a graph together may take a color back to try another. That takes about
+// a second with some ten neighbors for each vertex.
+const SearchLimit = 100_000
 
 // Verdict is the outcome of a search.
 type Verdict uint8
@@ -75,7 +76,7 @@ func (g *Graph) openNeighbors(v int32) []int32 {
 type searcher struct {
 	*Graph
 	cost       Cost
-	left       int // how many more times it may color a vertex
+	left       int // how many more times it may take a color back
 	colors     []int32
 	near       *tally
 	saturation []int32 // of each vertex: the number of different colors near it
@@ -130,13 +131,10 @@ func (s *searcher) color(ctx context.Context, part []int32) ([]int32, Verdict, e
 	tried := int32(None) // the last color of v that was tried
 	for len(path) < len(part) {
 		if c := s.colorAfter(v, tried); c != None {
-			if s.left--; s.left < 0 {
-				return nil, Undecided, nil
-			}
-			if s.left%64 == 0 && ctx.Err() != nil {
+			path = append(path, step{v, c})
+			if len(path)%64 == 0 && ctx.Err() != nil {
 				return nil, 0, ctx.Err()
 			}
-			path = append(path, step{v, c})
 			s.set(step{v, c}, 1)
 			v = s.next[1]
 			tried = None
@@ -144,6 +142,12 @@ func (s *searcher) color(ctx context.Context, part []int32) ([]int32, Verdict, e
 		}
 		if len(path) == 0 {
 			return nil, Uncolorable, nil
+		}
+		if s.left--; s.left < 0 {
+			return nil, Undecided, nil
+		}
+		if s.left%64 == 0 && ctx.Err() != nil {
+			return nil, 0, ctx.Err()
 		}
 		last := path[len(path)-1]
 		path = path[:len(path)-1]

@@ -196,7 +196,7 @@ func (p *Problem) prepareLinks() error {
 
 // prepareSeeds gathers the seeds and warns about clusters without one.
 func (p *Problem) prepareSeeds() {
-	p.seeds = constraint.GatherSeeds(p.spec.Seeds)
+	p.seeds = constraint.GatherSeeds(p.spec.Supervision.Seeds)
 	if named := p.seededClusters(); named > 0 && named < p.spec.K {
 		p.Warnings = append(p.Warnings, clustering.Notice{Code: "INCOMPLETE_SEEDS", Message: fmt.Sprintf(
 			"the seeds name %d of %d clusters; the others start at points that are drawn by k-means++", named, p.spec.K)})
@@ -206,7 +206,7 @@ func (p *Problem) prepareSeeds() {
 // seededClusters returns how many clusters have seeds.
 func (p *Problem) seededClusters() int {
 	named := map[int32]bool{}
-	for _, s := range p.spec.Seeds {
+	for _, s := range p.spec.Supervision.Seeds {
 		named[s.Label] = true
 	}
 	return len(named)
@@ -229,7 +229,7 @@ func (p *Problem) heldLabels() []int32 {
 // prepareCentroids checks the initial centroids and prepares them like rows.
 func (p *Problem) prepareCentroids() error {
 	given := p.options.InitialCentroids
-	if p.spec.Start != clustering.StartCentroids {
+	if p.spec.Initialization.Start != clustering.StartCentroids {
 		return nil
 	}
 	const field = "spec.initialization.centroids"
@@ -299,8 +299,8 @@ func (p *Problem) withinTolerance(previous, value float64) bool {
 
 // startKind resolves the default start.
 func (p *Problem) startKind() clustering.Start {
-	if p.spec.Start != clustering.StartDefault {
-		return p.spec.Start
+	if p.spec.Initialization.Start != clustering.StartDefault {
+		return p.spec.Initialization.Start
 	}
 	algorithm, _ := catalog.FindAlgorithm(p.options.Algorithm.String())
 	return catalog.Named(algorithm.Starts[0], clustering.StartMultilevel)

@@ -13,7 +13,6 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/status"
 
-	"github.com/cleave-project/cleave/internal/coordinator/ledger"
 	"github.com/cleave-project/cleave/internal/coordinator/queue"
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/security/access"
@@ -29,7 +28,7 @@ type Config struct {
 	// SlowReader is how long a client may take to accept one message of a stream.
 	SlowReader time.Duration
 	// Memory is the memory of requests that have arrived.
-	Memory *ledger.Part
+	Memory *queue.Part
 	Logger hclog.Logger
 	// Observe counts refused calls. It may be nil.
 	Observe *observe.Coordinator

@@ -22,7 +22,7 @@ import (
 	"pgregory.net/rapid"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/dial/pipe"
+	"github.com/cleave-project/cleave/internal/dial"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/credentials"
 	"github.com/cleave-project/cleave/internal/security/identity"
@@ -71,7 +71,7 @@ func serve(t *testing.T, limits Limits) *served {
 	s := &served{Gate: g, heldJobs: &heldJobs{begun: make(chan string, 100), letGo: make(chan struct{}, 100)}}
 	cleavev1.RegisterJobServiceServer(server, s.heldJobs)
 	healthv1.RegisterHealthServer(server, health.NewServer())
-	listener := pipe.Listen(pipe.Addr{})
+	listener := dial.ListenPipe(dial.PipeAddr{})
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 	dial := func(ctx context.Context, _ string) (net.Conn, error) { return listener.Dial(ctx) }
@@ -367,7 +367,7 @@ func TestConnectionsOfAClientShare(t *testing.T) {
 		&net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 1}: "10.0.0.1",
 		&net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 2}: "10.0.0.1",
 		&net.TCPAddr{IP: net.IPv6loopback, Port: 3}:      "::1",
-		pipe.Addr{}: pipe.Addr{}.String(),
+		dial.PipeAddr{}: dial.PipeAddr{}.String(),
 	} {
 		if got := clientOf(peer.NewContext(t.Context(), &peer.Peer{Addr: address})); got != want {
 			t.Errorf("a connection from %v belongs to %q, want %q", address, got, want)

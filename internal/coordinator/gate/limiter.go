@@ -10,7 +10,6 @@ import (
 	"google.golang.org/grpc/tap"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/cleave-project/cleave/internal/coordinator/ledger"
 	"github.com/cleave-project/cleave/internal/coordinator/queue"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/identity"
@@ -166,7 +165,7 @@ func (g *Gate) holdRequest(request any) (release func(), err error) {
 	}
 	bytes := wire.MemoryOf(m)
 	if !g.cfg.Memory.Take(bytes) {
-		return nil, wire.Status(ledger.TooManyLargeCalls(bytes))
+		return nil, wire.Status(queue.TooManyLargeCalls(bytes))
 	}
 	return func() { g.cfg.Memory.Release(bytes) }, nil
 }

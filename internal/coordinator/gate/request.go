@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/tap"
 
+	"github.com/cleave-project/cleave/internal/coordinator/queue"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/identity"
 )
@@ -146,9 +147,6 @@ func (s *awaitedStream) RecvMsg(message any) error {
 	return err
 }
 
-// SlowReader is the reason of the error that ends a stream whose client does not read.
-const SlowReader = "SLOW_READER"
-
 // timedStream ends a stream whose client takes too long to accept a message. gRPC buffers up to 64 KiB of a stream
 // and then waits for the client as long as the connection lasts. The handler would hold its memory for as long.
 type timedStream struct {
@@ -182,7 +180,7 @@ func (s *timedStream) SendMsg(message any) error {
 		s.timer.Stop()
 		return err
 	case <-s.timer.C:
-		return fault.New(fault.Unavailable, SlowReader,
+		return fault.New(fault.Unavailable, queue.SlowReader,
 			"the client read nothing for %v, so the stream was closed; resume after the last message received", s.limit).RetryIn(retryCall)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/cleave-project/cleave/internal/coordinator/ledger"
+	"github.com/cleave-project/cleave/internal/coordinator/queue"
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
@@ -37,7 +37,7 @@ const (
 // reservation is the memory of the largest message of a request so far. Without it, requests that arrive at the same
 // time could take any amount of memory before their calls are counted.
 type reservation struct {
-	memory *ledger.Part
+	memory *queue.Part
 	bytes  int64
 }
 
@@ -48,7 +48,7 @@ func (h *reservation) cover(message int) error {
 		return nil
 	}
 	if !h.memory.Take(more) {
-		return ledger.TooManyLargeCalls(h.bytes + more)
+		return queue.TooManyLargeCalls(h.bytes + more)
 	}
 	h.bytes += more
 	return nil

@@ -19,8 +19,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc/metadata"
 
-	"github.com/cleave-project/cleave/internal/coordinator/ledger"
-	"github.com/cleave-project/cleave/internal/dial/pipe"
+	"github.com/cleave-project/cleave/internal/coordinator/queue"
+	"github.com/cleave-project/cleave/internal/dial"
 )
 
 // A compressed message counts for what it unpacks to. It is refused when that exceeds the memory of requests, before
@@ -29,7 +29,7 @@ func TestCompressedMessagesCountUnpacked(t *testing.T) {
 	s := newServer(1<<20, 64<<20)
 	got := httptest.NewRecorder()
 	post(t, s, got, typeJSON, "gzip", bytes.NewReader(packed(t, []byte(`{"jobId":"x"`+strings.Repeat(" ", 16<<20)+`}`))))
-	if got.Code != http.StatusTooManyRequests || !strings.Contains(got.Body.String(), "resource_exhausted") || !strings.Contains(got.Body.String(), ledger.TooManyCalls) {
+	if got.Code != http.StatusTooManyRequests || !strings.Contains(got.Body.String(), "resource_exhausted") || !strings.Contains(got.Body.String(), queue.TooManyCalls) {
 		t.Errorf("got %d: %s", got.Code, got.Body)
 	}
 	if s.cfg.Memory.Held() != 0 {
@@ -93,7 +93,7 @@ func (b *slowBody) Read(p []byte) (int, error) {
 // newServer returns a server with so much memory, whose messages are limited.
 func newServer(memory int64, message int) *Server {
 	return New(Config{
-		MaxMessageBytes: message, Memory: ledger.New(0).Part(memory), ReadStall: time.Minute, WriteStall: time.Minute, Logger: hclog.NewNullLogger(),
+		MaxMessageBytes: message, Memory: queue.NewLedger(0).Part(memory), ReadStall: time.Minute, WriteStall: time.Minute, Logger: hclog.NewNullLogger(),
 		Authorize: func(context.Context, string, metadata.MD) error { return nil },
 	})
 }
@@ -114,7 +114,7 @@ func packed(t *testing.T, text []byte) []byte {
 // post sends a body to a method, whose call would fail.
 func post(t *testing.T, s *Server, w http.ResponseWriter, kind, encoding string, body io.Reader) {
 	t.Helper()
-	listener := pipe.Listen(pipe.Addr{})
+	listener := dial.ListenPipe(dial.PipeAddr{})
 	listener.Close()
 	conn, _ := net.Pipe()
 	c := newCaller(conn, dialer{listener: listener})

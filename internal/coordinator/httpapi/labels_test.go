@@ -21,7 +21,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/dial/pipe"
+	"github.com/cleave-project/cleave/internal/dial"
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
@@ -59,7 +59,7 @@ func (s *labelServer) GetLabels(_ *cleavev1.GetLabelsRequest, stream grpc.Server
 // dialer is the connection of an HTTP client.
 type dialer struct {
 	net.Conn
-	listener *pipe.Listener
+	listener *dial.PipeListener
 }
 
 func (d dialer) Dial(ctx context.Context) (net.Conn, error) { return d.listener.Dial(ctx) }
@@ -84,7 +84,7 @@ func getLabels(t *testing.T, jobs cleavev1.JobServiceServer, s *Server, w http.R
 
 func getLabelsAs(t *testing.T, format string, jobs cleavev1.JobServiceServer, s *Server, w http.ResponseWriter) error {
 	t.Helper()
-	listener, server := pipe.Listen(pipe.Addr{}), grpc.NewServer()
+	listener, server := dial.ListenPipe(dial.PipeAddr{}), grpc.NewServer()
 	cleavev1.RegisterJobServiceServer(server, jobs)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()

@@ -19,7 +19,7 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/coordinator/content"
+	"github.com/cleave-project/cleave/internal/coordinator/datasets"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -74,8 +74,8 @@ type Fleet interface {
 // Dependencies are the parts of a coordinator that an Importer needs.
 type Dependencies struct {
 	Fleet     Fleet
-	Tables    content.Tables
-	Uploads   *content.Uploads
+	Tables    datasets.Tables
+	Uploads   *datasets.Uploads
 	Writer    *records.Writer
 	CheckDisk func(bytes int64) error
 	MaxBytes  int64 // of a table

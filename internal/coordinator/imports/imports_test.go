@@ -13,8 +13,8 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/coordinator/content"
-	"github.com/cleave-project/cleave/internal/coordinator/ledger"
+	"github.com/cleave-project/cleave/internal/coordinator/datasets"
+	"github.com/cleave-project/cleave/internal/coordinator/queue"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/objects/buckets"
@@ -71,8 +71,8 @@ func TestARepeatedImportWhileTheStoreFails(t *testing.T) {
 	for answer, want := range map[error]int{errAway: 0, store.ErrNotFound: 1} {
 		workers := &reads{}
 		i := New(Config{Allow: []string{"admin=s3://bucket/?region=eu-central-1"}}, Dependencies{
-			Fleet: workers, Tables: content.NewTables(content.Config{Now: time.Now, Writer: &records.Writer{State: brokenState{state, answer}}}), Writer: &records.Writer{State: state},
-			Uploads:   content.NewUploads(content.UploadLimits{Memory: ledger.New(0).Part(1 << 20), MessageBytes: 1 << 10, Stall: time.Minute}),
+			Fleet: workers, Tables: datasets.NewTables(datasets.Config{Now: time.Now, Writer: &records.Writer{State: brokenState{state, answer}}}), Writer: &records.Writer{State: state},
+			Uploads:   datasets.NewUploads(datasets.UploadLimits{Memory: queue.NewLedger(0).Part(1 << 20), MessageBytes: 1 << 10, Stall: time.Minute}),
 			CheckDisk: func(int64) error { return nil }, MaxBytes: 1 << 20, Logger: hclog.NewNullLogger(), Now: time.Now,
 		})
 		_, err := i.read(t.Context(), request, &progress{})

@@ -11,7 +11,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
-	"github.com/cleave-project/cleave/internal/coordinator/content"
+	"github.com/cleave-project/cleave/internal/coordinator/datasets"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
@@ -201,7 +201,7 @@ func (p *part) Next() (*table.Table, error) {
 // misread.
 type pass struct {
 	units  [][]*unit // of each object
-	held   *content.Upload
+	held   *datasets.Upload
 	cancel context.CancelFunc
 	ended  chan struct{} // closed when no worker is reading anymore
 	limit  int64
@@ -289,7 +289,7 @@ func groupsOf(groups []*workerv1.RowGroup) []format.RowGroups {
 
 // take keeps the rows of a unit until they are needed.
 func (p *pass) take(u *unit, rows *workerv1.ObjectRows) (done bool, err error) {
-	if err := p.held.Hold(content.HeldPerByte * wire.MemoryOf(rows)); err != nil {
+	if err := p.held.Hold(datasets.HeldPerByte * wire.MemoryOf(rows)); err != nil {
 		return false, err
 	}
 	p.mu.Lock()

@@ -8,8 +8,8 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
-	"github.com/cleave-project/cleave/internal/coordinator/content"
-	"github.com/cleave-project/cleave/internal/coordinator/ledger"
+	"github.com/cleave-project/cleave/internal/coordinator/datasets"
+	"github.com/cleave-project/cleave/internal/coordinator/queue"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
@@ -61,8 +61,8 @@ func TestUnitsHaveAllRowGroups(t *testing.T) {
 
 // What workers send is limited before a table is made of it.
 func TestRowsThatArriveAreLimited(t *testing.T) {
-	memory := ledger.New(0).Part(1 << 20)
-	uploads := content.NewUploads(content.UploadLimits{Memory: memory, MessageBytes: 1 << 10})
+	memory := queue.NewLedger(0).Part(1 << 20)
+	uploads := datasets.NewUploads(datasets.UploadLimits{Memory: memory, MessageBytes: 1 << 10})
 	held, err := uploads.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +125,7 @@ func TestMisreadObjectsAreReadTwice(t *testing.T) {
 		for at := range sources {
 			sources[at].Object = buckets.Object{URI: "s3://bucket/" + string(rune('a'+at)) + ".csv"}
 		}
-		uploads := content.NewUploads(content.UploadLimits{Memory: ledger.New(0).Part(1 << 20), MessageBytes: 1 << 10})
+		uploads := datasets.NewUploads(datasets.UploadLimits{Memory: queue.NewLedger(0).Part(1 << 20), MessageBytes: 1 << 10})
 		r := &reader{Importer: &Importer{Dependencies: Dependencies{Uploads: uploads, MaxBytes: 1 << 20}}, ctx: t.Context(), sources: sources,
 			done: &progress{}}
 		workers := &lateTypes{reader: r}

@@ -11,11 +11,11 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
-	"github.com/cleave-project/cleave/internal/coordinator/problem"
+	"github.com/cleave-project/cleave/internal/coordinator/events"
 	"github.com/cleave-project/cleave/internal/coordinator/queue"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
-	"github.com/cleave-project/cleave/internal/dial/backoff"
+	"github.com/cleave-project/cleave/internal/coordinator/runner"
+	"github.com/cleave-project/cleave/internal/dial"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/security/identity"
@@ -36,9 +36,9 @@ func (m *Manager) OfRequest(ctx context.Context, requestID string, hash []byte) 
 type Submission struct {
 	Record  *statev1.JobRecord
 	Spec    *cleavev1.JobSpec
-	Hash    []byte           // of the spec as the caller sent it; the same for a repeated request
-	Problem *problem.Problem // of the spec; used if the job runs at once
-	Release func()           // gives back the memory of Problem, which the job reserves once it is created
+	Hash    []byte          // of the spec as the caller sent it; the same for a repeated request
+	Problem *runner.Problem // of the spec; used if the job runs at once
+	Release func()          // gives back the memory of Problem, which the job reserves once it is created
 }
 
 // Create makes a job durable, queues it, and returns it. If a concurrent call with the same request id is first, Create
@@ -48,11 +48,11 @@ func (m *Manager) Create(ctx context.Context, s Submission) (*cleavev1.Job, erro
 	if err := m.putBlob(ctx, record.GetSpecBlob(), s.Spec); err != nil {
 		return nil, err
 	}
-	var kept atomic.Pointer[problem.Problem] // empty once the caller has left, so that only callers who wait keep memory
+	var kept atomic.Pointer[runner.Problem] // empty once the caller has left, so that only callers who wait keep memory
 	kept.Store(s.Problem)
 	defer kept.Store(nil)
 	admitted, err := records.FinishWith(ctx, m.Writer, func(change records.Change) (string, error) {
-		admitted, err := m.admit(change, record, hash, func() *problem.Problem {
+		admitted, err := m.admit(change, record, hash, func() *runner.Problem {
 			release()
 			return kept.Load()
 		})
@@ -85,7 +85,7 @@ func (m *Manager) putBlob(ctx context.Context, name string, message proto.Messag
 // job first, admit returns the id of that job instead. If it is unknown whether the commit succeeded, admit returns
 // an error and a background goroutine launches the job once the store can tell. ready returns the problem of the job,
 // or nil. If the caller leaves before it is the turn of the job, no job is created.
-func (m *Manager) admit(change records.Change, record *statev1.JobRecord, hash []byte, ready func() *problem.Problem) (string, error) {
+func (m *Manager) admit(change records.Change, record *statev1.JobRecord, hash []byte, ready func() *runner.Problem) (string, error) {
 	if err := m.admission.Acquire(change.Caller(), 1); err != nil {
 		return "", fault.New(fault.Canceled, "CALL_CANCELLED", "the call was canceled before the job was created").Because(err)
 	}
@@ -126,7 +126,7 @@ func (m *Manager) admit(change records.Change, record *statev1.JobRecord, hash [
 	if err != nil || first != id {
 		return first, err
 	}
-	m.launch(m.newJob(record, eventlog.New(id, m.flushEvents), false), ready())
+	m.launch(m.newJob(record, events.New(id, m.flushEvents), false), ready())
 	m.Observe.Accepted()
 	m.Logger.Info("job is accepted", "job", id, "request", observe.RequestID(change), "dataset", record.GetJob().GetDatasetId())
 	return id, nil
@@ -160,7 +160,7 @@ func (m *Manager) commitJob(txn store.Txn, record *statev1.JobRecord, hash []byt
 // adoptWhenKnown waits until the store can tell whether a job was created, and launches it if so. Otherwise it
 // deletes the job's spec.
 func (m *Manager) adoptWhenKnown(id string) {
-	for pause := backoff.New(records.StoreRetries); ; {
+	for pause := dial.NewBackoff(records.StoreRetries); ; {
 		err := m.adopt(m.Writer.Context, id)
 		if errors.Is(err, store.ErrNotFound) { // it was not created
 			_ = m.Parts.Blobs.Delete(m.Writer.Context, records.SpecBlob(id))
@@ -204,7 +204,7 @@ func (m *Manager) StopAdmission(ctx context.Context) (release func(), err error)
 // launch queues a durable job and starts its supervisor. ready may be nil. It is kept only if the job may run at
 // once; a job that has to wait prepares it again later, so that queued jobs use no memory. During a shutdown the job
 // is left to the next coordinator.
-func (m *Manager) launch(j *Job, ready *problem.Problem) {
+func (m *Manager) launch(j *Job, ready *runner.Problem) {
 	m.unfinished.Store(j.id, j)
 	record := j.Record()
 	priorities := map[cleavev1.Priority]int{cleavev1.Priority_PRIORITY_LOW: -1, cleavev1.Priority_PRIORITY_HIGH: 1}

@@ -13,13 +13,12 @@ import (
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/coordinator/attempts"
-	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
+	"github.com/cleave-project/cleave/internal/coordinator/events"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/coordinator/results"
 	"github.com/cleave-project/cleave/internal/coordinator/webhook"
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/dial/backoff"
+	"github.com/cleave-project/cleave/internal/dial"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -31,17 +30,17 @@ func (m *Manager) finish(j *Job, out runOutcome) {
 	cause := context.Cause(j.ctx)
 	if cause != nil && Interrupted(cause) || out.err != nil && Interrupted(out.err) {
 		m.Logger.Info("job suspended; the next coordinator resumes it", "job", j.id)
-		m.endAttempt(j, attempts.Forget)
+		m.endAttempt(j, forgetAttempts)
 		return
 	}
 	j.log.RevokeRest()
 	if out.completed(cause) && !j.log.FullyRepeated() {
-		out.err = fmt.Errorf("%w: it ended before them", eventlog.ErrMismatch)
+		out.err = fmt.Errorf("%w: it ended before them", events.ErrMismatch)
 	}
 	d, blobs, stopped := m.storeEnd(j, out)
 	if stopped {
 		m.Logger.Warn("job suspended; its result is not stored, and the next coordinator resumes it", "job", j.id)
-		m.endAttempt(j, attempts.Forget)
+		m.endAttempt(j, forgetAttempts)
 		return
 	}
 	if err := m.commitEnd(j, d, blobs); err != nil {
@@ -105,14 +104,14 @@ func failureOf(err error) *fault.Error {
 	if f, isFault := errors.AsType[*fault.Error](err); isFault {
 		return f
 	}
-	if errors.Is(err, eventlog.ErrMismatch) {
+	if errors.Is(err, events.ErrMismatch) {
 		return fault.New(fault.Internal, "REPLAY_MISMATCH", "%v; this is a defect in Cleave or its hardware, please report it", err)
 	}
 	return fault.New(fault.Internal, "INTERNAL", "%v", err)
 }
 
 // events returns the events of a log plus the final JobEnded.
-func (d decision) events(log *eventlog.Log) []*cleavev1.Event {
+func (d decision) events(log *events.Log) []*cleavev1.Event {
 	ended := &cleavev1.JobEnded{State: d.state, StopReason: d.stopReason(), Message: d.message(), Error: d.error()}
 	others := log.All()
 	return append(others, &cleavev1.Event{Sequence: uint32(len(others) + 1), What: &cleavev1.Event_Ended{Ended: ended}})
@@ -171,14 +170,14 @@ func (d decision) result(version string) *cleavev1.Result {
 }
 
 // resultRetries is the backoff between attempts to store a result.
-var resultRetries = backoff.Policy{First: 100 * time.Millisecond, Max: 10 * time.Second}
+var resultRetries = dial.BackoffPolicy{First: 100 * time.Millisecond, Max: 10 * time.Second}
 
 // storeEnd decides how a job ends and stores its blobs. While the result of a successful run cannot be stored, for
 // example on a full disk, storeEnd keeps it in memory and retries until the job is canceled. Jobs that failed or were
 // canceled end without their result if it cannot be stored. stopped means that the coordinator stops first.
 func (m *Manager) storeEnd(j *Job, out runOutcome) (d decision, blobs endBlobs, stopped bool) {
 	blobs.parts = &statev1.JobRecord{}
-	for attempt, pause := 0, backoff.New(resultRetries); ; attempt++ {
+	for attempt, pause := 0, dial.NewBackoff(resultRetries); ; attempt++ {
 		cause, canceled := context.Cause(j.ctx), j.cancelRequested()
 		if cause != nil && Interrupted(cause) {
 			return d, blobs, true
@@ -206,7 +205,7 @@ func (m *Manager) storeEnd(j *Job, out runOutcome) (d decision, blobs endBlobs, 
 }
 
 // keepResult tells watchers that the result cannot be stored, and pauses before the next attempt.
-func (m *Manager) keepResult(j *Job, why error, pause *backoff.Backoff) {
+func (m *Manager) keepResult(j *Job, why error, pause *dial.Backoff) {
 	message := fmt.Sprintf("the run is done, but its result cannot be stored; keeping it in memory and retrying: %v", why)
 	m.Logger.Error("the result of a job cannot be stored; it is kept in memory and tried again",
 		"job", j.id, "attempts", pause.Waits()+1, "error", why)
@@ -269,9 +268,9 @@ func (o runOutcome) storeParts(stored *statev1.JobRecord, put putPart) (err erro
 		stored.Model = wire.ModelHead(r.Model)
 		add(&stored.ModelBlob, "model", func(w io.Writer) error { return wire.WriteModel(w, r.Model) })
 	}
-	if r.Embedding != nil {
-		stored.Embedding = wire.EmbeddingHead(r.Embedding)
-		add(&stored.EmbeddingBlob, "embedding", func(w io.Writer) error { return wire.WriteEmbedding(w, r.Embedding) })
+	if r.Spectral.Embedding != nil {
+		stored.Embedding = wire.EmbeddingHead(r.Spectral.Embedding)
+		add(&stored.EmbeddingBlob, "embedding", func(w io.Writer) error { return wire.WriteEmbedding(w, r.Spectral.Embedding) })
 	}
 	if r.NeighborGraph != nil {
 		graph := r.NeighborGraph.Graph
@@ -346,7 +345,7 @@ func (m *Manager) commitEnd(j *Job, d decision, blobs endBlobs) error {
 	}
 	err := j.write(m.Writer.Context, commit, txn, func(record *statev1.JobRecord) error {
 		d.addTo(record, blobs)
-		attempts.Forget(record)
+		forgetAttempts(record)
 		record.Job.LastSequence, record.Job.EndTime = uint32(len(events)), m.now()
 		if _, step := j.log.Latest(); step != nil && d.run.result == nil {
 			record.Job.Iterations, record.Job.Objective = step.GetIteration(), step.GetObjective()

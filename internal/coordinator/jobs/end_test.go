@@ -7,7 +7,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
+	"github.com/cleave-project/cleave/internal/coordinator/events"
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
@@ -24,7 +24,7 @@ func TestHowJobsEnd(t *testing.T) {
 		onRequest, timeLimit        = cleavev1.StopReason_STOP_REASON_CANCELLED, cleavev1.StopReason_STOP_REASON_TIME_LIMIT
 	)
 	whole, cut := result(3, clustering.StopConverged), result(1, clustering.StopCanceled)
-	damaged, full, broken := fault.New(fault.DataLoss, eventlog.Damaged, "gone"), errors.New("disk full"), errors.New("broken")
+	damaged, full, broken := fault.New(fault.DataLoss, events.Damaged, "gone"), errors.New("disk full"), errors.New("broken")
 	for _, c := range []struct {
 		result          *clustering.Result
 		failure, cause  error
@@ -49,8 +49,8 @@ func TestHowJobsEnd(t *testing.T) {
 		{result: whole, cause: errTimeLimit, unstored: full, state: failed, stop: none, reason: "RESULT_NOT_STORED"},
 		{failure: broken, state: failed, stop: none, reason: "INTERNAL"},
 		{failure: broken, unstored: full, state: failed, stop: none, reason: "INTERNAL"},
-		{failure: broken, cause: damaged, state: failed, stop: none, reason: eventlog.Damaged},
-		{result: cut, cause: fmt.Errorf("%w: another", eventlog.ErrMismatch), state: failed, stop: none, reason: "REPLAY_MISMATCH"},
+		{failure: broken, cause: damaged, state: failed, stop: none, reason: events.Damaged},
+		{result: cut, cause: fmt.Errorf("%w: another", events.ErrMismatch), state: failed, stop: none, reason: "REPLAY_MISMATCH"},
 		{result: whole, cause: damaged, canceled: true, state: canceled, stop: converged, hasResult: true, message: "canceled; labels are from the last completed step"},
 	} {
 		d := decide(runOutcome{result: c.result, err: c.failure}, c.cause, c.canceled, c.unstored)

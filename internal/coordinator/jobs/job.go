@@ -10,12 +10,10 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/coordinator/checkpoint"
-	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
-	"github.com/cleave-project/cleave/internal/coordinator/problem"
-	"github.com/cleave-project/cleave/internal/coordinator/progress"
+	"github.com/cleave-project/cleave/internal/coordinator/events"
 	"github.com/cleave-project/cleave/internal/coordinator/queue"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
+	"github.com/cleave-project/cleave/internal/coordinator/runner"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/observe"
@@ -40,7 +38,7 @@ var (
 //	           time used                             prepare again (runTrusted)
 //	deciding   blobs of the result                   beginEnd sets ending (storeEnd in end.go)
 //	ending     the same                              the transaction that ends the job is committed (commitEnd in end.go)
-//	ended      the final record; no key in           Delete, which package retention calls, too
+//	ended      the final record; no key in           Delete, which records.Sweeper calls, too
 //	           unfinished/
 //	suspended  as before; no attempt is counted      the next coordinator resumes it (recover.go)
 //	refused    as before                             a restart after the store is repaired
@@ -63,8 +61,8 @@ type Job struct {
 
 	// Safe for concurrent use.
 	queue    *queue.Queue[*Job]
-	log      *eventlog.Log
-	progress *progress.Progress
+	log      *events.Log
+	progress *Progress
 	observed *observe.Job
 	turn     chan struct{} // closed when its turn has come
 	done     chan struct{} // closed when its supervisor has returned
@@ -74,10 +72,10 @@ type Job struct {
 	cancel context.CancelCauseFunc
 
 	// Owned by the supervisor once the job is launched; no lock needed.
-	problem   *problem.Problem // set if the job could run at once
-	counted   bool             // this run is counted as an attempt
-	trust     *fleet.Trust     // the workers whose answers it used
-	snapshots *checkpoint.Snapshots
+	problem   *runner.Problem // set if the job could run at once
+	counted   bool            // this run is counted as an attempt
+	trust     *fleet.Trust    // the workers whose answers it used
+	snapshots *runner.Snapshots
 
 	writing chan struct{} // semaphore, held while the record is updated and committed
 	ending  bool          // the end is decided and cancellation comes too late; guarded by writing
@@ -90,12 +88,12 @@ type Job struct {
 }
 
 // newJob returns a job that has yet to be launched. resumed says that an earlier coordinator accepted it.
-func (m *Manager) newJob(record *statev1.JobRecord, log *eventlog.Log, resumed bool) *Job {
+func (m *Manager) newJob(record *statev1.JobRecord, log *events.Log, resumed bool) *Job {
 	j := &Job{
 		id: record.GetJob().GetJobId(), datasetID: record.GetJob().GetDatasetId(), tableIDs: record.GetTableIds(),
 		queue: m.queue, owner: record.GetJob().GetOwner(),
 		timeLimit: record.GetJob().GetTimeLimit().AsDuration(), timeUsed: record.GetTimeUsed().AsDuration(),
-		writing: make(chan struct{}, 1), log: log, progress: progress.New(m.Now),
+		writing: make(chan struct{}, 1), log: log, progress: newProgress(m.Now),
 		turn: make(chan struct{}), done: make(chan struct{}), record: record,
 		resumed: resumed, snapshots: m.Snapshots.Of(record.GetJob().GetJobId(), resumed),
 	}

@@ -6,7 +6,7 @@
 // snapshot and must produce the same events that were already sent.
 //
 // A job moves through the files as follows: admission.go creates and queues it, supervise.go runs it, and end.go stores
-// how it ended. recover.go resumes the jobs that an earlier coordinator left unfinished. The comment of type Job lists
+// how it ended. attempts.go counts crashes, progress.go keeps what a job is doing, and recover.go resumes the jobs that an earlier coordinator left unfinished. The comment of type Job lists
 // the states in between.
 package jobs
 
@@ -23,19 +23,17 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/coordinator/checkpoint"
-	"github.com/cleave-project/cleave/internal/coordinator/content"
-	"github.com/cleave-project/cleave/internal/coordinator/garbage"
-	"github.com/cleave-project/cleave/internal/coordinator/problem"
+	"github.com/cleave-project/cleave/internal/coordinator/datasets"
 	"github.com/cleave-project/cleave/internal/coordinator/queue"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/coordinator/results"
-	"github.com/cleave-project/cleave/internal/coordinator/tasks"
+	"github.com/cleave-project/cleave/internal/coordinator/runner"
 	"github.com/cleave-project/cleave/internal/coordinator/webhook"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/security/identity"
+	"github.com/cleave-project/cleave/internal/signal"
 	"github.com/cleave-project/cleave/internal/store"
 )
 
@@ -45,7 +43,7 @@ type Manager struct {
 	Dependencies
 
 	queue       *queue.Queue[*Job]
-	supervisors tasks.Group // one for each unfinished job
+	supervisors signal.Group // one for each unfinished job
 	// unfinished has the unfinished jobs, of type *Job, by their ids. launch adds a job, and commitEnd removes it once its
 	// end is durable: from then on the stored record is authoritative.
 	unfinished sync.Map
@@ -66,14 +64,14 @@ type Dependencies struct {
 	// What is stored.
 	Writer    *records.Writer // reads use its State
 	Parts     *results.Parts  // writes use its Blobs
-	Garbage   *garbage.Collector
-	Snapshots *checkpoint.Store
-	Datasets  *content.Datasets
-	Tables    content.Tables
+	Garbage   *records.Collector
+	Snapshots *runner.SnapshotStore
+	Datasets  *datasets.Datasets
+	Tables    datasets.Tables
 
 	// What runs a job.
 	Limits   queue.Limits // of the queue, without Wake
-	Problems *problem.Maker
+	Problems *runner.ProblemMaker
 	Fleet    *fleet.Fleet
 	Engine   Engine
 	Verify   float64 // the share of the work that is verified in jobs that do not say

@@ -16,8 +16,7 @@ import (
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/coordinator/attempts"
-	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
+	"github.com/cleave-project/cleave/internal/coordinator/events"
 	"github.com/cleave-project/cleave/internal/coordinator/queue"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -49,7 +48,7 @@ func newManager(t *testing.T) *Manager {
 
 // add returns a job that is not launched.
 func (m *Manager) add(record *statev1.JobRecord) *Job {
-	return m.newJob(record, eventlog.New(record.GetJob().GetJobId(), m.flushEvents), false)
+	return m.newJob(record, events.New(record.GetJob().GetJobId(), m.flushEvents), false)
 }
 
 // stored returns the record of a job in the state.
@@ -199,7 +198,7 @@ func TestStartingOverForgetsHowFarSnapshotsWere(t *testing.T) {
 		t.Error("a job with events of another class goes on")
 	}
 	for _, record := range []*statev1.JobRecord{m.stored(t, "job"), upgraded} {
-		if record.GetStartOvers() != 1 || !attempts.Resumed(record, 1000, 1) || record.GetAttempts() != 1 {
+		if record.GetStartOvers() != 1 || !attemptResumed(record, 1000, 1) || record.GetAttempts() != 1 {
 			t.Errorf("step 1000 is no progress: %v", record)
 		}
 	}

@@ -13,12 +13,10 @@ import (
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/coordinator/attempts"
-	"github.com/cleave-project/cleave/internal/coordinator/checkpoint"
-	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
-	"github.com/cleave-project/cleave/internal/coordinator/problem"
+	"github.com/cleave-project/cleave/internal/coordinator/events"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
-	"github.com/cleave-project/cleave/internal/dial/backoff"
+	"github.com/cleave-project/cleave/internal/coordinator/runner"
+	"github.com/cleave-project/cleave/internal/dial"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/snapshot"
@@ -59,22 +57,22 @@ func (m *Manager) resumeJob(ctx context.Context, id string) error {
 	if err != nil || records.Ended(record.GetJob()) {
 		return err
 	}
-	log, err := eventlog.Load(ctx, m.Writer.State, id, m.flushEvents)
-	damaged := fault.Is(err, eventlog.Damaged)
+	log, err := events.Load(ctx, m.Writer.State, id, m.flushEvents)
+	damaged := fault.Is(err, events.Damaged)
 	if err != nil && !damaged {
 		return err
 	}
 	events, _ := log.Latest()
 	record.Job.State, record.Job.StartTime = cleavev1.JobState_JOB_STATE_PENDING, nil
-	attempts.Reached(record, events)
-	attempts.Forgive(record, m.Outlived)
+	attemptReached(record, events)
+	forgiveAttempts(record, m.Outlived)
 	if class := clustering.NumericClass(); setNumericClass(record, class, events) {
 		m.Logger.Warn("restarting job from scratch: it was run before by a coordinator of a different numeric class, "+
 			"which is of another version or architecture", "job", id, "now", class)
 	}
 	log.Distrust(record.GetDistrusted())
 	j := m.newJob(record, log, true)
-	j.alone = attempts.LastIsNext(record)
+	j.alone = lastAttemptIsNext(record)
 	switch {
 	case damaged:
 		m.Logger.Error("an unfinished job has lost its events and fails", "job", id, "error", err)
@@ -98,7 +96,7 @@ func setNumericClass(record *statev1.JobRecord, class string, events uint32) (st
 	if before == class || events == 0 {
 		return false
 	}
-	attempts.StartOver(record)
+	countStartOver(record)
 	record.Distrusted = fmt.Sprintf("the coordinator was replaced by one of another version or architecture, "+
 		"whose answers have other bits (numeric class %s, before %s)", class, before)
 	return true
@@ -107,7 +105,7 @@ func setNumericClass(record *statev1.JobRecord, class string, events uint32) (st
 // beginAttempt durably counts the attempt, before anything in the run can crash the coordinator. It fails if the job
 // has crashed too often.
 func (m *Manager) beginAttempt(j *Job) error {
-	if made := j.Record(); attempts.Spent(made) && !j.counted {
+	if made := j.Record(); attemptsSpent(made) && !j.counted {
 		return fault.New(fault.Internal, "COORDINATOR_CRASHED",
 			"the coordinator crashed %d times while it ran this job, so the job is not started again; "+
 				"look for the cause in the logs of the coordinator and of the system, such as too little memory", made.GetAttempts()).
@@ -129,13 +127,13 @@ func (m *Manager) countAttempt(j *Job, record *statev1.JobRecord) {
 	}
 	j.counted = true
 	events, _ := j.log.Latest()
-	attempts.Begin(record, events, m.Term())
+	beginAttempt(record, events, m.Term())
 }
 
 // recordResume durably records that the run of a job resumes from a snapshot.
 func (m *Manager) recordResume(j *Job, steps int) error {
 	return j.write(m.Writer.Context, m.Writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
-		if !attempts.Resumed(record, uint64(steps), m.Term()) {
+		if !attemptResumed(record, uint64(steps), m.Term()) {
 			return errUnchanged
 		}
 		return nil
@@ -147,7 +145,7 @@ func (m *Manager) recordResume(j *Job, steps int) error {
 func (m *Manager) untilWorkersCome(j *Job, report func(fleet.Status)) func(fleet.Status) {
 	return func(s fleet.Status) {
 		if s.Waiting != "" {
-			m.endAttempt(j, attempts.TakeBack)
+			m.endAttempt(j, takeBackAttempt)
 		}
 		report(s)
 	}
@@ -171,13 +169,13 @@ func (m *Manager) endAttempt(j *Job, change func(*statev1.JobRecord)) {
 // startSnapshots begins to store the states of a run, and returns the context to run it with. The caller must call stop
 // when the run has ended. If earlier snapshots cannot be read, the run starts from the beginning, as it does when
 // snapshots are disabled.
-func (m *Manager) startSnapshots(j *Job, p *problem.Problem) (ctx context.Context, stop func()) {
+func (m *Manager) startSnapshots(j *Job, p *runner.Problem) (ctx context.Context, stop func()) {
 	if m.Snapshots.Config.Interval == 0 {
 		return j.ctx, func() {}
 	}
 	_, limit := m.Problems.SnapshotBytes(p)
 	run, err := m.openSnapshots(j, limit)
-	for pause := backoff.New(resultRetries); store.IsUnavailable(err) && pause.Wait(j.ctx) == nil; {
+	for pause := dial.NewBackoff(resultRetries); store.IsUnavailable(err) && pause.Wait(j.ctx) == nil; {
 		m.Logger.Warn("the snapshots of a job cannot be read now, trying again", "job", j.id, "error", err)
 		run, err = m.openSnapshots(j, limit)
 	}
@@ -196,7 +194,7 @@ func (m *Manager) startSnapshots(j *Job, p *problem.Problem) (ctx context.Contex
 
 // openSnapshots reads the newest snapshot of a job that ran before. limit is the maximum total size of its states in
 // bytes.
-func (m *Manager) openSnapshots(j *Job, limit int64) (*checkpoint.Run, error) {
+func (m *Manager) openSnapshots(j *Job, limit int64) (*runner.SnapshotRun, error) {
 	identity, err := m.identify(j)
 	if err != nil {
 		return nil, err

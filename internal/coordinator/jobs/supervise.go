@@ -16,12 +16,10 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/comparison"
-	"github.com/cleave-project/cleave/internal/coordinator/attempts"
-	"github.com/cleave-project/cleave/internal/coordinator/problem"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/coordinator/runner"
 	"github.com/cleave-project/cleave/internal/data/dataset"
-	"github.com/cleave-project/cleave/internal/dial/backoff"
+	"github.com/cleave-project/cleave/internal/dial"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/kernel"
@@ -66,7 +64,7 @@ type runOutcome struct {
 	result  *clustering.Result // nil if and only if err is not nil
 	err     error
 	plan    *cleavev1.Plan // nil if the run never reached the workers
-	table   *problem.Table // the table that was clustered; nil if it was a data set
+	table   *runner.Table  // the table that was clustered; nil if it was a data set
 	timings *cleavev1.Timings
 	// uncompared means that the job's context ended during the comparison, whose notice an earlier attempt may have
 	// reported.
@@ -125,7 +123,7 @@ func (m *Manager) run(j *Job) (out runOutcome) {
 }
 
 // prepare waits until a job has its problem and workers, and durably records that it runs.
-func (m *Manager) prepare(j *Job, o *observer) (*problem.Problem, error) {
+func (m *Manager) prepare(j *Job, o *observer) (*runner.Problem, error) {
 	if err := m.beginAttempt(j); err != nil {
 		return nil, err
 	}
@@ -156,7 +154,7 @@ func (m *Manager) prepare(j *Job, o *observer) (*problem.Problem, error) {
 }
 
 // execute runs a prepared job on the workers.
-func (m *Manager) execute(j *Job, ready *problem.Problem, o *observer) (out runOutcome) {
+func (m *Manager) execute(j *Job, ready *runner.Problem, o *observer) (out runOutcome) {
 	o.enter(cleavev1.Phase_PHASE_BUILDING)
 	var held *fleet.Usage
 	ran := &atomic.Bool{}
@@ -240,16 +238,16 @@ func (m *Manager) compare(j *Job, with *comparison.Comparison, result *clusterin
 
 // awaitProblem returns the problem that was prepared when the job was created, or prepares it now. While the blob
 // store is unavailable it waits, because the job was already acknowledged, and tells watchers.
-func (m *Manager) awaitProblem(j *Job, o *observer) (*problem.Problem, error) {
+func (m *Manager) awaitProblem(j *Job, o *observer) (*runner.Problem, error) {
 	if ready := j.problem; ready != nil {
 		j.problem = nil
 		return ready, nil
 	}
-	for pause := backoff.New(records.StoreRetries); ; {
+	for pause := dial.NewBackoff(records.StoreRetries); ; {
 		p, err := m.Parts.Spec(j.ctx, j.id)
-		var ready *problem.Problem
+		var ready *runner.Problem
 		if err == nil {
-			ready, err = m.Problems.Make(j.ctx, p, problem.Accepted)
+			ready, err = m.Problems.Make(j.ctx, p, runner.Accepted)
 		}
 		if !store.IsUnavailable(err) {
 			return ready, err
@@ -306,7 +304,7 @@ func (m *Manager) runTrusted(j *Job) runOutcome {
 func (m *Manager) startOver(j *Job, why string) error {
 	err := j.write(m.Writer.Context, m.Writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
 		record.Distrusted = why
-		attempts.StartOver(record)
+		countStartOver(record)
 		return nil
 	})
 	if err != nil {

@@ -6,8 +6,7 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/coordinator/eventlog"
-	"github.com/cleave-project/cleave/internal/coordinator/progress"
+	"github.com/cleave-project/cleave/internal/coordinator/events"
 )
 
 // watcher sends the events of a job to a client.
@@ -46,7 +45,7 @@ func (m *Manager) Watch(ctx context.Context, id string, after *uint32, send func
 
 // follow sends the events of a job as they become visible, with progress in between.
 func (m *Manager) follow(ctx context.Context, w watcher, j *Job) error {
-	silence := time.NewTimer(progress.KeepAlive)
+	silence := time.NewTimer(KeepAlive)
 	defer silence.Stop()
 	var shown uint64
 	silent := false
@@ -70,7 +69,7 @@ func (m *Manager) follow(ctx context.Context, w watcher, j *Job) error {
 			}
 			shown, silent = doing.Version, false
 		}
-		silence.Reset(progress.KeepAlive)
+		silence.Reset(KeepAlive)
 		select {
 		case <-news.Changed:
 		case <-doing.Changed:
@@ -90,7 +89,7 @@ func (m *Manager) follow(ctx context.Context, w watcher, j *Job) error {
 // stored, from the state.
 func (m *Manager) eventsOf(ctx context.Context, record *statev1.JobRecord) ([]*cleavev1.Event, error) {
 	if record.GetOutcomeBlob() == "" {
-		log, err := eventlog.Load(ctx, m.Writer.State, record.GetJob().GetJobId(), nil)
+		log, err := events.Load(ctx, m.Writer.State, record.GetJob().GetJobId(), nil)
 		if err != nil {
 			return nil, err
 		}

@@ -1,7 +1,8 @@
-// Package queue decides which waiting job runs next. It knows nothing of how jobs run: callers use their own keys for
+// Package queue decides which waiting job runs next, and who may take how much of the coordinator's memory: jobs, uploads,
+// calls and downloads. It knows nothing of how jobs run: callers use their own keys for
 // jobs and report when jobs arrive and leave.
 //
-// A limited number of jobs run at once and share memory, of which package ledger keeps account. Owners take turns: the
+// A limited number of jobs run at once and share memory, of which a Ledger keeps account. Owners take turns: the
 // next job belongs to the owner with the fewest running jobs and, in case of a tie, to the one whose last turn was
 // longest ago. Among an owner's jobs, the highest priority runs first and, in case of a tie, the oldest. Jobs with a
 // priority above normal go ahead of all turns.
@@ -17,7 +18,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/cleave-project/cleave/internal/coordinator/ledger"
 	"github.com/cleave-project/cleave/internal/text"
 )
 
@@ -25,7 +25,7 @@ import (
 type Limits struct {
 	Running         int
 	RunningPerOwner int
-	Memory          *ledger.Part
+	Memory          *Part
 	// Wake, if not nil, is called when Memory has become free for the job whose turn it is, and should call Advance.
 	Wake func()
 }
@@ -59,7 +59,7 @@ type place[K comparable] struct {
 	key     K
 	arrived uint64
 	runs    bool
-	claim   *ledger.Claim // on the memory; nil for jobs that wait behind others
+	claim   *Claim // on the memory; nil for jobs that wait behind others
 }
 
 // owner holds the jobs of one owner.
@@ -72,7 +72,7 @@ type owner[K comparable] struct {
 // NewQueue returns an empty queue.
 func NewQueue[K comparable](limits Limits) *Queue[K] {
 	if limits.Memory == nil {
-		limits.Memory = ledger.New(0).JobsPart()
+		limits.Memory = NewLedger(0).JobsPart()
 	}
 	return &Queue[K]{limits: limits, places: map[K]*place[K]{}, owners: map[string]*owner[K]{}}
 }
@@ -113,7 +113,7 @@ func (q *Queue[K]) Leave(key K) {
 }
 
 // remove removes a job and returns its claim, or nil if it has none.
-func (q *Queue[K]) remove(key K) *ledger.Claim {
+func (q *Queue[K]) remove(key K) *Claim {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	p := q.places[key]

@@ -7,12 +7,10 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
-
-	"github.com/cleave-project/cleave/internal/coordinator/ledger"
 )
 
 // memory is a part of a ledger that jobs have for themselves.
-func memory(bytes int64) *ledger.Part { return ledger.New(bytes).JobsPart() }
+func memory(bytes int64) *Part { return NewLedger(bytes).JobsPart() }
 
 // A job that has to wait for memory lets no other pass, and one that takes more than all of it runs alone.
 func TestMemory(t *testing.T) {
@@ -221,7 +219,7 @@ func TestNobodyWaitsForever(t *testing.T) {
 // Memory that others hold is not available to jobs. The job whose turn it is waits for it and is woken when there is
 // enough; meanwhile others may take what is free, but claims of theirs wait behind it.
 func TestMemoryIsShared(t *testing.T) {
-	shared := ledger.New(100)
+	shared := NewLedger(100)
 	others, woken := shared.Part(10), 0
 	q := NewQueue[string](Limits{Running: 3, Memory: shared.JobsPart(), Wake: func() { woken++ }})
 	q.Enter("first", Job{Memory: 60})
@@ -243,7 +241,7 @@ func TestMemoryIsShared(t *testing.T) {
 
 // A job that is no longer the first gives back what it claimed, so that the one that is can have it.
 func TestAJobThatIsPassedGivesItsClaimBack(t *testing.T) {
-	shared := ledger.New(100)
+	shared := NewLedger(100)
 	others := shared.Part(0)
 	q := NewQueue[string](Limits{Memory: shared.JobsPart(), Wake: func() {}})
 	others.Take(50)

@@ -9,13 +9,13 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/cleave-project/cleave/internal/dial/backoff"
+	"github.com/cleave-project/cleave/internal/dial"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/store"
 )
 
 // StoreRetries spaces the attempts to reach a store that does not answer.
-var StoreRetries = backoff.Policy{First: 50 * time.Millisecond, Max: 30 * time.Second}
+var StoreRetries = dial.BackoffPolicy{First: 50 * time.Millisecond, Max: 30 * time.Second}
 
 // MaxTxnChanges caps the keys that one transaction of a bulk change puts or deletes. etcd's default limit is 128
 // operations, which must also cover conditions and the fence.
@@ -123,7 +123,7 @@ func (w *Writer) Persist(txn store.Txn) error {
 // commitWhile tries to commit a transaction until it succeeds or fails with an error that will not pass.
 func (w *Writer) commitWhile(txn store.Txn, mayPass func(error) bool) error {
 	unknown := false // whether an earlier attempt was committed
-	for pause := backoff.New(StoreRetries); ; {
+	for pause := dial.NewBackoff(StoreRetries); ; {
 		_, err := w.State.Commit(w.Context, txn)
 		if err != nil && unknown && !errors.Is(err, store.ErrConflict) {
 			err = unknownOutcome{err}

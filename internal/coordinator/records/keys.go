@@ -1,5 +1,7 @@
 // Package records defines how the coordinator stores its state: the names of keys and blobs, the writer that makes
-// transactions durable, and the errors that name a stored object that is damaged or missing.
+// transactions durable, and the errors that name a stored object that is damaged or missing. It also deletes what nothing
+// refers to (garbage.go) and what has expired (retention.go), and makes sure that the blobs are of this cluster
+// (ownership.go).
 package records
 
 import (
@@ -28,11 +30,11 @@ import (
 //	webhooks/<id>                 WebhookRecord: the end of this job is yet to be notified
 //	garbage/<prefix of blobs>     empty: these blobs are no longer needed, or are being uploaded and have no record yet
 //	created                       Layout: a coordinator has used this state; a durable one has it before it has blobs
-//	identity                      the ID of the cluster, see package ownership; earlier versions expect that it sorts after created
+//	identity                      the ID of the cluster, see ClusterClaim; earlier versions expect that it sorts after created
 //
 // and the blobs:
 //
-//	identity                      which cluster the blobs belong to, see package ownership
+//	identity                      which cluster the blobs belong to, see ClusterClaim
 //	datasets/<sha256>/<uuid>      canonical bytes
 //	tables/<sha256>/<uuid>        canonical bytes
 //	jobs/<id>/spec                JobSpec

@@ -15,9 +15,9 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/knn"
 	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/clustering/predict"
-	"github.com/cleave-project/cleave/internal/coordinator/downloads"
-	"github.com/cleave-project/cleave/internal/coordinator/problem"
+	"github.com/cleave-project/cleave/internal/coordinator/queue"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
+	"github.com/cleave-project/cleave/internal/coordinator/runner"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/recipe"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -50,7 +50,7 @@ func (s *Service) Predict(ctx context.Context, request *cleavev1.PredictJobReque
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-time.After(s.SlowReader): // as long as a download waits for memory
-		return fault.New(fault.ResourceExhausted, "TOO_MANY_PREDICTIONS", "%d predictions are already running, the maximum; try again later", MaxPredictions).RetryIn(downloads.RetrySeconds)
+		return fault.New(fault.ResourceExhausted, "TOO_MANY_PREDICTIONS", "%d predictions are already running, the maximum; try again later", MaxPredictions).RetryIn(queue.RetrySeconds)
 	}
 	endTurn := sync.OnceFunc(func() { <-s.Predictions })
 	defer endTurn()
@@ -82,7 +82,7 @@ func (s *Service) Predict(ctx context.Context, request *cleavev1.PredictJobReque
 	release()
 	endTurn()
 
-	send = downloads.Paced(held, send)
+	send = queue.Paced(held, send)
 	notices := wire.NoticesProto(fresh.notices)
 	const atOnce = labelsPerMessage / 4 // each label comes with up to three scores
 	return eachLabelPart(0, found.Labels, fresh.rows, atOnce, func(part labelPart) error {
@@ -136,7 +136,7 @@ func (s *Service) predictPoints(ctx context.Context, record *statev1.JobRecord, 
 
 // predictByNeighbors gives each new point the label of the points of the job that are nearest to it.
 func (s *Service) predictByNeighbors(
-	ctx context.Context, record *statev1.JobRecord, in *problem.Input, labels []int32, fresh dataset.Dataset,
+	ctx context.Context, record *statev1.JobRecord, in *runner.Input, labels []int32, fresh dataset.Dataset,
 ) ([]int32, error) {
 	outcome, err := s.Parts.Outcome(ctx, record)
 	if err != nil {
@@ -163,7 +163,7 @@ func (s *Service) readModel(ctx context.Context, record *statev1.JobRecord) (*mo
 
 // predictByKernel assigns new points by their kernel values with the old points, which the workers compute.
 func (s *Service) predictByKernel(
-	ctx context.Context, record *statev1.JobRecord, in *problem.Input, labels []int32, fresh dataset.Dataset,
+	ctx context.Context, record *statev1.JobRecord, in *runner.Input, labels []int32, fresh dataset.Dataset,
 ) ([]int32, error) {
 	job := record.GetJob().GetJobId()
 	spec, err := in.Spec(ctx)
@@ -178,7 +178,7 @@ func (s *Service) predictByKernel(
 	if why := fleet.WhyNoneReady(s.Fleet.Workers()); why != "" {
 		return nil, fault.New(fault.Unavailable, "NO_WORKERS",
 			"new points of job %s need a worker, and %s; start a worker, and try again", job, why).
-			With("job_id", job).RetryIn(downloads.RetrySeconds)
+			With("job_id", job).RetryIn(queue.RetrySeconds)
 	}
 	trained, err := in.Load(ctx)
 	if err != nil {
@@ -223,7 +223,7 @@ func limitWaiting(ctx context.Context, maxWait time.Duration) (_ context.Context
 			waits = nil
 		case s.Waiting != "" && waits == nil:
 			waits = time.AfterFunc(maxWait, func() {
-				giveUp(fault.New(fault.Unavailable, "NO_ROOM", "the workers have no room for the new points (%s); try again later", s.Waiting).RetryIn(downloads.RetrySeconds))
+				giveUp(fault.New(fault.Unavailable, "NO_ROOM", "the workers have no room for the new points (%s); try again later", s.Waiting).RetryIn(queue.RetrySeconds))
 			})
 		}
 	}

@@ -15,10 +15,10 @@ import (
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/coordinator/content"
-	"github.com/cleave-project/cleave/internal/coordinator/downloads"
-	"github.com/cleave-project/cleave/internal/coordinator/problem"
+	"github.com/cleave-project/cleave/internal/coordinator/datasets"
+	"github.com/cleave-project/cleave/internal/coordinator/queue"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
+	"github.com/cleave-project/cleave/internal/coordinator/runner"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/evaluate"
 	"github.com/cleave-project/cleave/internal/data/recipe"
@@ -36,12 +36,12 @@ type Service struct {
 	// Ended returns the record of a job that has ended, if the caller may see it.
 	Ended     func(ctx context.Context, job string) (*statev1.JobRecord, error)
 	Parts     *Parts
-	Rows      *content.Cache[*recipe.Rows] // the rows of recently read results of jobs on tables, by job
-	Downloads *downloads.Memory
+	Rows      *datasets.Cache[*recipe.Rows] // the rows of recently read results of jobs on tables, by job
+	Downloads *queue.DownloadMemory
 
-	Datasets *content.Datasets
-	Tables   content.Tables
-	Problems *problem.Maker
+	Datasets *datasets.Datasets
+	Tables   datasets.Tables
+	Problems *runner.ProblemMaker
 	Fleet    *fleet.Fleet
 
 	// Borrow waits until a call may hold data. MemoryFor returns what a data set, or tables and their points, take.
@@ -193,7 +193,7 @@ func (s *Service) GetLabels(request *cleavev1.GetLabelsRequest, stream grpc.Serv
 			return err
 		}
 		defer held.End()
-		sendPart = downloads.Paced(held, stream.Send)
+		sendPart = queue.Paced(held, stream.Send)
 		if rows, err = s.rowsOf(stream.Context(), record, 0); err != nil {
 			return err
 		}
@@ -278,7 +278,7 @@ func (s *Service) GetNeighborGraph(request *cleavev1.GetNeighborGraphRequest, st
 	if err != nil {
 		return err
 	}
-	return wire.SendNeighborGraph(graph, downloads.Paced(held, stream.Send))
+	return wire.SendNeighborGraph(graph, queue.Paced(held, stream.Send))
 }
 
 // EvaluateJob compares the labels of a job with a truth.
@@ -378,7 +378,7 @@ func (s *Service) rowsOf(ctx context.Context, record *statev1.JobRecord, points 
 		return nil, err
 	}
 	rows := recipe.RowsOf(t)
-	s.Rows.Put(job, rows, problem.TableBytes(t))
+	s.Rows.Put(job, rows, runner.TableBytes(t))
 	return rows, nil
 }
 

@@ -1,5 +1,7 @@
-// Package runner runs a prepared job of any algorithm on the workers. A Runner knows what its job needs, places it on
-// the fleet, and returns its result. It knows nothing of queues, records or clients.
+// Package runner makes one attempt at a job. problem.go and input.go turn the stored spec and data into a problem. A Runner,
+// of which there is one for each kind of algorithm, knows what the problem needs, places it on the workers, and returns
+// its result. checkpoint.go stores and loads the snapshots from which another attempt resumes. Package runner knows
+// nothing of queues, job records or clients.
 package runner
 
 import (
@@ -46,7 +48,7 @@ type Graphs interface {
 // New prepares a job on a data set of the given size in bytes. Graphs of nearest neighbors are handed to workers
 // by way of graphs.
 func New(ctx context.Context, data dataset.Dataset, spec clustering.Spec, bytes int64, graphs Graphs) (Runner, error) {
-	if spec.Neighbors > 0 {
+	if spec.Neighbors.Count > 0 {
 		return newNeighborRunner(ctx, data, spec, bytes, graphs)
 	}
 	return runnerOf(ctx, data, spec, bytes)

@@ -30,7 +30,7 @@ import (
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
-	"github.com/cleave-project/cleave/internal/dial/backoff"
+	"github.com/cleave-project/cleave/internal/dial"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/redact"
 	"github.com/cleave-project/cleave/internal/store"
@@ -186,7 +186,7 @@ type Sender struct {
 type notification struct {
 	key   string
 	to    *receiver
-	pause *backoff.Backoff
+	pause *dial.Backoff
 	again *time.Timer // until the next attempt is due; nil if it is
 }
 
@@ -203,7 +203,7 @@ const (
 	giveUpAfter    = 3 * 24 * time.Hour
 )
 
-var retries = backoff.Policy{First: time.Second, Max: time.Hour}
+var retries = dial.BackoffPolicy{First: time.Second, Max: time.Hour}
 
 // Start delivers the notifications in the state, in the background, until ctx ends.
 func (s *Sender) Start(ctx context.Context) error {
@@ -259,7 +259,7 @@ func (s *Sender) Send(e store.Entry) {
 	if s.ctx == nil || s.pending[e.Key] != nil {
 		return
 	}
-	n := &notification{key: e.Key, to: s.receiverOf(record.GetUrl()), pause: backoff.New(retries)}
+	n := &notification{key: e.Key, to: s.receiverOf(record.GetUrl()), pause: dial.NewBackoff(retries)}
 	s.pending[n.key] = n
 	s.enqueue(n)
 }

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cleave-project/cleave/internal/dial/backoff"
+	"github.com/cleave-project/cleave/internal/dial"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/redact"
 )
@@ -36,7 +36,7 @@ const (
 // attempts limits how often a range is requested, and retries says how long to wait in between.
 const attempts = 6
 
-var retries = backoff.Policy{First: 100 * time.Millisecond, Max: 3 * time.Second}
+var retries = dial.BackoffPolicy{First: 100 * time.Millisecond, Max: 3 * time.Second}
 
 const (
 	connectTimeout = 5 * time.Second
@@ -206,7 +206,7 @@ func (b *block) fetched() bool {
 
 // fetch requests a range, several times if the store does not answer.
 func (f *File) fetch(from, length int64) (data []byte, err error) {
-	pause := backoff.New(retries)
+	pause := dial.NewBackoff(retries)
 	for attempt := 1; ; attempt++ {
 		var again bool
 		if data, again, err = f.request(from, length); err == nil || !again || attempt == attempts {

@@ -14,8 +14,8 @@ import (
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
-	"github.com/cleave-project/cleave/internal/coordinator/port"
-	"github.com/cleave-project/cleave/internal/dial/pipe"
+	"github.com/cleave-project/cleave/internal/coordinator/httpapi"
+	"github.com/cleave-project/cleave/internal/dial"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/certs"
 	"github.com/cleave-project/cleave/internal/security/credentials"
@@ -182,9 +182,9 @@ func TestACertificateOfAnotherTimeDoesNotServe(t *testing.T) {
 }
 
 // serve starts a server with these credentials.
-func serve(t *testing.T, s credentials.Serve) *pipe.Listener {
+func serve(t *testing.T, s credentials.Serve) *dial.PipeListener {
 	t.Helper()
-	listener := pipe.Listen(pipe.Addr{})
+	listener := dial.ListenPipe(dial.PipeAddr{})
 	s, err := s.Check("", listener, false)
 	if err != nil {
 		t.Fatal(err)
@@ -193,7 +193,7 @@ func serve(t *testing.T, s credentials.Serve) *pipe.Listener {
 	if err != nil {
 		t.Fatal(err)
 	}
-	accepting := port.New(listener, port.Config{TLS: config, Timeout: time.Minute, Logger: hclog.NewNullLogger()})
+	accepting := httpapi.NewPort(listener, httpapi.PortConfig{TLS: config, Timeout: time.Minute, Logger: hclog.NewNullLogger()})
 	server := grpc.NewServer(grpc.Creds(accepting.Credentials()))
 	healthv1.RegisterHealthServer(server, health.NewServer())
 	go accepting.Serve()              //nolint:errcheck // it ends with Close
@@ -206,7 +206,7 @@ func serve(t *testing.T, s credentials.Serve) *pipe.Listener {
 }
 
 // call makes a connection and a call.
-func call(t *testing.T, listener *pipe.Listener, dial credentials.Dial) error {
+func call(t *testing.T, listener *dial.PipeListener, dial credentials.Dial) error {
 	t.Helper()
 	options, err := dial.Options(nil, "10.0.0.1:1")
 	if err != nil {

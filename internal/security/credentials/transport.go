@@ -25,7 +25,7 @@ func (t *transport) ClientHandshake(ctx context.Context, authority string, conn 
 	return secured, info, t.explain(err)
 }
 
-// ServerHandshake always fails: package port does the handshakes of the coordinator.
+// ServerHandshake always fails: the port does the handshakes of the coordinator.
 func (t *transport) ServerHandshake(net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	return nil, nil, errors.New("credentials: these are credentials of a client")
 }

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
-	"github.com/cleave-project/cleave/internal/dial/backoff"
+	"github.com/cleave-project/cleave/internal/dial"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -107,7 +107,7 @@ func (s *Share) fromCoordinator(ctx context.Context, offset int64, buffer []byte
 // to the end. If the connection breaks, it continues where it was. The caller ends ctx, unless it reads to the end.
 func (e *Exchange) Range(ctx context.Context, coordinator Coordinator, datasetID string, offset, length int64) *wire.PartReader {
 	var stream grpc.ServerStreamingClient[workerv1.FetchDatasetResponse]
-	end, pause := offset+length, backoff.New(rejoinPolicy)
+	end, pause := offset+length, dial.NewBackoff(rejoinPolicy)
 	return &wire.PartReader{Next: func() ([]byte, error) {
 		for {
 			if length > 0 && offset >= end {

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
-	"github.com/cleave-project/cleave/internal/dial/backoff"
+	"github.com/cleave-project/cleave/internal/dial"
 	"github.com/cleave-project/cleave/internal/signal"
 	"github.com/cleave-project/cleave/internal/wire"
 )
@@ -23,7 +23,7 @@ var errDirect = errors.New("the coordinator does not distribute the data set in 
 var errRejoin = errors.New("the pieces can no longer be kept")
 
 // rejoinPolicy is the backoff between attempts to join.
-var rejoinPolicy = backoff.Policy{First: 100 * time.Millisecond, Max: 500 * time.Millisecond}
+var rejoinPolicy = dial.BackoffPolicy{First: 100 * time.Millisecond, Max: 500 * time.Millisecond}
 
 // Share is a worker's part in the distribution of one data set.
 type Share struct {
@@ -102,7 +102,7 @@ func (s *Share) run(ctx context.Context) {
 // attendAlways attends until ctx ends or the coordinator ends the distribution for good, and returns why. If the
 // connection breaks, the share joins again and keeps its pieces.
 func (s *Share) attendAlways(ctx context.Context) error {
-	for pause := backoff.New(rejoinPolicy); ; {
+	for pause := dial.NewBackoff(rejoinPolicy); ; {
 		err := s.attend(ctx)
 		switch {
 		case ctx.Err() != nil:
@@ -119,7 +119,7 @@ func (s *Share) attendAlways(ctx context.Context) error {
 }
 
 // await pauses before a call that failed is repeated. It returns the error if that would not help.
-func (e *Exchange) await(ctx context.Context, pause *backoff.Backoff, err error) error {
+func (e *Exchange) await(ctx context.Context, pause *dial.Backoff, err error) error {
 	if status.Code(err) != codes.Unavailable {
 		return err
 	}
