@@ -44,8 +44,8 @@ func wantSent(t testing.TB, admin string, data dataset.Dataset, copies float64) 
 	}
 }
 
-// TestWorkersPassDataOn: with certificates, as operators have them. The coordinator sends the data twice to those that pass it
-// on, and once to each that serves nobody, also if it comes later.
+// TestWorkersPassDataOn: with certificates, as operators have them. The coordinator sends the data twice to those that
+// pass it on, and once to each that serves nobody, also if it comes later.
 func TestWorkersPassDataOn(t *testing.T) {
 	t.Parallel()
 	f := NewSecureFolder(t)
@@ -66,7 +66,8 @@ func TestWorkersPassDataOn(t *testing.T) {
 	wantSent(t, adminOf(t, c.Process), load.data, 4)
 }
 
-// TestAParentFailsWhileItPassesDataOn kills or pauses a worker, or freezes its link, while it sends a piece to another one.
+// TestAParentFailsWhileItPassesDataOn kills or pauses a worker, or freezes its link, while it sends a piece to another
+// one.
 func TestAParentFailsWhileItPassesDataOn(t *testing.T) {
 	t.Parallel()
 	failures := map[string]func(*Process, *proxy){

@@ -34,8 +34,8 @@ type Worker struct {
 type Reports interface {
 	// Heard is called when a worker sent a message, or sent something to another worker.
 	Heard(worker string)
-	// SourceFailed is called when a worker, given by its ID, could not read a piece from another worker, or from the object
-	// store if parent is empty.
+	// SourceFailed is called when a worker, given by its ID, could not read a piece from another worker, or from the
+	// object store if parent is empty.
 	SourceFailed(dataset, worker, parent, message string)
 	// DatasetRead is called when the whole data set was read, or could not be.
 	DatasetRead(dataset string, err error)
@@ -123,8 +123,8 @@ func (d *Deliveries) receive(stream workerv1.WorkerService_DeliverServer, s *set
 	}
 }
 
-// parentOf returns the worker that is the source of this number of a member, or "" if there is none or it is another one by
-// now.
+// parentOf returns the worker that is the source of this number of a member, or "" if there is none or it is another
+// one by now.
 func (d *Deliveries) parentOf(s *set, m *member, number uint32) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -123,7 +123,8 @@ func joinAs(t *testing.T, d *Deliveries, w Worker, first *workerv1.Join) *stream
 	return s
 }
 
-// The first workers read from the coordinator and the next ones from them, with a ticket, until one of them fails or leaves.
+// The first workers read from the coordinator and the next ones from them, with a ticket, until one of them fails or
+// leaves.
 func TestADataSetIsPassedOn(t *testing.T) {
 	data, reports := []byte("a data set of one piece"), newRecorder()
 	d := New(source{data: data}, reports, hclog.NewNullLogger())

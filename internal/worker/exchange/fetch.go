@@ -23,7 +23,8 @@ const (
 	piecesAtOnce = 2
 	// storePiecesAtOnce is the same for the object store, which takes a while to answer.
 	storePiecesAtOnce = 4
-	// unreadPieces is how many pieces of a whole data set may be in memory, or on their way there, if they are not kept.
+	// unreadPieces is how many pieces of a whole data set may be in memory, or on their way there, if they are not
+	// kept.
 	unreadPieces = 4
 )
 
@@ -45,8 +46,8 @@ func (s *Share) fetchPieces(ctx context.Context) error {
 	}
 }
 
-// nextPiece returns the first piece that is needed and may be fetched now, and marks it as being on its way. If there is
-// none, it returns -1, and what tells when to ask again.
+// nextPiece returns the first piece that is needed and may be fetched now, and marks it as being on its way. If there
+// is none, it returns -1, and what tells when to ask again.
 func (s *Share) nextPiece() (piece int, hash [sha256.Size]byte, changed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -265,9 +266,9 @@ func fill[M interface{ GetData() []byte }](buffer []byte, receive func() (M, err
 	}
 }
 
-// keep stores a piece that has arrived and been checked. If the cache has no room for it, the share goes on without: the
-// pieces then stay in memory until they are read. A part gives up what was asked for, because that may be more than there
-// is memory for.
+// keep stores a piece that has arrived and been checked. If the cache has no room for it, the share goes on without:
+// the pieces then stay in memory until they are read. A part gives up what was asked for, because that may be more than
+// there is memory for.
 func (s *Share) keep(piece int, hash [sha256.Size]byte, data []byte) {
 	s.mu.Lock()
 	keeps := s.keeps

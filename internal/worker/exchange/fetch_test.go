@@ -194,8 +194,8 @@ func TestASourceThatFails(t *testing.T) {
 	})
 }
 
-// A transfer ends when nothing arrives, and when it takes too long once something has arrived. Signs of life of a source
-// that waits itself put off the first and do not begin the second.
+// A transfer ends when nothing arrives, and when it takes too long once something has arrived. Signs of life of a
+// source that waits itself put off the first and do not begin the second.
 func TestWhenATransferIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := quiet()

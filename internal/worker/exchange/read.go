@@ -198,8 +198,8 @@ func (s *Share) damagedPieces(cache *Cache) (damaged []int) {
 	return damaged
 }
 
-// awaitKept waits until a piece is in the cache, and calls waiting once in a while until then. It returns errNotCached if
-// the piece will not get there.
+// awaitKept waits until a piece is in the cache, and calls waiting once in a while until then. It returns errNotCached
+// if the piece will not get there.
 func (s *Share) awaitKept(ctx context.Context, piece int, every time.Duration, waiting func() error) error {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()

@@ -27,8 +27,8 @@ const (
 	requestBytes = 4 << 10
 	// pieceTimeout is how long a worker may wait for its turn, and then how long it may take to accept a piece.
 	pieceTimeout = time.Minute
-	// aliveEvery is how often a worker that waits for a piece itself says so, and how often the coordinator is told that
-	// a source is alive.
+	// aliveEvery is how often a worker that waits for a piece itself says so, and how often the coordinator is told
+	// that a source is alive.
 	aliveEvery = time.Second
 )
 

@@ -362,7 +362,8 @@ func (c *collector) Send(m *workerv1.FetchPieceResponse) error {
 	return nil
 }
 
-// A parent that does not have a piece yet says that it is alive until it has it. It refuses a piece that it will not have.
+// A parent that does not have a piece yet says that it is alive until it has it. It refuses a piece that it will not
+// have.
 func TestAParentThatWaitsItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, s := waitingParent(t, 2)

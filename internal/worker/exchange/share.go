@@ -26,8 +26,8 @@ var rejoinPolicy = dial.BackoffPolicy{First: 100 * time.Millisecond, Max: 500 * 
 // errRejoin ends a stream because the worker can no longer keep the data set, and so cannot pass it on.
 var errRejoin = errors.New("the pieces can no longer be kept")
 
-// Share is a data set that this worker reads, as a whole or in part. This file keeps the stream on which the coordinator
-// says where to read; fetch.go fetches the pieces, and read.go hands them out.
+// Share is a data set that this worker reads, as a whole or in part. This file keeps the stream on which the
+// coordinator says where to read; fetch.go fetches the pieces, and read.go hands them out.
 type Share struct {
 	exchange    *Exchange
 	coordinator Coordinator
@@ -107,7 +107,8 @@ func (s *Share) passesOnLocked() bool {
 	return s.whole && s.keeps && s.err == nil && s.exchange.Serves()
 }
 
-// run fetches pieces, except for those that the worker has already, until ctx ends or the coordinator ends the delivery.
+// run fetches pieces, except for those that the worker has already, until ctx ends or the coordinator ends the
+// delivery.
 func (s *Share) run(ctx context.Context) {
 	held := s.exchange.unused.of(s.id)
 	if cache := s.exchange.cfg.Cache; cache != nil {

@@ -1,10 +1,11 @@
-// Package tree decides where each worker reads a data set: from the object store if it can, otherwise from its parent in
-// a tree whose root is the coordinator. It sends nothing and knows no clock: the delivery reports what happens, and tells
-// workers what has changed.
+// Package tree decides where each worker reads a data set: from the object store if it can, otherwise from its parent
+// in a tree whose root is the coordinator. It sends nothing and knows no clock: the delivery reports what happens, and
+// tells workers what has changed.
 //
-// The tree is a complete tree of fan-out 2 in an array. The parent of a member follows from its place, a new member gets
-// the last place, and the last member takes the place of one that leaves. So an event changes the sources of a few
-// members at most, however many there are, and nobody is farther from the coordinator than the logarithm of their number.
+// The tree is a complete tree of fan-out 2 in an array. The parent of a member follows from its place, a new member
+// gets the last place, and the last member takes the place of one that leaves. So an event changes the sources of a few
+// members at most, however many there are, and nobody is farther from the coordinator than the logarithm of their
+// number.
 package tree
 
 import "slices"
@@ -28,8 +29,8 @@ type Source struct {
 	Parent string // the member, for Parent
 }
 
-// maxFailures is the number of parents that may fail a member. After that its own link may be at fault, so it reads from
-// the coordinator and nobody reads from it.
+// maxFailures is the number of parents that may fail a member. After that its own link may be at fault, so it reads
+// from the coordinator and nobody reads from it.
 const maxFailures = 2
 
 // Tree is where the members read one data set. The zero value is not ready to use. It is not safe for concurrent use.
@@ -56,8 +57,8 @@ func New() *Tree { return &Tree{members: map[string]*member{}} }
 // Len returns the number of members.
 func (t *Tree) Len() int { return len(t.members) }
 
-// Join adds a member. passesOn says that others may read from it, and store that it may read the object store. A member of
-// the same name leaves first.
+// Join adds a member. passesOn says that others may read from it, and store that it may read the object store. A member
+// of the same name leaves first.
 func (t *Tree) Join(name string, passesOn, store bool) {
 	t.Leave(name)
 	m := &member{name: name, readsURL: store, passesOn: passesOn, place: outside}

@@ -118,8 +118,8 @@ func (m *model) leave(name string) {
 	delete(m.passesOn, name)
 }
 
-// Whatever happens, everybody is connected with the coordinator through few others that may pass the data set on, hears of
-// every change that concerns it, and few have to.
+// Whatever happens, everybody is connected with the coordinator through few others that may pass the data set on, hears
+// of every change that concerns it, and few have to.
 func TestAnyEvents(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newModel()
