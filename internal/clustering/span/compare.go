@@ -239,7 +239,9 @@ func (r rounding) run(ctx context.Context, rows *clustering.Embedding, pairs []c
 	}
 	for i, one := range best {
 		best[i], err = r.cluster(ctx, points, clustering.Spec{
-			Seed: r.seed, MaxIterations: r.improveIterations, Start: clustering.StartLabels, InitialLabels: one.Labels, Constraints: links,
+			Seed: r.seed, MaxIterations: r.improveIterations, Initialization: clustering.Initialization{
+				Start: clustering.StartLabels, Labels: one.Labels,
+			}, Supervision: clustering.Supervision{Constraints: links},
 			Algorithm: &kmeans.Options{Algorithm: kmeans.PCKmeans, Inference: inference.ICM},
 		})
 		if err != nil {

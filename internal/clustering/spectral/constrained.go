@@ -81,7 +81,7 @@ func (m *method) constrained(ctx context.Context, result *clustering.Result) err
 		}
 		report.Satisfaction = append(report.Satisfaction, satisfied)
 	}
-	result.Eigen = report
+	result.Spectral.Eigen = report
 	m.warnUnconverged(cuts.Converged, report.Residuals)
 	m.leastCut = cuts.Floor / m.volume
 	return m.discretize(ctx, result, vectors, cuts.Costs)
@@ -105,7 +105,7 @@ func (m *method) warnCutsByChance(result *clustering.Result) {
 	} else {
 		return
 	}
-	beta := *result.Eigen.Beta
+	beta := *result.Spectral.Eigen.Beta
 	smaller := -float64(m.beliefs.count()) // a negative beta is a weight: the lower it is, the more the data counts
 	if beta <= smaller {
 		smaller = 10 * beta
@@ -130,11 +130,11 @@ const (
 func (m *method) discretize(ctx context.Context, result *clustering.Result, vectors [][]float64, costs []float64) error {
 	if m.spec.K == 2 {
 		result.Labels = bySign(vectors[0]) // and the embedding has the sign that it chooses
-		result.Embedding = embedding.New(vectors, false)
+		result.Spectral.Embedding = embedding.New(vectors, false)
 		return nil
 	}
-	result.Embedding = embedding.New(vectors, false)
-	rows, columns := slices.Clone(result.Embedding.Values), len(vectors)
+	result.Spectral.Embedding = embedding.New(vectors, false)
+	rows, columns := slices.Clone(result.Spectral.Embedding.Values), len(vectors)
 	for i := range rows {
 		switch m.options.Discretization {
 		case DiscretizeSign: // Wang2014 (15)
