@@ -158,7 +158,7 @@ const (
 )
 
 // gate returns the configuration of the gate; requests is the memory of requests.
-func (cfg Config) gate(requests *queue.Part) gate.Config {
+func (cfg Config) gate(requests *queue.Share) gate.Config {
 	return gate.Config{
 		Security:       cfg.Security,
 		Limits:         gate.Limits{Calls: cfg.Limits.Calls, ShortCalls: cfg.Limits.ShortCalls, Streams: cfg.Limits.Streams},
@@ -272,8 +272,8 @@ func (cfg *Config) SetMemory(total, uploads int64) {
 	cfg.MemoryBytes = max(1, total-cfg.UploadBytes-caches-calls)
 }
 
-// runtimeBytes is the memory that the process may take in addition to its jobs, uploads and caches, for the embedded
-// store, calls and the Go runtime.
+// runtimeBytes is the memory that the process may take in addition to its jobs, uploads and caches, for calls and the
+// Go runtime.
 const runtimeBytes = 64 << 20
 
 // LimitProcess makes Go collect garbage more eagerly as the process approaches memoryBytes plus runtimeBytes. It

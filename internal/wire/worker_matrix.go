@@ -164,7 +164,7 @@ const (
 	// WorkerProtocol is the major version of the worker protocol. Both sides must have the same. Compatible additions
 	// keep it: an operation or field that changes what is computed may be sent only from the release after the one
 	// whose workers know it.
-	WorkerProtocol = 10
+	WorkerProtocol = 11
 	// RememberedTileLists is how many numbered lists of tiles a worker remembers for each job. Methods alternate between
 	// few: all tiles of the worker, and those with constrained points. It is part of the protocol: a coordinator that
 	// counts on more lists than its workers remember sends every long list twice.
