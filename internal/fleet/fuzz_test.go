@@ -178,14 +178,14 @@ func performFuzzed(ctx context.Context, t *testing.T, f *Fleet, operation byte) 
 		case 1:
 			_, _ = x.Assign(ctx, queries)
 		case 2:
-			_, _ = x.Distances(ctx, queries)
+			_, _ = x.Measure(ctx, kmeans.Distances, queries)
 		case 3:
-			_, _ = x.Scatter(ctx, queries)
+			_, _ = x.Measure(ctx, kmeans.Scatter, queries)
 		case 4:
 			_, _ = x.Step(ctx, queries)
 		default:
 			_, _ = x.Farthest(ctx, queries)
-			_, _ = x.Nearest(ctx, queries)
+			_, _ = x.Measure(ctx, kmeans.Nearest, queries)
 		}
 		return
 	}

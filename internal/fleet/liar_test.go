@@ -294,12 +294,12 @@ func askVectors(ctx context.Context, e *fleet.KMeansExecutor, p *vectorProblem) 
 	if err := e.Update(ctx, assigned); err != nil {
 		return nil, err
 	}
-	all = append(all, assigned, slices.Clone(e.Sums()))
+	all = append(all, assigned, slices.Clone(e.Clusters().Sums))
 	for q := range queries { // so that some points move
 		queries[q].Model = &vector.Model{Distortion: p.distortion, Clusters: p.k, Centroids: p.data.(*dataset.Points).Values[100+q:][:p.k*p.spec.Columns]}
 	}
 	stepped, err := e.Step(ctx, queries)
-	return append(all, stepped, e.Sums(), e.Labels()), err
+	return append(all, stepped, e.Clusters().Sums, e.Clusters().Labels), err
 }
 
 // The same for vectors. Wrong sums are found even where nothing is verified: they are exact, and do not add up.

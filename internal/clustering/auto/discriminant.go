@@ -358,7 +358,7 @@ func (r *run) fromIdealScores(ctx context.Context, c *classifier, units *dataset
 	}
 	defer release()
 	ideal := &vector.Model{Distortion: metric.SquaredEuclidean, Clusters: k, Centroids: model.IdealScores(k)}
-	distances, err := x.Distances(ctx, []vector.Query{{Model: ideal, Points: choose.All[int32](r.n)}})
+	distances, err := x.Measure(ctx, kmeans.Distances, []vector.Query{{Model: ideal, Points: choose.All[int32](r.n)}})
 	if err != nil {
 		return nil, nil, err
 	}
