@@ -1,5 +1,6 @@
-// The programs that measure Cleave, and those that generate its documents. They have a module of their own, so that the main
-// one requires what the product needs; its packages, the internal ones too, are those of this tree.
+// The programs that measure Cleave, those that generate its documents, and the checks of documents and dashboard. They have
+// a module of their own, so that the main one requires what the product needs; its packages, the internal ones too, are those
+// of this tree.
 module github.com/cleave-project/cleave/tools
 
 go 1.26.0
@@ -9,16 +10,19 @@ replace github.com/cleave-project/cleave => ../
 require github.com/cleave-project/cleave v0.0.0-00010101000000-000000000000
 
 require (
+	github.com/VictoriaMetrics/metricsql v0.84.8
 	github.com/google/uuid v1.6.0
 	go.uber.org/goleak v1.3.0
 	golang.org/x/sys v0.49.0
 	google.golang.org/grpc v1.85.0
 	google.golang.org/protobuf v1.36.12
 	pgregory.net/rapid v1.3.0
+	sigs.k8s.io/yaml v1.6.0
 )
 
 require (
 	connectrpc.com/connect v1.19.1 // indirect
+	github.com/VictoriaMetrics/metrics v1.35.3 // indirect
 	github.com/andybalholm/brotli v1.2.3 // indirect
 	github.com/apache/arrow-go/v18 v18.8.0 // indirect
 	github.com/apache/thrift v0.24.0 // indirect
@@ -58,6 +62,8 @@ require (
 	github.com/soheilhy/cmux v0.1.5 // indirect
 	github.com/spf13/pflag v1.0.10 // indirect
 	github.com/tmc/grpc-websocket-proxy v0.0.0-20220101234140-673ab2c3ae75 // indirect
+	github.com/valyala/fastrand v1.1.0 // indirect
+	github.com/valyala/histogram v1.2.0 // indirect
 	github.com/xiang90/probing v0.0.0-20221125231312-a49e3df8f510 // indirect
 	github.com/zeebo/xxh3 v1.1.0 // indirect
 	go.etcd.io/bbolt v1.5.0 // indirect
@@ -94,5 +100,4 @@ require (
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20261019180522-ce908d29299b // indirect
 	gopkg.in/natefinch/lumberjack.v2 v2.2.1 // indirect
 	k8s.io/utils v0.0.0-20260108192941-914a6e750570 // indirect
-	sigs.k8s.io/yaml v1.6.0 // indirect
 )

@@ -15,6 +15,15 @@ type Metric struct {
 	Labels           []string
 }
 
+// Metrics returns what a coordinator and a worker measure, for what checks and documents it.
+func Metrics() []Metric {
+	r := newRegistry()
+	r.addProcess("coordinator", "v1")
+	newCoordinatorMetrics(r)
+	newWorkerMetrics(r)
+	return r.made
+}
+
 // registry creates the metrics of one program and records their descriptions.
 type registry struct {
 	*prometheus.Registry

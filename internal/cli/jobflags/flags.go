@@ -35,7 +35,6 @@ import (
 // Flags are the flags that describe a job, shared by run, submit and plan.
 type Flags struct {
 	DataFlags
-	imports           bool
 	options           map[string]*OptionFlag // those of the catalog, by name
 	labelAs           *shell.Value           // a wire.LabelUse
 	sampleConstraints *shell.Value           // how many
@@ -50,15 +49,12 @@ type Flags struct {
 }
 
 // Add declares the flags. A flag that is not given leaves its field of the JobSpec unset, so that the service's
-// default applies. imports allows --data to name objects in a store, which workers read.
-func Add(set *pflag.FlagSet, imports bool) *Flags {
-	f := &Flags{DataFlags: newDataFlags(set), imports: imports, options: map[string]*OptionFlag{}}
-	from := ""
-	if imports {
-		from = "objects in a store (s3://...), "
-	}
-	f.inputFlags.add(set, "the rows to cluster: a `FILE` with a table ("+suffixes(format.TableSuffixes())+"), an array (.npy, .npz, .mtx) or sparse rows ("+suffixes(format.SparseSuffixes())+
-		"), also .gz or .zst; or a folder, "+from+"or - for standard input; repeatable")
+// default applies.
+func Add(set *pflag.FlagSet) *Flags {
+	f := &Flags{DataFlags: newDataFlags(set), options: map[string]*OptionFlag{}}
+	f.inputFlags.add(set, "the rows to cluster: a `FILE` with a table ("+suffixes(format.TableSuffixes())+
+		"), an array (.npy, .npz, .mtx) or sparse rows ("+suffixes(format.SparseSuffixes())+
+		"), also .gz or .zst; or a folder, objects in a store (s3://...), or - for standard input; repeatable")
 	f.tableFlags.add(set)
 	f.labelAs = shell.NewChoice("auto", wire.LabelUses()...).Declare(set, "label-as", "how to use the classes of --label-column: as seeds, as constraints, or as the truth to score against (auto: the truth if all rows have a class, else seeds)")
 	f.sampleConstraints = shell.NewWhole(0, 1, math.MaxInt32).Declare(set, "sample-constraints", "sample this many constraints from --truth or --label-column, with --seed")

@@ -126,7 +126,7 @@ func tableText(header string, rows ...string) string {
 func checkSpec(t *testing.T, args, text string) {
 	t.Helper()
 	set := pflag.NewFlagSet("run", pflag.ContinueOnError)
-	f := Add(set, false)
+	f := Add(set)
 	if err := set.Parse(strings.Fields(args)); err != nil {
 		t.Fatal(err)
 	}

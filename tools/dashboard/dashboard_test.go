@@ -1,4 +1,4 @@
-package observe
+package main
 
 import (
 	"encoding/json"
@@ -11,16 +11,9 @@ import (
 
 	"github.com/VictoriaMetrics/metricsql"
 	"sigs.k8s.io/yaml"
-)
 
-// allMetrics are the metrics of a coordinator and a worker, by name.
-func allMetrics() []Metric {
-	r := newRegistry()
-	r.addProcess("coordinator", "v1")
-	newCoordinatorMetrics(r)
-	newWorkerMetrics(r)
-	return r.made
-}
+	"github.com/cleave-project/cleave/internal/observe"
+)
 
 func readFile(t *testing.T, path string) string {
 	t.Helper()
@@ -57,8 +50,8 @@ func textOf(e metricsql.Expr) string { return string(e.AppendString(nil)) }
 // checkExpression checks that the metrics of an expression and their labels exist. It returns the names of our metrics.
 func checkExpression(t *testing.T, where string, expression metricsql.Expr) (used []string) {
 	t.Helper()
-	known := map[string]Metric{}
-	for _, m := range allMetrics() {
+	known := map[string]observe.Metric{}
+	for _, m := range observe.Metrics() {
 		known[m.Name] = m
 		if m.Type == "histogram" {
 			for _, suffix := range []string{"_bucket", "_sum", "_count"} {
@@ -283,44 +276,5 @@ func TestAlertsAreAboutMetricsThatExistAndHaveARunbook(t *testing.T) {
 	var scrape map[string]any
 	if err := yaml.UnmarshalStrict([]byte(readFile(t, "deploy/prometheus/prometheus.yml")), &scrape); err != nil {
 		t.Error(err)
-	}
-}
-
-// The page has every metric. If this fails, the table that it prints belongs between the two marks.
-func TestTheMetricsAreDocumented(t *testing.T) {
-	const begin, end = "<!-- metrics: begin -->\n", "<!-- metrics: end -->"
-	_, rest, found := strings.Cut(readFile(t, "docs/OPERATIONS.md"), begin)
-	table, _, closed := strings.Cut(rest, end)
-	if !found || !closed {
-		t.Fatalf("docs/OPERATIONS.md has no %q and %q", begin, end)
-	}
-	var want strings.Builder
-	want.WriteString("| metric | type | labels | what it is |\n|---|---|---|---|\n")
-	for _, m := range allMetrics() {
-		labels := ""
-		if len(m.Labels) > 0 {
-			labels = "`" + strings.Join(m.Labels, "`, `") + "`"
-		}
-		fmt.Fprintf(&want, "| `%s` | %s | %s | %s |\n", m.Name, m.Type, labels, m.Help)
-	}
-	if table != want.String() {
-		t.Errorf("the table of metrics in docs/OPERATIONS.md is not up to date; it should be:\n%s", want.String())
-	}
-}
-
-// Names are as Prometheus wants them: units, and _total for counters.
-func TestNamesOfMetrics(t *testing.T) {
-	for _, m := range allMetrics() {
-		if !strings.HasPrefix(m.Name, "cleave_") || strings.HasSuffix(m.Name, "_total") != (m.Type == "counter") || !strings.HasSuffix(m.Help, ".") {
-			t.Errorf("%+v", m)
-		}
-		if m.Type == "histogram" && !strings.HasSuffix(m.Name, "_seconds") {
-			t.Errorf("%s has no unit", m.Name)
-		}
-		for _, label := range m.Labels {
-			if slices.Contains([]string{"job", "id", "worker", "dataset", "request"}, label) {
-				t.Errorf("%s has the label %s, of which there are too many values", m.Name, label)
-			}
-		}
 	}
 }

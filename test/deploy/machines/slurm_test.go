@@ -1,4 +1,4 @@
-package architecture
+package machines
 
 import (
 	"os"
@@ -10,7 +10,7 @@ import (
 
 // Near the time limit, the script for Slurm ends with exit code 75, or requeues its job, only if the run can continue.
 func TestSlurmContinuesOnlyWhatCanContinue(t *testing.T) {
-	script, err := filepath.Abs("../../deploy/slurm/cleave.sbatch")
+	script, err := filepath.Abs("../../../deploy/slurm/cleave.sbatch")
 	if err != nil {
 		t.Fatal(err)
 	}

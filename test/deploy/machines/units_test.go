@@ -1,4 +1,4 @@
-package architecture
+package machines
 
 import (
 	"os"
@@ -16,7 +16,7 @@ const renewal = "-tls.service"
 // unitFiles returns the text of the systemd units by their names.
 func unitFiles(t *testing.T) map[string]string {
 	t.Helper()
-	paths, err := filepath.Glob("../../deploy/systemd/*.service")
+	paths, err := filepath.Glob("../../../deploy/systemd/*.service")
 	paths = slices.DeleteFunc(paths, func(path string) bool { return strings.HasSuffix(path, renewal) })
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("the units are %v (%v)", paths, err)
@@ -35,7 +35,7 @@ func unitFiles(t *testing.T) map[string]string {
 // A unit runs as a user that exists before it starts. That user cannot read the keys: root copies them when the unit is started or
 // reloaded, and another unit reloads it when they change.
 func TestUnitsCanReadKeys(t *testing.T) {
-	users, err := os.ReadFile("../../deploy/systemd/cleave.sysusers")
+	users, err := os.ReadFile("../../../deploy/systemd/cleave.sysusers")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,11 +49,11 @@ func TestUnitsCanReadKeys(t *testing.T) {
 			t.Errorf("%s does not copy the keys for its program", name)
 		}
 		role := strings.TrimSuffix(strings.TrimSuffix(name, ".service"), "-shared")
-		watches, err := os.ReadFile("../../deploy/systemd/" + role + "-tls.path")
+		watches, err := os.ReadFile("../../../deploy/systemd/" + role + "-tls.path")
 		if err != nil || !strings.Contains(unit, " "+role+"-tls.path\n") {
 			t.Errorf("%s does not start the unit that watches its certificates: %v", name, err)
 		}
-		reloads, err := os.ReadFile("../../deploy/systemd/" + role + renewal)
+		reloads, err := os.ReadFile("../../../deploy/systemd/" + role + renewal)
 		if err != nil || !strings.Contains(string(reloads), name) {
 			t.Errorf("nothing reloads %s: %v", name, err)
 		}

@@ -158,7 +158,7 @@ func TestExamplesRun(t *testing.T) {
 	}
 	run(t, folder, "sh", "-c", "make -s generate-tables && CLEAVE_RECORD_ANSWERS=1 go test ./internal/cli/report -run ResultJSON")
 	run(t, folder, "go", slices.Concat([]string{"test", "-vet=off"}, packages, []string{"./internal/cli/report"})...)
-	run(t, folder, "go", "test", "-vet=off", "-run", "TestEveryAlgorithmHasAPage", "./test/documents")
+	run(t, folder, "go", "test", "-C", "tools", "-vet=off", "-run", "TestEveryAlgorithmHasAPage", "./documents")
 	run(t, folder, "make", "-s", "build")
 	work := t.TempDir()
 	for _, b := range commands {
