@@ -165,14 +165,17 @@ func TestContractionAgainstItsDefinition(t *testing.T) {
 	}
 }
 
-// eigenRun is a run that can find eigenvectors.
-func eigenRun(n, k int) *run {
+// testSpaces can find eigenvectors.
+func testSpaces(n, k int) *spaces {
 	none, err := constraint.NewSet(n, nil, constraint.UnitWeight)
 	if err != nil {
 		panic(err)
 	}
-	return &run{
-		Problem: &Problem{spec: clustering.Spec{K: k, Seed: 1, Algorithm: &Options{}}, n: n, neighbors: DefaultNeighbors, folds: DefaultFolds, given: none},
+	return &spaces{
+		p: &Problem{
+			spec: clustering.Spec{K: k, Seed: 1, Algorithm: &Options{}}, n: n,
+			neighbors: DefaultNeighbors, folds: DefaultFolds, given: none, none: none,
+		},
 		threads: 1, reporter: embedding.NewReporter(clustering.NopObserver{}),
 	}
 }
@@ -208,7 +211,7 @@ func TestEigenvectorsAgainstDenseOnes(t *testing.T) {
 		rng := clusteringtest.NewRand(seed)
 		n, k := 60+rng.IntN(60), 2+rng.IntN(3)
 		g, set := clusteringtest.RandomGraph(t, rng, n, k), mustLinks(t, rng, n, rng.IntN(15))
-		r, s := eigenRun(n, k), &space{graph: g, adjacency: denseOf(g)}
+		r, s := testSpaces(n, k), &space{graph: g, adjacency: denseOf(g)}
 		e, err := r.eigenvectors(t.Context(), s, set, nil, eigen.Options{Tolerance: 1e-12})
 		if err != nil {
 			t.Fatal(err)
@@ -244,10 +247,10 @@ func TestSmallPiecesStayOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	none := mustLinks(t, clusteringtest.NewRand(1), 43, 0)
-	if keep, kept := eigenRun(43, 2).includedVertices(g, none); slices.Index(keep, false) != 40 || slices.Contains(keep[40:], true) || kept != 40 {
+	if keep, kept := testSpaces(43, 2).includedVertices(g, none); slices.Index(keep, false) != 40 || slices.Contains(keep[40:], true) || kept != 40 {
 		t.Errorf("two clusters: kept are %v", keep)
 	}
-	if keep, kept := eigenRun(43, 43).includedVertices(g, none); slices.Contains(keep, false) || kept != 43 {
+	if keep, kept := testSpaces(43, 43).includedVertices(g, none); slices.Contains(keep, false) || kept != 43 {
 		t.Errorf("43 clusters: kept are %v", keep)
 	}
 }
@@ -273,7 +276,7 @@ func TestPrincipalComponentsOfALinearKernel(t *testing.T) {
 				}
 			}
 		}
-		r := eigenRun(n, k)
+		r := testSpaces(n, k)
 		e, err := r.principalComponents(t.Context(), linear)
 		if err != nil {
 			t.Fatal(err)

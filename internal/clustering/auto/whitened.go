@@ -103,8 +103,8 @@ func (w *whitening) model(m *model.Model) (*model.Model, error) {
 }
 
 // fitWhitened clusters whitened rows by k-means with hard constraints.
-func (r *run) fitWhitened(ctx context.Context, s *space, t task, set *constraint.Set) (*answer, error) {
-	scaled, units, _, err := clustering.InUnits(r.data, r.Scale(s.name))
+func (f *fitter) fitWhitened(ctx context.Context, s *space, t task, set *constraint.Set) (*answer, error) {
+	scaled, units, _, err := clustering.InUnits(f.p.data, f.p.Scale(s.name))
 	if err != nil {
 		return nil, err
 	}
@@ -114,17 +114,17 @@ func (r *run) fitWhitened(ctx context.Context, s *space, t task, set *constraint
 		return nil, err
 	}
 	hard := task{use: clustering.UseHard, fold: t.fold, brief: t.brief}
-	all := &coordinates{columns: points.D, values: points.Values, kept: choose.All[int32](r.n)}
-	found, err := r.fitLocally(ctx, hard, all)
+	all := &coordinates{columns: points.D, values: points.Values, kept: choose.All[int32](f.p.n)}
+	found, err := f.fitLocally(ctx, hard, all)
 	if err != nil {
 		return nil, err
 	}
 	if found.Model, err = w.model(found.Model); err != nil {
 		return nil, err
 	}
-	return r.newAnswer(found.Labels, found, func(_ context.Context, result *clustering.Result) error {
-		whitened := clustering.Embedding{Rows: r.n, Columns: points.D, Values: points.Values}
-		own, next := whitened.Distances(result.Labels, r.spec.K, nil)
+	return f.spaces.newAnswer(found.Labels, found, func(_ context.Context, result *clustering.Result) error {
+		whitened := clustering.Embedding{Rows: f.p.n, Columns: points.D, Values: points.Values}
+		own, next := whitened.Distances(result.Labels, f.p.spec.K, nil)
 		result.SetDistances(clustering.MeasureDistortion, own, next)
 		return nil
 	}), nil
