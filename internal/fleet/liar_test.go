@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -279,8 +280,8 @@ func askVectors(ctx context.Context, e *fleet.KMeansExecutor, p *vectorProblem) 
 		return nil, err
 	}
 	all := []any{far}
-	for _, measure := range []func(context.Context, []vector.Query) ([][]float64, error){e.Distances, e.Nearest, e.NearestTwo, e.Scatter} {
-		values, err := measure(ctx, queries)
+	for _, what := range []kmeans.Measurement{kmeans.Distances, kmeans.Nearest, kmeans.NearestTwo, kmeans.Scatter} {
+		values, err := e.Measure(ctx, what, queries)
 		if err != nil {
 			return nil, err
 		}

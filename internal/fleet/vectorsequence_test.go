@@ -224,13 +224,13 @@ func (s *vectorSequence) randomOp() {
 				m.Clusters, m.Absent, m.Centroids = 1, nil, m.Centroids[:l.spec.Columns]
 			}
 		}
-		measure, measureRemotely := l.shard.Nearest, s.remote.Nearest
+		measure, what := l.shard.Nearest, kmeans.Nearest
 		if s.random.IntN(2) == 0 {
-			measure, measureRemotely = l.shard.NearestTwo, s.remote.NearestTwo
+			measure, what = l.shard.NearestTwo, kmeans.NearestTwo
 		}
 		want, err := measure(s.ctx, l.tiles, queries)
 		s.check("nearest", err)
-		got, err := measureRemotely(s.ctx, queries)
+		got, err := s.remote.Measure(s.ctx, what, queries)
 		s.wantLists("nearest", got, want, err)
 	}
 }
