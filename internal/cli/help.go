@@ -77,7 +77,7 @@ func flagGroups() []shell.Group {
 		groups = append(groups, shell.Group{Title: string(group), Names: names})
 	}
 	return append(groups,
-		shell.NewGroup("Where it runs", "server workers wait timeout priority verify webhook request-id on-term name file listen http-host cors-origin import-allow data-dir log-level log-format admin admin-insecure traces"),
+		shell.NewGroup("Where it runs", "server workers wait timeout priority webhook request-id on-term name file listen http-host cors-origin import-allow data-dir log-level log-format admin admin-insecure traces"),
 		shell.NewGroup("Machines", "packages certs address ssh"),
 		shell.NewGroup("Connection", "context tls tls-ca tls-cert tls-key tls-server-name token-file token-stdin insecure private"),
 		shell.NewGroup("More", "config version help help-all"))

@@ -176,7 +176,7 @@ func (c *Coordinator) openServers(engine jobs.Engine) error {
 	c.addr = listener.Addr()
 	c.port = httpapi.NewPort(listener, httpapi.PortConfig{TLS: c.gate.TLS(), Timeout: gate.HandshakeTimeout, Logger: c.log.Named("port")})
 	c.fleet = fleet.New(fleet.Config{
-		Timing: c.cfg.Timing, Logger: c.cfg.Logger.Named("fleet"), Observe: c.cfg.Observe, Referee: c.cfg.Referee, Datasets: c.datasets,
+		Timing: c.cfg.Timing, Logger: c.cfg.Logger.Named("fleet"), Observe: c.cfg.Observe, Datasets: c.datasets,
 	})
 	c.jobs = c.newJobs(engine)
 	c.results = &results.Service{
@@ -216,7 +216,7 @@ func (c *Coordinator) newJobs(engine jobs.Engine) *jobs.Manager {
 		Limits: queue.Limits{
 			Running: c.cfg.MaxConcurrentJobs, RunningPerOwner: c.cfg.Limits.RunningPerOwner, Memory: c.memory.jobs,
 		},
-		Problems: c.problems, Fleet: c.fleet, Engine: engine, Verify: c.cfg.Verify,
+		Problems: c.problems, Fleet: c.fleet, Engine: engine,
 		Webhooks: c.webhooks, Observe: c.cfg.Observe, Logger: c.log, Version: c.cfg.Version, Now: c.cfg.Now,
 	})
 }

@@ -54,7 +54,7 @@ func TestCallsHoldMemory(t *testing.T) {
 			return err
 		},
 	}
-	memory := queue.NewLedger(1).Part(0)
+	memory := queue.NewBudget(1).Share(0)
 	h.c.downloads = queue.NewDownloadMemory(memory, memory, time.Millisecond)
 	h.c.results.Downloads = h.c.downloads
 	held, err := h.c.downloads.Begin(t.Context(), 1)

@@ -557,14 +557,14 @@ func TestLargeRequestsReserveMemory(t *testing.T) {
 	const refusal = "which jobs and other calls hold"
 	requests := h.c.memory.requests
 	for name, send := range send {
-		free := requests.Free() - 1<<10
-		if !requests.Take(free) {
+		rest, free := requests.ReserveNow(requests.Free() - 1<<10)
+		if !free {
 			t.Fatalf("before %s, there is no memory", name)
 		}
 		if answer := send(); !strings.Contains(answer, refusal) {
 			t.Errorf("%s without memory: %.300s", name, answer)
 		}
-		requests.Release(free)
+		rest.Release()
 		if answer := send(); strings.Contains(answer, refusal) {
 			t.Errorf("%s with memory: %.300s", name, answer)
 		}

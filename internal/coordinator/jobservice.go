@@ -269,7 +269,7 @@ func (c *Coordinator) newRecord(ctx context.Context, request *cleavev1.CreateJob
 	spec, owner := request.GetSpec(), identity.FromContext(ctx).Name
 	scheduling := cmp.Or(request.GetScheduling(), &cleavev1.Scheduling{})
 	timeLimit, err := c.cfg.Limits.timeLimit(scheduling.GetTimeLimit())
-	if err := cmp.Or(err, checkPriority(ctx, scheduling.GetPriority()), checkVerify(scheduling),
+	if err := cmp.Or(err, checkPriority(ctx, scheduling.GetPriority()),
 		c.cfg.Webhooks.CheckURL(scheduling.GetWebhookUrl()), c.checkQueue(owner)); err != nil {
 		return nil, err
 	}
@@ -279,7 +279,7 @@ func (c *Coordinator) newRecord(ctx context.Context, request *cleavev1.CreateJob
 	}
 	return &statev1.JobRecord{
 		NumericClass: clustering.NumericClass(), SpecBlob: records.SpecBlob(id), TableIds: wire.TableIDs(spec),
-		TraceParent: observe.TraceParent(ctx), Verify: scheduling.Verify, WebhookUrl: scheduling.GetWebhookUrl(),
+		TraceParent: observe.TraceParent(ctx), WebhookUrl: scheduling.GetWebhookUrl(),
 		Job: &cleavev1.Job{
 			Owner: owner, Priority: scheduling.GetPriority(), TimeLimit: timeLimit,
 			JobId: id, DisplayName: request.GetDisplayName(), DatasetId: spec.GetDatasetId(), RequestId: requestID,

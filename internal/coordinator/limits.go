@@ -187,14 +187,6 @@ func checkPriority(ctx context.Context, p cleavev1.Priority) error {
 	return fault.Invalid("UNKNOWN_PRIORITY", "there is no priority %d; give low, normal or high", p).OnField(field)
 }
 
-// checkVerify rejects a share of verified work outside of 0 to 1.
-func checkVerify(s *cleavev1.Scheduling) error {
-	if v := s.GetVerify(); !(v >= 0 && v <= 1) {
-		return fault.Invalid("VALUE_OUT_OF_RANGE", "scheduling.verify is %v; it must be between 0 and 1", v).OnField("scheduling.verify")
-	}
-	return nil
-}
-
 // checkQueue rejects a job if too many are already waiting. Concurrent calls may exceed the limit slightly; it bounds
 // the queue and need not be exact.
 func (c *Coordinator) checkQueue(owner string) error {
@@ -211,15 +203,15 @@ func (c *Coordinator) checkQueue(owner string) error {
 	return nil
 }
 
-// memory divides the memory of the coordinator, see SetMemory. Jobs have no bytes of their own: their memory is what all
-// parts share, so the others take what jobs leave if their own does not suffice.
+// memory divides the memory of the coordinator, see SetMemory. Jobs have no bytes of their own: their memory is common to
+// all shares, so the others take what jobs leave if their own does not suffice.
 type memory struct {
-	jobs      *queue.Part
-	uploads   *queue.Part
-	requests  *queue.Part // requests of calls, until they are answered
-	calls     *queue.Part // what calls load to plan, submit and predict
-	downloads *queue.Part // what calls load to send it
-	large     *queue.Part // the same, too large for downloads
+	jobs      *queue.Share
+	uploads   *queue.Share
+	requests  *queue.Share // requests of calls, until they are answered
+	calls     *queue.Share // what calls load to plan, submit and predict
+	downloads *queue.Share // what calls load to send it
+	large     *queue.Share // the same, too large for downloads
 }
 
 func newMemory(cfg Config) memory {
@@ -227,22 +219,25 @@ func newMemory(cfg Config) memory {
 	if shared == 0 {
 		shared = planning.Unlimited
 	}
-	l, half := queue.NewLedger(shared), cfg.CacheBytes/2
+	budget := queue.NewBudget(shared)
+	half := cfg.CacheBytes / 2
 	return memory{
-		jobs: l.JobsPart(), uploads: l.Part(cfg.UploadBytes), requests: l.Part(half), calls: l.Part(half), downloads: l.Part(cfg.CacheBytes), large: l.Part(0),
+		jobs: budget.JobsShare(), uploads: budget.Share(cfg.UploadBytes),
+		requests: budget.Share(half), calls: budget.Share(half),
+		downloads: budget.Share(cfg.CacheBytes), large: budget.Share(0),
 	}
 }
 
 // borrow waits until a call may hold data, for at most SlowReader. Data that is larger than all memory is refused when
 // it is read.
 func (c *Coordinator) borrow(ctx context.Context, data results.Memory) (release func(), err error) {
-	claim, err := c.memory.calls.Reserve(ctx, data.ToLoad, c.cfg.Limits.SlowReader)
+	reserved, err := c.memory.calls.Reserve(ctx, data.ToLoad, c.cfg.Limits.SlowReader)
 	if err != nil {
 		return nil, err
 	}
 	held := data.Held
 	return sync.OnceFunc(func() {
-		claim.Release()
+		reserved.Release()
 		runtime.KeepAlive(held)
 		held = nil // the caller may go on for hours
 	}), nil

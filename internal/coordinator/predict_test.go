@@ -146,17 +146,22 @@ func TestPredictionWhileAJobWaitsForItsMemory(t *testing.T) {
 	cfg.MemoryBytes, cfg.CacheBytes = 1<<20, 0
 	cfg.Limits.SlowReader = 100 * time.Millisecond
 	h, job, fresh := newNeighborsHarness(t, cfg)
-	var waiting *queue.Claim
+	waited := make(chan *queue.Reservation, 1)
 	borrow := h.c.results.Borrow
 	h.c.results.Borrow = func(ctx context.Context, need results.Memory) (func(), error) {
 		release, err := borrow(ctx, need)
-		if waiting = h.c.memory.jobs.Claim(cfg.MemoryBytes, nil); waiting.Held() {
-			t.Error("the prediction holds no memory")
-		}
+		go func() {
+			all, _ := h.c.memory.jobs.Reserve(t.Context(), cfg.MemoryBytes, time.Minute)
+			waited <- all
+		}()
+		await(t, "a job that waits for the memory of the prediction", h.c.memory.jobs.Contended)
 		return release, err
 	}
-	if err := h.c.results.Predict(t.Context(), &cleavev1.PredictJobRequest{JobId: job, DatasetId: fresh}, unsent); err != nil || !waiting.Held() {
-		t.Errorf("the job has its memory: %v; %v", waiting.Held(), err)
+	if err := h.c.results.Predict(t.Context(), &cleavev1.PredictJobRequest{JobId: job, DatasetId: fresh}, unsent); err != nil {
+		t.Error(err)
+	}
+	if all := <-waited; all == nil {
+		t.Error("the job does not get the memory of the prediction")
 	}
 }
 

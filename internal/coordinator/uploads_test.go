@@ -234,7 +234,7 @@ func (c countedParts) Add(*cleavev1.CreateDatasetRequest) error { *c.parts++; re
 
 // A part that is rejected is not added.
 func TestARejectedPartIsNotAdded(t *testing.T) {
-	uploads := datasets.NewUploads(datasets.UploadLimits{Memory: queue.NewLedger(1 << 40).Part(1 << 20), MessageBytes: 1 << 10, Stall: time.Minute})
+	uploads := datasets.NewUploads(datasets.UploadLimits{Memory: queue.NewBudget(1 << 40).Share(1 << 20), MessageBytes: 1 << 10, Stall: time.Minute})
 	held, err := uploads.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)

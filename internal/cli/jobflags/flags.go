@@ -42,7 +42,6 @@ type Flags struct {
 	givenName         string                 // --name
 	timeout           shell.Duration
 	priority          *shell.Value
-	verify            *shell.Value // the share of the work to repeat
 	webhook           string
 
 	streamFrom *shell.Value // in bytes
@@ -75,8 +74,6 @@ func Add(set *pflag.FlagSet) *Flags {
 	set.StringVarP(&f.jobFile, "file", "f", "", "job `FILE` in YAML or JSON with the fields of JobSpec and Scheduling, and display_name; flags override it")
 	set.Var(&f.timeout, "timeout", "end the job, keeping the labels so far, after this time, such as 10m; time in the queue does not count")
 	f.priority = shell.NewChoice("normal", "low", "normal", "high").Declare(set, "priority", "low: after your other jobs; high: before all others, for administrators")
-	f.verify = &shell.Value{Option: catalog.Option{Type: catalog.Number, Max: 1}}
-	set.Var(f.verify, "verify", "share of the work that a second worker repeats, such as 0.01, to find workers with wrong answers (default: the coordinator's --verify)")
 	set.StringVar(&f.webhook, "webhook", "", "`URL` that gets a signed notification when the job has ended; the operator of the coordinator must allow its host")
 	f.addStreamFlags(set)
 	set.StringVar(&f.givenName, "name", "", "display name of the job (default: the name of the data file)")
@@ -182,9 +179,6 @@ func (f *Flags) apply(j *Job, kind dataset.Kind) error {
 	}
 	if f.Given("timeout") {
 		j.Scheduling.TimeLimit = durationpb.New(time.Duration(f.timeout))
-	}
-	if f.Given("verify") {
-		j.Scheduling.Verify = new(f.verify.Number())
 	}
 	if f.Given("webhook") {
 		j.Scheduling.WebhookUrl = f.webhook

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
@@ -135,7 +137,7 @@ type trial struct {
 	losses []float64
 	// fit returns the factors fitted to the known links of a fold, or to all links (allLinks). It is nil for the rules
 	// of the paper, whose losses are violations.
-	fit func(fold int) factors
+	fit func(fold int) *mat.Dense
 }
 
 func newTrial(rule clustering.CutRule, width int, losses []float64, l *links) *trial {

@@ -184,14 +184,14 @@ func (m *method) beliefEigenvalues(ctx context.Context) ([]float64, error) {
 	}
 	var eigenvalues []float64
 	for _, points := range groups {
-		size := len(points)
-		values := make([]float64, size*size)
+		beliefs := eigen.NewSymmetric(len(points))
 		for a, i := range points {
-			for b, j := range points {
-				values[a*size+b] = float64(float64(m.beliefs.entry(i, j)*m.roots[i]) * m.roots[j])
+			for b := a; b < len(points); b++ {
+				j := points[b]
+				beliefs.SetSym(a, b, float64(float64(m.beliefs.entry(i, j)*m.roots[i])*m.roots[j]))
 			}
 		}
-		found, err := eigen.DenseEigenvalues(ctx, size, values)
+		found, err := eigen.DenseEigenvalues(ctx, beliefs)
 		if err != nil {
 			return nil, err
 		}

@@ -73,7 +73,7 @@ func TestALargeValueIsShared(t *testing.T) {
 
 // One owner has only so many uploads under way, and keeps nobody else from theirs.
 func TestUploadsOfOneOwner(t *testing.T) {
-	u := NewUploads(UploadLimits{Memory: queue.NewLedger(0).Part(1 << 30), MessageBytes: 1 << 20, Stall: time.Minute})
+	u := NewUploads(UploadLimits{Memory: queue.NewBudget(0).Share(1 << 30), MessageBytes: 1 << 20, Stall: time.Minute})
 	u.maxPerOwner = 2
 	as := func(name string) context.Context {
 		return identity.NewContext(t.Context(), identity.Caller{Name: name, Role: identity.Submitter})
@@ -103,7 +103,7 @@ func TestUploadsOfOneOwner(t *testing.T) {
 // The rate of an owner also holds for uploads one after another.
 func TestUploadRates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		u := NewUploads(UploadLimits{Memory: queue.NewLedger(0).Part(1000), MessageBytes: 10, Rate: 1 << 30, RatePerOwner: 1000})
+		u := NewUploads(UploadLimits{Memory: queue.NewBudget(0).Share(1000), MessageBytes: 10, Rate: 1 << 30, RatePerOwner: 1000})
 		begin := func(ctx context.Context) *Upload {
 			one, err := u.Begin(ctx)
 			if err != nil {
@@ -142,7 +142,7 @@ func TestUploadRates(t *testing.T) {
 
 // Uploads that broke off first make room first.
 func TestTheOldestKeptUploadsGoFirst(t *testing.T) {
-	u := NewUploads(UploadLimits{Memory: queue.NewLedger(0).Part(100 << 10), MessageBytes: 10, Stall: time.Minute})
+	u := NewUploads(UploadLimits{Memory: queue.NewBudget(0).Share(100 << 10), MessageBytes: 10, Stall: time.Minute})
 	defer u.Close()
 	const uploads = 20
 	for at := range uploads {
@@ -176,7 +176,7 @@ func TestTheOldestKeptUploadsGoFirst(t *testing.T) {
 // Uploads that broke off are kept for a while, and make room for those that go on.
 func TestKeptUploads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		u := NewUploads(UploadLimits{Memory: queue.NewLedger(0).Part(100 << 10), MessageBytes: 10, Stall: time.Minute})
+		u := NewUploads(UploadLimits{Memory: queue.NewBudget(0).Share(100 << 10), MessageBytes: 10, Stall: time.Minute})
 		as := func(name string) context.Context {
 			return identity.NewContext(t.Context(), identity.Caller{Name: name, Role: identity.Submitter})
 		}
@@ -201,16 +201,16 @@ func TestKeptUploads(t *testing.T) {
 			t.Error("another owner sees an upload")
 		}
 		again := begin("ann", 10)
-		if kept := again.Resume("x", 4); kept != nil || again.held>>10 != 10 || u.memory.Held()>>10 != 70 {
-			t.Errorf("more parts than were kept: resumed %v with %d bytes of %d", kept, again.held>>10, u.memory.Held()>>10)
+		if kept := again.Resume("x", 4); kept != nil || again.held.Bytes()>>10 != 10 || u.memory.Held()>>10 != 70 {
+			t.Errorf("more parts than were kept: resumed %v with %d bytes of %d", kept, again.held.Bytes()>>10, u.memory.Held()>>10)
 		}
-		if kept := again.Resume("x", 2); kept == nil || kept.Parts != 3 || again.held>>10 != 70 {
-			t.Errorf("resumed %v with %d bytes", kept, again.held>>10)
+		if kept := again.Resume("x", 2); kept == nil || kept.Parts != 3 || again.held.Bytes()>>10 != 70 {
+			t.Errorf("resumed %v with %d bytes", kept, again.held.Bytes()>>10)
 		}
 		again.Keep("x", KeptUpload{Parts: 4})
 		over := begin("ann", 20)
-		if kept := over.Resume("x", 0); kept != nil || over.held>>10 != 20 || u.memory.Held()>>10 != 20 {
-			t.Errorf("started over: resumed %v with %d bytes of %d", kept, over.held>>10, u.memory.Held()>>10)
+		if kept := over.Resume("x", 0); kept != nil || over.held.Bytes()>>10 != 20 || u.memory.Held()>>10 != 20 {
+			t.Errorf("started over: resumed %v with %d bytes of %d", kept, over.held.Bytes()>>10, u.memory.Held()>>10)
 		}
 		over.Keep("x", KeptUpload{Parts: 1})
 		over.End()
@@ -231,7 +231,7 @@ func TestKeptUploads(t *testing.T) {
 
 // Of an owner, as many uploads are kept as may be in progress, and each counts for some memory.
 func TestKeptUploadsAreBounded(t *testing.T) {
-	u := NewUploads(UploadLimits{Memory: queue.NewLedger(0).Part(1 << 20), MessageBytes: 1 << 20, Stall: time.Minute})
+	u := NewUploads(UploadLimits{Memory: queue.NewBudget(0).Share(1 << 20), MessageBytes: 1 << 20, Stall: time.Minute})
 	defer u.Close()
 	ann := identity.NewContext(t.Context(), identity.Caller{Name: "ann", Role: identity.Submitter})
 	for at := range 2 * minUploads {
@@ -253,7 +253,7 @@ func TestKeptUploadsAreBounded(t *testing.T) {
 // An upload that broke off gives shared memory back soon.
 func TestAKeptUploadReturnsSharedMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		u := NewUploads(UploadLimits{Memory: queue.NewLedger(10_000).Part(10_000), MessageBytes: 10, Stall: time.Minute})
+		u := NewUploads(UploadLimits{Memory: queue.NewBudget(10_000).Share(10_000), MessageBytes: 10, Stall: time.Minute})
 		large, err := u.Begin(t.Context())
 		if err == nil {
 			err = large.Hold(15_000)
@@ -276,14 +276,14 @@ func TestAKeptUploadReturnsSharedMemory(t *testing.T) {
 
 // A single upload may take more memory than uploads have of their own, and gives it back.
 func TestALargeUploadTakesSharedMemory(t *testing.T) {
-	shared := queue.NewLedger(50)
-	jobs := shared.Part(0)
-	u := NewUploads(UploadLimits{Memory: shared.Part(100), MessageBytes: 10, Stall: time.Minute})
+	shared := queue.NewBudget(50)
+	jobs := shared.Share(0)
+	u := NewUploads(UploadLimits{Memory: shared.Share(100), MessageBytes: 10, Stall: time.Minute})
 	large, err := u.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !jobs.Take(10) {
+	if _, free := jobs.ReserveNow(10); !free {
 		t.Fatal("the jobs have no memory")
 	}
 	if err := large.Hold(140); err != nil || jobs.Free() != 0 {
@@ -303,7 +303,7 @@ func TestALargeUploadTakesSharedMemory(t *testing.T) {
 // A column of small integers is a byte each on the wire, and eight in memory, which is what counts.
 func TestUploadsCountForTheirMemory(t *testing.T) {
 	const rows = 1000
-	u := NewUploads(UploadLimits{Memory: queue.NewLedger(0).Part(1 << 20), MessageBytes: 1 << 10, Stall: time.Minute})
+	u := NewUploads(UploadLimits{Memory: queue.NewBudget(0).Share(1 << 20), MessageBytes: 1 << 10, Stall: time.Minute})
 	for name, column := range map[string]*cleavev1.Column{
 		"integers": {Cells: &cleavev1.Column_Integers{Integers: &cleavev1.IntegerCells{Values: make([]int64, rows)}}},
 		"texts":    {Cells: &cleavev1.Column_Texts{Texts: &cleavev1.TextCells{Values: make([]string, rows)}}},
@@ -320,8 +320,8 @@ func TestUploadsCountForTheirMemory(t *testing.T) {
 			received = true
 			return part, nil
 		}, func(*cleavev1.CreateTableRequest) error { return nil })
-		if err != nil || held.held < HeldPerByte*rows*8 || held.held > 4*HeldPerByte*rows*8 {
-			t.Errorf("%s hold %d bytes: %v", name, held.held, err)
+		if err != nil || held.held.Bytes() < HeldPerByte*rows*8 || held.held.Bytes() > 4*HeldPerByte*rows*8 {
+			t.Errorf("%s hold %d bytes: %v", name, held.held.Bytes(), err)
 		}
 		held.End()
 	}

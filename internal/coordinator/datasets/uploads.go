@@ -21,7 +21,7 @@ import (
 
 // Uploads limits the memory of uploads in progress, so that clients that send slowly or not at all cannot exhaust it.
 type Uploads struct {
-	memory       *queue.Part
+	memory       *queue.Share
 	stall        time.Duration // how long one may be silent
 	rate         *rate.Limiter // of all uploads; nil if there is no limit
 	ratePerOwner int64         // 0 if there is no limit
@@ -56,7 +56,7 @@ type KeptUpload struct {
 	Parts  uint32 // parts that have arrived, not counting the header
 
 	key  keptKey
-	held int64
+	held *queue.Reservation
 	drop *time.Timer
 }
 
@@ -82,13 +82,13 @@ const HeldPerByte = 2
 type Upload struct {
 	all   *Uploads
 	owner string
-	held  int64
+	held  *queue.Reservation
 	pace  func(bytes int) error // waits until so many bytes may arrive
 }
 
 // UploadLimits limits the uploads in progress.
 type UploadLimits struct {
-	Memory       *queue.Part   // its own is for all of them; a single one may take shared memory, too
+	Memory       *queue.Share  // its own is for all of them; a single one may take shared memory, too
 	MessageBytes int           // the largest part of one
 	Stall        time.Duration // how long one may be silent
 	Rate         int64         // bytes a second of all of them; 0 means no limit
@@ -133,7 +133,13 @@ func (u *Uploads) Begin(ctx context.Context) (*Upload, error) {
 		}
 		return waitFor(ctx, o.rate, bytes)
 	}
-	return &Upload{all: u, owner: name, pace: pace}, nil
+	return &Upload{all: u, owner: name, held: u.nothing(), pace: pace}, nil
+}
+
+// nothing returns a reservation of no bytes.
+func (u *Uploads) nothing() *queue.Reservation {
+	r, _ := u.memory.ReserveNow(0)
+	return r
 }
 
 // Hold reserves memory for a part. It fails if all uploads together would hold too much. A single upload may also hold
@@ -151,19 +157,18 @@ func (u *Upload) hold(bytes int64) error {
 		u.all.discard(u.all.kept[0])
 	}
 	switch held := memory.Held(); {
-	case held+bytes > memory.Own() && held > u.held:
+	case held+bytes > memory.Own() && held > u.held.Bytes():
 		return fault.New(fault.ResourceExhausted, "TOO_MANY_UPLOADS",
 			"the uploads in progress use %s of the %s that this coordinator has for them; try again when some have ended",
 			text.Bytes(held), text.Bytes(memory.Own())).RetryIn(RetryUpload)
 	case held+bytes > memory.Max():
 		return fault.New(fault.ResourceExhausted, "COORDINATOR_TOO_SMALL",
 			"the upload needs more than the %s of memory that this coordinator has for uploads and jobs; start it with more --memory", text.Bytes(memory.Max()))
-	case !memory.Take(bytes):
+	case !u.held.Grow(bytes):
 		return fault.New(fault.ResourceExhausted, "TOO_MANY_UPLOADS",
 			"the upload needs more than the %s that this coordinator has for uploads, and jobs and calls leave too little; try again when some have ended",
 			text.Bytes(memory.Own())).RetryIn(RetryUpload)
 	}
-	u.held += bytes
 	return nil
 }
 
@@ -171,8 +176,7 @@ func (u *Upload) hold(bytes int64) error {
 func (u *Upload) End() {
 	u.all.mu.Lock()
 	defer u.all.mu.Unlock()
-	u.all.memory.Release(u.held)
-	u.held = 0
+	u.held.Release()
 	u.all.owners[u.owner].uploads--
 }
 
@@ -189,10 +193,12 @@ func (u *Upload) Keep(id string, kept KeptUpload) {
 		}
 		u.all.discard(before)
 	}
-	if u.all.keptBy(u.owner) >= u.all.maxPerOwner || u.hold(max(0, minKept-u.held)) != nil {
+	if u.all.keptBy(u.owner) >= u.all.maxPerOwner || u.hold(max(0, minKept-u.held.Bytes())) != nil {
 		return
 	}
-	kept.key, kept.held, u.held = key, u.held, 0
+	kept.key = key
+	kept.held = u.held
+	u.held = u.all.nothing()
 	keep := keepUploads
 	if u.all.memory.Held() > u.all.memory.Own() { // jobs may wait for the memory
 		keep = keepLarge
@@ -221,7 +227,7 @@ func (u *Upload) Resume(id string, parts uint32) *KeptUpload {
 		return nil
 	}
 	u.all.remove(kept)
-	u.held += kept.held
+	u.held.Join(kept.held)
 	return kept
 }
 
@@ -262,7 +268,7 @@ func (u *Uploads) remove(kept *KeptUpload) {
 // discard frees a kept upload. The caller holds u.mu.
 func (u *Uploads) discard(kept *KeptUpload) {
 	u.remove(kept)
-	u.memory.Release(kept.held)
+	kept.held.Release()
 }
 
 // Close discards the uploads that broke off.

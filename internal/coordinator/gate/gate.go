@@ -28,7 +28,7 @@ type Config struct {
 	// SlowReader is how long a client may take to accept one message of a stream.
 	SlowReader time.Duration
 	// Memory is the memory of requests that have arrived.
-	Memory *queue.Part
+	Memory *queue.Share
 	Logger hclog.Logger
 	// Observe counts refused calls. It may be nil.
 	Observe *observe.Coordinator

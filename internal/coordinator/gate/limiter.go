@@ -164,8 +164,9 @@ func (g *Gate) holdRequest(request any) (release func(), err error) {
 		return func() {}, nil
 	}
 	bytes := wire.MemoryOf(m)
-	if !g.cfg.Memory.Take(bytes) {
+	held, free := g.cfg.Memory.ReserveNow(bytes)
+	if !free {
 		return nil, wire.Status(queue.TooManyLargeCalls(bytes))
 	}
-	return func() { g.cfg.Memory.Release(bytes) }, nil
+	return held.Release, nil
 }

@@ -34,39 +34,26 @@ const (
 	messageMemory = 4
 )
 
-// reservation is the memory of the largest message of a request so far. Without it, requests that arrive at the same
-// time could take any amount of memory before their calls are counted.
-type reservation struct {
-	memory *queue.Part
-	bytes  int64
-}
-
-// cover reserves the memory of a message of the given size.
-func (h *reservation) cover(message int) error {
-	more := messageMemory*int64(message-smallMessage) - h.bytes
-	if more <= 0 {
-		return nil
+// cover makes held, the memory of the largest message of a request so far, cover a message of the given size. Otherwise
+// requests that arrive at the same time could take any amount of memory before their calls are counted.
+func cover(held *queue.Reservation, message int) error {
+	needed := messageMemory * int64(message-smallMessage)
+	if more := needed - held.Bytes(); more > 0 && !held.Grow(more) {
+		return queue.TooManyLargeCalls(needed)
 	}
-	if !h.memory.Take(more) {
-		return queue.TooManyLargeCalls(h.bytes + more)
-	}
-	h.bytes += more
 	return nil
 }
-
-// end gives the memory back.
-func (h *reservation) end() { h.memory.Release(h.bytes) }
 
 // counted returns a request of a method whose body, if it is one message, reserves memory as it is read, and ends with an
 // error if it is too large, although connect would read all of it. convert converts errors about the client to those of
 // the protocol. The caller calls end when the request is answered.
 func (s *Server) counted(r *http.Request, method protoreflect.MethodDescriptor, convert func(error) error) (_ *http.Request, end func()) {
-	held := &reservation{memory: s.cfg.Memory}
+	held, _ := s.cfg.Memory.ReserveNow(0)
 	body := &convertedBody{Reader: r.Body, Closer: r.Body, convert: convert}
 	if !method.IsStreamingClient() {
 		body.Reader = &messageLimiter{from: r.Body, limit: s.cfg.MaxMessageBytes, held: held}
 	}
-	return withBody(r, body), held.end
+	return withBody(r, body), held.Release
 }
 
 // convertedBody is a body that passes its errors to convert.
@@ -88,7 +75,7 @@ func (b *convertedBody) Read(p []byte) (int, error) {
 type messageLimiter struct {
 	from        io.Reader
 	read, limit int
-	held        *reservation
+	held        *queue.Reservation
 }
 
 func (l *messageLimiter) Read(p []byte) (int, error) {
@@ -98,7 +85,7 @@ func (l *messageLimiter) Read(p []byte) (int, error) {
 	}
 	n, err := l.from.Read(p)
 	l.read += n
-	if full := l.held.cover(min(l.read, l.limit)); full != nil {
+	if full := cover(l.held, min(l.read, l.limit)); full != nil {
 		return 0, full
 	}
 	return n, err

@@ -93,7 +93,7 @@ func (b *slowBody) Read(p []byte) (int, error) {
 // newServer returns a server with so much memory, whose messages are limited.
 func newServer(memory int64, message int) *Server {
 	return New(Config{
-		MaxMessageBytes: message, Memory: queue.NewLedger(0).Part(memory), ReadStall: time.Minute, WriteStall: time.Minute, Logger: hclog.NewNullLogger(),
+		MaxMessageBytes: message, Memory: queue.NewBudget(0).Share(memory), ReadStall: time.Minute, WriteStall: time.Minute, Logger: hclog.NewNullLogger(),
 		Authorize: func(context.Context, string, metadata.MD) error { return nil },
 	})
 }

@@ -95,10 +95,10 @@ func (s *Server) receiveAll(ctx context.Context, method protoreflect.MethodDescr
 	if err != nil {
 		return nil, connectError(err)
 	}
-	held := &reservation{memory: s.cfg.Memory}
-	defer held.end()
+	held, _ := s.cfg.Memory.ReserveNow(0)
+	defer held.Release()
 	for err == nil && in.Receive() {
-		if err := held.cover(proto.Size(in.Msg().Message)); err != nil {
+		if err := cover(held, proto.Size(in.Msg().Message)); err != nil {
 			return nil, connectError(err)
 		}
 		err = stream.SendMsg(in.Msg().Message) // io.EOF if the call has ended; RecvMsg returns why

@@ -42,7 +42,7 @@ type Config struct {
 	// MaxMessageBytes, whichever is more, and never larger than 1 GiB.
 	UploadMemory int64
 	// Memory is the memory of requests.
-	Memory *queue.Part
+	Memory *queue.Share
 	// Authorize returns an error if a client may not call a method. ctx has the client as its peer, and header what the
 	// call will have.
 	Authorize func(ctx context.Context, method string, header metadata.MD) error

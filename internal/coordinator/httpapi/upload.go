@@ -85,8 +85,8 @@ func (s *Server) uploadMessages(w http.ResponseWriter, r *http.Request, route Ro
 	if err != nil {
 		return err
 	}
-	held := &reservation{memory: s.cfg.Memory}
-	defer held.end()
+	held, _ := s.cfg.Memory.ReserveNow(0)
+	defer held.Release()
 	body := &messageLimiter{from: r.Body, limit: s.cfg.MaxMessageBytes, held: held}
 	decoder := json.NewDecoder(body)
 	for err == nil {
@@ -257,11 +257,11 @@ func (s *Server) uploadDataset(w http.ResponseWriter, r *http.Request, name stri
 	if isCompressed(in.Stdin.(*bufio.Reader)) {
 		size = min(in.MaxBytes, max(scan.FreeBytes, scan.MaxGrowth*size)) // it unpacks to no more
 	}
-	claim, err := s.cfg.Memory.Reserve(r.Context(), memoryPerByte*size, s.cfg.WriteStall)
+	held, err := s.cfg.Memory.Reserve(r.Context(), memoryPerByte*size, s.cfg.WriteStall)
 	if err != nil {
 		return nil, err
 	}
-	defer claim.Release()
+	defer held.Release()
 	data, err := readDataset(in, kind)
 	if err != nil {
 		return nil, err

@@ -72,7 +72,7 @@ func TestARepeatedImportWhileTheStoreFails(t *testing.T) {
 		workers := &reads{}
 		i := New(Config{Allow: []string{"admin=s3://bucket/?region=eu-central-1"}}, Dependencies{
 			Fleet: workers, Tables: datasets.NewTables(datasets.Config{Now: time.Now, Writer: &records.Writer{State: brokenState{state, answer}}}), Writer: &records.Writer{State: state},
-			Uploads:   datasets.NewUploads(datasets.UploadLimits{Memory: queue.NewLedger(0).Part(1 << 20), MessageBytes: 1 << 10, Stall: time.Minute}),
+			Uploads:   datasets.NewUploads(datasets.UploadLimits{Memory: queue.NewBudget(0).Share(1 << 20), MessageBytes: 1 << 10, Stall: time.Minute}),
 			CheckDisk: func(int64) error { return nil }, MaxBytes: 1 << 20, Logger: hclog.NewNullLogger(), Now: time.Now,
 		})
 		_, err := i.read(t.Context(), request, &progress{})

@@ -61,7 +61,7 @@ func TestUnitsHaveAllRowGroups(t *testing.T) {
 
 // What workers send is limited before a table is made of it.
 func TestRowsThatArriveAreLimited(t *testing.T) {
-	memory := queue.NewLedger(0).Part(1 << 20)
+	memory := queue.NewBudget(0).Share(1 << 20)
 	uploads := datasets.NewUploads(datasets.UploadLimits{Memory: memory, MessageBytes: 1 << 10})
 	held, err := uploads.Begin(t.Context())
 	if err != nil {
@@ -125,7 +125,7 @@ func TestMisreadObjectsAreReadTwice(t *testing.T) {
 		for at := range sources {
 			sources[at].Object = buckets.Object{URI: "s3://bucket/" + string(rune('a'+at)) + ".csv"}
 		}
-		uploads := datasets.NewUploads(datasets.UploadLimits{Memory: queue.NewLedger(0).Part(1 << 20), MessageBytes: 1 << 10})
+		uploads := datasets.NewUploads(datasets.UploadLimits{Memory: queue.NewBudget(0).Share(1 << 20), MessageBytes: 1 << 10})
 		r := &reader{Importer: &Importer{Dependencies: Dependencies{Uploads: uploads, MaxBytes: 1 << 20}}, ctx: t.Context(), sources: sources,
 			done: &progress{}}
 		workers := &lateTypes{reader: r}

@@ -6,8 +6,9 @@
 // snapshot and must produce the same events that were already sent.
 //
 // A job moves through the files as follows: admission.go creates and queues it, supervise.go runs it, and end.go stores
-// how it ended. attempts.go counts crashes, progress.go keeps what a job is doing, and recover.go resumes the jobs that an earlier coordinator left unfinished. The comment of type Job lists
-// the states in between.
+// how it ended. recover.go resumes the jobs that an earlier coordinator left unfinished; attempts.go counts how often a
+// job crashed it. progress.go keeps what a job is doing at the moment. The comment of type Job lists the states in
+// between.
 package jobs
 
 import (
@@ -74,7 +75,6 @@ type Dependencies struct {
 	Problems *runner.ProblemMaker
 	Fleet    *fleet.Fleet
 	Engine   Engine
-	Verify   float64 // the share of the work that is verified in jobs that do not say
 
 	// Who is told.
 	Webhooks *webhook.Sender

@@ -14,8 +14,8 @@ import (
 func TestDownloadsShareMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const small, large = 100, 101
-		shared := NewLedger(2 * large)
-		d := NewDownloadMemory(shared.Part(4*small), shared.Part(0), 30*time.Second)
+		shared := NewBudget(2 * large)
+		d := NewDownloadMemory(shared.Share(4*small), shared.Share(0), 30*time.Second)
 		var all []*Download
 		begin := func(bytes uint64, most int) {
 			for range most {
@@ -55,8 +55,8 @@ func TestDownloadsShareMemory(t *testing.T) {
 func TestSlowDownloadsMakeRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const bytes = 60 * fairRate
-		shared := NewLedger(2 * bytes)
-		d := NewDownloadMemory(shared.Part(0), shared.Part(0), 30*time.Second)
+		shared := NewBudget(2 * bytes)
+		d := NewDownloadMemory(shared.Share(0), shared.Share(0), 30*time.Second)
 		begin := func() *Download {
 			held, err := d.Begin(t.Context(), bytes)
 			if err != nil {

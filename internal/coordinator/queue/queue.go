@@ -2,7 +2,7 @@
 // calls and downloads. It knows nothing of how jobs run: callers use their own keys for
 // jobs and report when jobs arrive and leave.
 //
-// A limited number of jobs run at once and share memory, of which a Ledger keeps account. Owners take turns: the
+// A limited number of jobs run at once and share memory, of which a Budget keeps account. Owners take turns: the
 // next job belongs to the owner with the fewest running jobs and, in case of a tie, to the one whose last turn was
 // longest ago. Among an owner's jobs, the highest priority runs first and, in case of a tie, the oldest. Jobs with a
 // priority above normal go ahead of all turns.
@@ -16,17 +16,18 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// Limits are what concurrently running jobs may use together; 0 means no limit. Memory may be nil if jobs need none.
+// Limits are what concurrently running jobs may use together; 0 means no limit. Memory may be nil if jobs need none; a
+// share is of one queue only.
 type Limits struct {
 	Running         int
 	RunningPerOwner int
-	Memory          *Part
-	// Wake, if not nil, is called when Memory has become free for the job whose turn it is, and should call Advance.
+	Memory          *Share
+	// Wake, if not nil, is called when Memory has become free for the job whose turn it is, and should call Advance. The
+	// queue and the memory are not locked then.
 	Wake func()
 }
 
@@ -38,17 +39,17 @@ type Job struct {
 	Alone    bool  // must not run beside another job
 }
 
-// Queue holds the waiting and the running jobs. It is safe for concurrent use.
+// Queue holds the waiting and the running jobs. It and the budget of its memory have one lock: whether a job may run and
+// whether it has its memory is decided in one step. Queue is safe for concurrent use.
 type Queue[K comparable] struct {
 	limits Limits
 
-	// mu guards the fields below.
-	mu      sync.Mutex
+	// The fields below are guarded by the lock of the budget.
 	places  map[K]*place[K]
 	owners  map[string]*owner[K] // only those with jobs
 	running int
 	alone   bool      // the running job must not run beside another
-	first   *place[K] // the waiting job that claims memory; nil if none does
+	first   *place[K] // the waiting job that has a reservation; nil if none has
 	// clock counts the calls of tick; it orders arrivals and turns.
 	clock uint64
 }
@@ -59,7 +60,7 @@ type place[K comparable] struct {
 	key     K
 	arrived uint64
 	runs    bool
-	claim   *Claim // on the memory; nil for jobs that wait behind others
+	memory  *Reservation // nil for jobs that wait behind others
 }
 
 // owner holds the jobs of one owner.
@@ -72,15 +73,21 @@ type owner[K comparable] struct {
 // NewQueue returns an empty queue.
 func NewQueue[K comparable](limits Limits) *Queue[K] {
 	if limits.Memory == nil {
-		limits.Memory = NewLedger(0).JobsPart()
+		limits.Memory = NewBudget(0).JobsShare()
 	}
 	return &Queue[K]{limits: limits, places: map[K]*place[K]{}, owners: map[string]*owner[K]{}}
 }
 
+// lock locks the queue and its memory for a method that does not change what is reserved.
+func (q *Queue[K]) lock() (unlock func()) {
+	mu := &q.limits.Memory.budget.mu
+	mu.Lock()
+	return mu.Unlock
+}
+
 // Enter adds a waiting job. Call Advance to let it run.
 func (q *Queue[K]) Enter(key K, job Job) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	defer q.lock()()
 	o := q.owners[job.Owner]
 	if o == nil {
 		o = &owner[K]{}
@@ -107,20 +114,16 @@ func (q *Queue[K]) tick() uint64 {
 
 // Leave removes a job, whether it is waiting or running. It does nothing if the job is not in the queue.
 func (q *Queue[K]) Leave(key K) {
-	if claim := q.remove(key); claim != nil {
-		claim.Release() // without q.mu, because that may wake the next job
-	}
+	q.limits.Memory.budget.update(func() {
+		if p := q.places[key]; p != nil {
+			q.remove(p)
+		}
+	})
 }
 
-// remove removes a job and returns its claim, or nil if it has none.
-func (q *Queue[K]) remove(key K) *Claim {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	p := q.places[key]
-	if p == nil {
-		return nil
-	}
-	delete(q.places, key)
+// remove removes a job and gives its memory back. The queue is locked.
+func (q *Queue[K]) remove(p *place[K]) {
+	delete(q.places, p.key)
 	o := q.owners[p.Owner]
 	if p.runs {
 		o.running--
@@ -136,13 +139,19 @@ func (q *Queue[K]) remove(key K) *Claim {
 	if q.first == p {
 		q.first = nil
 	}
-	return p.claim
+	if p.memory != nil {
+		p.memory.withdraw()
+	}
 }
 
 // Advance starts all jobs that may run now and returns their keys.
 func (q *Queue[K]) Advance() (started []K) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	q.limits.Memory.budget.update(func() { started = q.start() })
+	return started
+}
+
+// start is Advance with the queue locked.
+func (q *Queue[K]) start() (started []K) {
 	for {
 		o := q.next()
 		if o == nil || !q.ready(o.waiting[0]) {
@@ -160,21 +169,22 @@ func (q *Queue[K]) Advance() (started []K) {
 	}
 }
 
-// ready reports whether the job whose turn it is may run, and claims its memory. A job that claimed memory before it is
-// no longer first, and withdraws. At most one claim of the queue waits, and it is first. So Release and Claim, called
-// here with q.mu held, never call Wake, which would lock q.mu again.
+// ready reports whether the job whose turn it is may run, and reserves its memory. A job that reserved memory before it is
+// no longer first, and gives it back. The queue is locked.
 func (q *Queue[K]) ready(p *place[K]) bool {
 	if q.first != nil && q.first != p {
-		q.first.claim.Release()
-		q.first.claim, q.first = nil, nil
+		q.first.memory.withdraw()
+		q.first.memory = nil
+		q.first = nil
 	}
 	if q.obstacle(p) != "" {
 		return false
 	}
-	if p.claim == nil {
-		p.claim, q.first = q.limits.Memory.Claim(p.Memory, q.limits.Wake), p
+	if p.memory == nil {
+		p.memory = q.limits.Memory.reserve(p.Memory, q.limits.Wake)
+		q.first = p
 	}
-	return p.claim.Held()
+	return p.memory.held
 }
 
 // next returns the owner whose turn it is, or nil if no owner may run another job.
@@ -217,11 +227,11 @@ func (q *Queue[K]) obstacle(p *place[K]) string {
 // lack returns what keeps the memory of a job from it, or "" if nothing does.
 func (q *Queue[K]) lack(p *place[K]) string {
 	memory := q.limits.Memory
-	users, free := "running jobs leave", memory.Free()
+	users, free := "running jobs leave", memory.free()
 	switch {
 	case p.Memory <= free:
 		return ""
-	case memory.Held()+free < memory.Max():
+	case memory.held+free < memory.Max():
 		users = "running jobs, and large uploads, calls and downloads, leave"
 	}
 	return fmt.Sprintf("it needs %s of the coordinator's memory, but %s only %s of %s",
@@ -230,8 +240,7 @@ func (q *Queue[K]) lack(p *place[K]) string {
 
 // Why returns why a job is waiting, or "" if it is not.
 func (q *Queue[K]) Why(key K) string {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	defer q.lock()()
 	p := q.places[key]
 	if p == nil || p.runs {
 		return ""
@@ -251,15 +260,13 @@ func (q *Queue[K]) Why(key K) string {
 
 // Runs reports whether a job is running.
 func (q *Queue[K]) Runs(key K) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	defer q.lock()()
 	return q.places[key] != nil && q.places[key].runs
 }
 
 // Waiting returns how many jobs are waiting, in total and for one owner.
 func (q *Queue[K]) Waiting(of string) (all, own int) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	defer q.lock()()
 	if o := q.owners[of]; o != nil {
 		own = len(o.waiting)
 	}
@@ -268,7 +275,6 @@ func (q *Queue[K]) Waiting(of string) (all, own int) {
 
 // Running returns how many jobs are running.
 func (q *Queue[K]) Running() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	defer q.lock()()
 	return q.running
 }

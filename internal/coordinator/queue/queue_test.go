@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// memory is a part of a ledger that jobs have for themselves.
-func memory(bytes int64) *Part { return NewLedger(bytes).JobsPart() }
+// memory is a budget that jobs have for themselves.
+func memory(bytes int64) *Share { return NewBudget(bytes).JobsShare() }
 
 // A job that has to wait for memory lets no other pass, and one that takes more than all of it runs alone.
 func TestMemory(t *testing.T) {
@@ -219,37 +219,45 @@ func TestNobodyWaitsForever(t *testing.T) {
 // Memory that others hold is not available to jobs. The job whose turn it is waits for it and is woken when there is
 // enough; meanwhile others may take what is free, but claims of theirs wait behind it.
 func TestMemoryIsShared(t *testing.T) {
-	shared := NewLedger(100)
-	others, woken := shared.Part(10), 0
-	q := NewQueue[string](Limits{Running: 3, Memory: shared.JobsPart(), Wake: func() { woken++ }})
+	shared := NewBudget(100)
+	others, woken := shared.Share(10), 0
+	var q *Queue[string]
+	q = NewQueue[string](Limits{Running: 3, Memory: shared.JobsShare(), Wake: func() {
+		woken++
+		q.Why("first") // the queue is not locked
+	}})
 	q.Enter("first", Job{Memory: 60})
-	if !others.Take(60) || len(q.Advance()) != 0 || !strings.Contains(q.Why("first"), "leave only 50 B") {
+	held, free := others.ReserveNow(50)
+	last, more := others.ReserveNow(10)
+	if !free || !more || len(q.Advance()) != 0 || !strings.Contains(q.Why("first"), "leave only 50 B") {
 		t.Errorf("while others hold 50: %q", q.Why("first"))
 	}
-	later := others.Claim(10, func() {})
-	if later.Held() || !others.Take(10) {
+	later := claim(others, 10, func() {})
+	urgent, free := others.ReserveNow(10)
+	if isHeld(later) || !free {
 		t.Error("a claim passes the job, or what cannot wait does not")
 	}
-	others.Release(10)
+	urgent.Release()
 	if later.Release(); woken != 0 || len(q.Advance()) != 0 {
 		t.Errorf("with too little memory, the job is woken %d times", woken)
 	}
-	if others.Release(10); woken != 1 || !slices.Equal(q.Advance(), []string{"first"}) {
+	if last.Release(); woken != 1 || !slices.Equal(q.Advance(), []string{"first"}) {
 		t.Errorf("with enough memory, the job is woken %d times", woken)
 	}
+	held.Release()
 }
 
 // A job that is no longer the first gives back what it claimed, so that the one that is can have it.
 func TestAJobThatIsPassedGivesItsClaimBack(t *testing.T) {
-	shared := NewLedger(100)
-	others := shared.Part(0)
-	q := NewQueue[string](Limits{Memory: shared.JobsPart(), Wake: func() {}})
-	others.Take(50)
+	shared := NewBudget(100)
+	others := shared.Share(0)
+	q := NewQueue[string](Limits{Memory: shared.JobsShare(), Wake: func() {}})
+	held, _ := others.ReserveNow(50)
 	q.Enter("first", Job{Memory: 100})
 	if len(q.Advance()) != 0 {
 		t.Fatal("a job runs without memory")
 	}
-	others.Release(50) // the first job has the memory, and does not run yet
+	held.Release() // the first job has the memory, and does not run yet
 	q.Enter("urgent", Job{Memory: 80, Priority: 1})
 	if started := q.Advance(); !slices.Equal(started, []string{"urgent"}) {
 		t.Errorf("%v run", started)

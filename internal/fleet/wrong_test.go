@@ -3,10 +3,7 @@ package fleet_test
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"math"
-	"net"
 	"reflect"
 	"slices"
 	"strings"
@@ -24,13 +21,12 @@ import (
 	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
-	"github.com/cleave-project/cleave/internal/numeric/neighbor"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/worker"
 )
 
-// liar changes the answers of a worker on their way to the coordinator, as broken memory does.
+// liar changes answers of a worker on their way to the coordinator, as broken memory does.
 type liar struct {
 	about func(*workerv1.Command) bool // which commands it lies about
 	lie   func(*workerv1.Done)         // how, of answers whose values are inline
@@ -82,50 +78,26 @@ func (s *lyingStream) SendMsg(m any) error {
 	return s.ClientStream.SendMsg(m)
 }
 
-// flipBit flips the lowest bit of the first number that is not zero of an answer.
+// cutShort takes the last byte off each part of an answer.
+func cutShort(done *workerv1.Done) {
+	if values := done.GetValues().GetInline(); len(values) > 0 {
+		done.Values = &workerv1.Payload{Where: &workerv1.Payload_Inline{Inline: values[:len(values)-1]}}
+	}
+	if sums := done.GetSelfAffinity(); len(sums) > 0 {
+		done.SelfAffinity = sums[:len(sums)-1]
+	}
+	done.Farthest = nil
+}
+
+// flipBit flips the lowest bit of the first number that is not zero of an answer of numbers.
 func flipBit(done *workerv1.Done) {
-	flip := func(data []byte) {
-		for at := 0; at+4 <= len(data); at += 4 {
-			if binary.LittleEndian.Uint32(data[at:]) != 0 {
-				data[at] ^= 1
-				return
-			}
+	data := done.GetValues().GetInline()
+	for at := 0; at+4 <= len(data); at += 4 {
+		if binary.LittleEndian.Uint32(data[at:]) != 0 {
+			data[at] ^= 1
+			return
 		}
 	}
-	flip(done.GetValues().GetInline())
-	flip(done.GetSelfAffinity())
-	for _, far := range done.GetFarthest() {
-		far.Distance = math.Float64frombits(math.Float64bits(far.GetDistance()) ^ 1)
-	}
-}
-
-// flipLast flips the lowest bit of the last number of an answer of numbers.
-func flipLast(done *workerv1.Done) {
-	if data := done.GetValues().GetInline(); len(data) >= 8 {
-		data[len(data)-8] ^= 1
-	}
-}
-
-func verifyAll(task fleet.Task) fleet.Task {
-	task.Verify, task.Trust = 1, fleet.NewTrust()
-	return task
-}
-
-// untilTrusted runs something, again without the workers that turned out to be wrong.
-func untilTrusted[T any](c *cluster, task fleet.Task, run func(fleet.Task) (T, error)) T {
-	c.Helper()
-	for range 5 {
-		got, err := run(task)
-		if err == nil {
-			return got
-		}
-		if !errors.Is(err, fleet.ErrDistrusted) {
-			c.Fatal(err)
-		}
-		c.fleet.StartOver(task.Trust)
-	}
-	c.Fatal("the run never ends")
-	panic("unreachable")
 }
 
 // matrixCommands are all operations on a matrix whose answers can be wrong, as a job asks for them.
@@ -189,9 +161,9 @@ func askAll(ctx context.Context, e *fleet.Executor, ask func(context.Context, *f
 	return ask(ctx, e)
 }
 
-// One of three workers flips a bit in its answers about one operation, whichever. With everything verified it is
-// named, and the job, started over without it, has the answers that it has on honest workers.
-func TestALiarIsNamed(t *testing.T) {
+// One of two workers gives answers that cannot be right about one operation, whichever. It is excluded from the job and
+// named, and the job has the answers that it has on other workers.
+func TestAWrongWorkerIsExcluded(t *testing.T) {
 	p := gaussianProblem(t, liarRows, 1)
 	for name, command := range matrixCommands {
 		t.Run(name, func(t *testing.T) {
@@ -204,38 +176,57 @@ func TestALiarIsNamed(t *testing.T) {
 			}
 			c := newCluster(t)
 			c.startWorker("a")
-			c.startWorker("b")
-			l := c.startLiar("liar", command.about, flipBit)
-			id, size := c.datasets.put(t, p.data)
-			got := untilTrusted(c, verifyAll(p.task("job", id, size, nil)), func(task fleet.Task) (any, error) {
-				e, err := c.fleet.NewExecutor(c.ctx, task)
-				if err != nil {
-					return nil, err
-				}
-				defer e.Release()
-				return askAll(c.ctx, e, command.ask)
-			})
-			c.wantNamed(l)
-			if !reflect.DeepEqual(got, want) {
-				t.Errorf("got %v, want %v", got, want)
+			l := c.startLiar("liar", command.about, cutShort)
+			got, err := askAll(c.ctx, c.submit(p, nil), command.ask)
+			if err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("got %v, %v; want %v", got, err, want)
 			}
+			c.wantExcluded(l)
 		})
 	}
 }
 
-// wantNamed checks that the liar alone is quarantined, and holds nothing any more.
-func (c *cluster) wantNamed(l *liar) {
+// wantExcluded checks that a worker that lies was asked once, is named, and has no tiles.
+func (c *cluster) wantExcluded(l *liar) {
 	c.Helper()
-	if l.lies.Load() == 0 {
-		c.Fatal("nobody lied")
+	if lies := l.lies.Load(); lies != 1 {
+		c.Errorf("it lied %d times", lies)
 	}
-	c.until("the liar alone is quarantined", func() bool { // on a busy machine it may be silent for a moment
-		return !slices.ContainsFunc(c.fleet.Workers(), func(w fleet.WorkerInfo) bool {
-			return (w.State == fleet.WorkerQuarantined) != (w.Name == "liar")
-		})
-	})
-	if w := c.worker("liar"); w.Message == "" || w.Tiles > 0 {
+	if w := c.worker("liar"); w.Tiles > 0 || !strings.Contains(w.Message, `"liar" gave an answer to`) {
 		c.Errorf("worker %+v", w)
+	}
+}
+
+// A worker that gives a wrong answer is excluded from all executors of the job, and from no other job.
+func TestAWrongWorkerServesOtherJobs(t *testing.T) {
+	c := newCluster(t)
+	c.startWorker("a")
+	l := c.startLiar("liar", matrixCommands["degrees"].about, cutShort)
+	p := gaussianProblem(t, liarRows, 1)
+	id, size := c.datasets.put(t, p.data)
+	task := p.task("job", id, size, nil)
+	task.Shared = fleet.NewShared(false)
+	if _, err := c.launch(task).Degrees(c.ctx); err != nil {
+		t.Fatal(err)
+	}
+	c.wantExcluded(l)
+	if _, err := c.launch(task).Degrees(c.ctx); err != nil {
+		t.Fatal(err)
+	}
+	c.wantExcluded(l)
+	c.launch(p.task("other", id, size, nil))
+	if w := c.worker("liar"); w.Tiles == 0 {
+		t.Error("another job does not use it")
+	}
+}
+
+// A job whose only worker gives a wrong answer fails, and names it.
+func TestNobodyIsRight(t *testing.T) {
+	c := newCluster(t, losing)
+	c.startLiar("liar", matrixCommands["degrees"].about, cutShort)
+	_, err := c.submit(gaussianProblem(t, liarRows, 1), nil).Degrees(c.ctx)
+	if !fault.Is(err, "WORKER_WRONG") || !strings.Contains(err.Error(), `"liar"`) {
+		t.Errorf("the job ended with %v", err)
 	}
 }
 
@@ -303,82 +294,42 @@ func askVectors(ctx context.Context, e *fleet.KMeansExecutor, p *vectorProblem) 
 	return append(all, stepped, e.Clusters().Sums, e.Clusters().Labels), err
 }
 
-// The same for vectors. Wrong sums are found even where nothing is verified: they are exact, and do not add up.
-func TestALiarAboutVectorsIsNamed(t *testing.T) {
+// The same for vectors. Sums that are wrong by one bit are found too: they are exact, and do not add up.
+func TestAWrongWorkerIsExcludedFromVectors(t *testing.T) {
 	p := newVectorProblem(t, randomPoints(t, liarRows, 4, 1), metric.SquaredEuclidean, false)
-	ask := func(c *cluster) func(fleet.Task) (any, error) {
-		return func(task fleet.Task) (any, error) {
-			e, err := c.fleet.NewKMeansExecutor(c.ctx, task)
-			if err != nil {
-				return nil, err
-			}
-			defer e.Release()
-			return askVectors(c.ctx, e, p)
+	ask := func(c *cluster) any {
+		c.Helper()
+		id, size := c.datasets.put(t, p.data)
+		e, err := c.fleet.NewKMeansExecutor(c.ctx, p.task(id, size, nil))
+		if err != nil {
+			c.Fatal(err)
 		}
+		c.Cleanup(e.Release)
+		got, err := askVectors(c.ctx, e, p)
+		if err != nil {
+			c.Fatal(err)
+		}
+		return got
 	}
 	honest := newCluster(t)
 	honest.startWorker("a")
-	id, size := honest.datasets.put(t, p.data)
-	want, err := ask(honest)(p.task(id, size, nil))
-	if err != nil {
-		t.Fatal(err)
+	want := ask(honest)
+	test := func(name string, about func(*workerv1.Command) bool, lie func(*workerv1.Done)) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newCluster(t)
+			c.startWorker("a")
+			l := c.startLiar("liar", about, lie)
+			if got := ask(c); !reflect.DeepEqual(got, want) {
+				t.Errorf("got %v, want %v", got, want)
+			}
+			c.wantExcluded(l)
+		})
 	}
 	for name, about := range vectorCommands {
-		for _, verify := range []float64{0, 1} {
-			if verify == 0 && name != "update" {
-				continue
-			}
-			t.Run(fmt.Sprint(name, " ", verify), func(t *testing.T) {
-				t.Parallel()
-				c := newCluster(t)
-				c.startWorker("a")
-				c.startWorker("b")
-				lie := flipBit
-				if name == "step" { // it begins with moves, in which an error is found at once
-					lie = flipLast
-				}
-				l := c.startLiar("liar", about, lie)
-				c.datasets.put(t, p.data)
-				task := p.task(id, size, nil)
-				task.Verify, task.Trust = verify, fleet.NewTrust()
-				if got := untilTrusted(c, task, ask(c)); !reflect.DeepEqual(got, want) {
-					t.Errorf("got %v, want %v", got, want)
-				}
-				if verify > 0 {
-					c.wantNamed(l)
-				} else if l.lies.Load() == 0 {
-					t.Error("nobody lied")
-				}
-			})
-		}
+		test(name, about, cutShort)
 	}
-}
-
-// A worker finds other neighbors than the two others.
-func TestALiarAboutNeighborsIsNamed(t *testing.T) {
-	p := neighborProblems["points"](t)
-	c := newCluster(t)
-	c.startWorker("a")
-	c.startWorker("b")
-	l := c.startLiar("liar", func(c *workerv1.Command) bool { return c.GetNeighbors() != nil }, func(done *workerv1.Done) {
-		values := done.GetValues().GetInline()
-		first, second := binary.LittleEndian.Uint32(values[4:]), binary.LittleEndian.Uint32(values[8:])
-		binary.LittleEndian.PutUint32(values[4:], second)
-		binary.LittleEndian.PutUint32(values[8:], first)
-	})
-	got := untilTrusted(c, verifyAll(p.task(c, nil)), func(task fleet.Task) ([]int32, error) {
-		found, _, err := c.fleet.Neighbors(c.ctx, task)
-		return found, err
-	})
-	search, err := neighbor.NewSearch(p.data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := search.All(c.ctx, neighborCount, 1)
-	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("other neighbors, %v", err)
-	}
-	c.wantNamed(l)
+	test("update by one bit", vectorCommands["update"], flipBit)
 }
 
 // claimRow makes a worker say that a row is in its tile that is in another one.
@@ -398,88 +349,30 @@ func claimRow(done *workerv1.Done) {
 	binary.LittleEndian.PutUint32(values, row)
 }
 
-// A worker claims a row of another one, whichever of them answers first: a third one decides which is wrong. With two
-// workers nobody does.
-func TestALiarClaimsARow(t *testing.T) {
+// A worker claims a row of another one, whichever of them answers first. Nobody knows which of them is wrong, so others
+// search the tiles of both. Without others, the search ends with an error that names both.
+func TestAWorkerClaimsARowOfAnother(t *testing.T) {
 	// It has 28 tiles, so that each of up to 7 workers has some: of 22 tiles, six workers could have 4 each.
 	p := &neighborProblem{data: randomPoints(t, 890, 5, 1)}
 	for workers := 2; workers <= 7; workers++ {
 		t.Run(fmt.Sprint(workers), func(t *testing.T) {
 			t.Parallel()
-			c := newCluster(t)
+			c := newCluster(t, losing)
 			l := c.startLiar("liar", func(c *workerv1.Command) bool { return c.GetNeighbors() != nil }, claimRow)
 			for w := 1; w < workers; w++ {
 				c.startWorker(fmt.Sprint("w", w))
 			}
-			task := p.task(c, nil)
-			task.Trust = fleet.NewTrust()
-			_, _, err := c.fleet.Neighbors(c.ctx, task)
-			if l.lies.Load() == 0 {
-				t.Fatal("nobody lied")
-			}
 			if workers == 2 {
-				if !fault.Is(err, "WORKERS_DISAGREE") || !strings.Contains(err.Error(), "for row ") {
+				_, _, err := c.fleet.Neighbors(c.ctx, p.task(c, nil))
+				if !fault.Is(err, "WORKER_WRONG") || !strings.Contains(err.Error(), `"liar"`) || !strings.Contains(err.Error(), `"w1"`) {
 					t.Errorf("the search ended with %v", err)
 				}
 				return
 			}
-			if !errors.Is(err, fleet.ErrDistrusted) || !strings.Contains(err.Error(), `"liar"`) {
-				t.Fatalf("the search ended with %v", err)
-			}
-			c.fleet.StartOver(task.Trust)
-			lies := l.lies.Load()
-			p.check(c, task)
-			if l.lies.Load() > lies {
-				t.Error("the liar was asked again")
+			p.check(c, p.task(c, nil))
+			if lies := l.lies.Load(); lies != 1 {
+				t.Errorf("the liar was asked %d times", lies)
 			}
 		})
-	}
-}
-
-// With two workers the coordinator decides itself.
-func TestTheCoordinatorDecides(t *testing.T) {
-	c := newCluster(t, losing, func(cfg *fleet.Config) {
-		cfg.Referee = func(ctx context.Context, dial func(context.Context, string) (net.Conn, error)) error {
-			return worker.Run(ctx, worker.Config{Coordinator: "passthrough:///coordinator", Name: "coordinator", Threads: 1,
-				DialOptions: []grpc.DialOption{grpc.WithContextDialer(dial)}})
-		}
-	})
-	c.startWorker("a")
-	command := matrixCommands["update"]
-	l := c.startLiar("liar", command.about, flipBit)
-	p := gaussianProblem(t, liarRows, 1)
-	id, size := c.datasets.put(t, p.data)
-	untilTrusted(c, verifyAll(p.task("job", id, size, nil)), func(task fleet.Task) (any, error) {
-		e, err := c.fleet.NewExecutor(c.ctx, task)
-		if err != nil {
-			return nil, err
-		}
-		defer e.Release()
-		return askAll(c.ctx, e, command.ask)
-	})
-	c.wantNamed(l)
-
-	// It does not get rid of that by attaching again.
-	was := c.worker("liar").ID
-	l.link.refuse()
-	c.until("the liar is lost", func() bool { return c.worker("liar") == nil })
-	l.link.allow()
-	c.until("the liar is back", func() bool { return c.worker("liar") != nil })
-	if w := c.worker("liar"); w.ID == was {
-		t.Errorf("the liar is %+v", w)
-	}
-	c.wantNamed(l)
-}
-
-// With two workers, and a coordinator that cannot, nobody can tell which is wrong: the job fails and names both.
-func TestTwoWorkersDisagree(t *testing.T) {
-	c := newCluster(t)
-	c.startWorker("a")
-	c.startLiar("liar", func(c *workerv1.Command) bool { return c.GetDegrees() != nil }, flipBit)
-	p := gaussianProblem(t, liarRows, 1)
-	id, size := c.datasets.put(t, p.data)
-	e := c.launch(verifyAll(p.task("job", id, size, nil)))
-	if _, err := e.Degrees(c.ctx); !fault.Is(err, "WORKERS_DISAGREE") || !strings.Contains(err.Error(), "liar") {
-		t.Errorf("the job ended with %v", err)
 	}
 }

@@ -3,23 +3,22 @@ package store
 import (
 	"testing"
 
-	"github.com/hashicorp/go-hclog"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
+
+	"github.com/cleave-project/cleave/test/etcdtest"
 )
 
 // A transaction that got no answer and arrives after others have changed the same keys does nothing.
 func TestLateTransactionsDoNothing(t *testing.T) {
-	_, server := startEmbedded(t, nil)
-	s := newEtcdState(v3client.New(server.Server), hclog.NewNullLogger(), testLease, func() {})
+	s := external(t, etcdtest.Start(t)).(*etcdState)
 	defer s.Close()
 	lead(t, s)
 	term := s.currentTerm()
 	old, err := term.fence(t.Context())
 	check(t, err)
 	late := func() bool {
-		resp, err := s.transact(t.Context(), []clientv3.Cmp{term.holds(), clientv3.Compare(clientv3.ModRevision(term.key), "=", old)},
-			[]clientv3.Op{clientv3.OpPut(entryRoot+"x", "old")}, nil)
+		conditions := []clientv3.Cmp{term.holds(), clientv3.Compare(clientv3.ModRevision(term.key), "=", old)}
+		resp, err := s.transact(t.Context(), conditions, []clientv3.Op{clientv3.OpPut(entryRoot+"x", "old")}, nil)
 		check(t, err)
 		return resp.Succeeded
 	}

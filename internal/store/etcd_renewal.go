@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
-	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 )
 
 // A leader renews its lease itself. etcd's client renews three times per lease, checks only twice a second whether it
@@ -88,18 +87,7 @@ func (t *etcdTerm) renew(ctx context.Context) error {
 // askOnce asks a member to renew the lease, and returns how many seconds it lasts from then on. The client's
 // KeepAliveOnce would retry without a pause while no member can be reached.
 func (t *etcdTerm) askOnce(ctx context.Context) (ttl int64, err error) {
-	connection := t.state.client.ActiveConnection()
-	if connection == nil { // etcd runs in this process
-		answer, err := t.state.client.KeepAliveOnce(ctx, t.lease)
-		if errors.Is(err, rpctypes.ErrLeaseNotFound) {
-			return 0, nil
-		}
-		if err != nil {
-			return 0, err
-		}
-		return answer.TTL, nil
-	}
-	stream, err := etcdserverpb.NewLeaseClient(connection).LeaseKeepAlive(ctx)
+	stream, err := etcdserverpb.NewLeaseClient(t.state.client.ActiveConnection()).LeaseKeepAlive(ctx)
 	if err != nil {
 		return 0, err
 	}

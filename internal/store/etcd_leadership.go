@@ -13,12 +13,7 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-const (
-	// embeddedLease never expires in practice. No other process can lead, because the directory is locked, so a
-	// leader that was suspended for a while (a sleeping machine, heavy swapping) may continue.
-	embeddedLease = 24 * 60 * 60
-	revokeTimeout = 2 * time.Second // best effort: a lease that is not revoked expires
-)
+const revokeTimeout = 2 * time.Second // best effort: a lease that is not revoked expires
 
 // etcdTerm is a Leadership: a key in the election that a lease keeps alive. The key's create revision is never
 // reused. Every write of the term requires that the key still has that revision, and the mark of fence.go.
@@ -49,12 +44,9 @@ func (t *etcdTerm) Current() bool {
 
 // lasts reports whether the lease is certain to last, given the time since it was renewed by the monotonic clock, which
 // stands still while a machine sleeps, and by the wall clock. It leaves a third of the lease for etcd answers that took
-// long to arrive. The wall clock does not count for an embedded etcd, which sleeps with this process.
+// long to arrive.
 func (t *etcdTerm) lasts(monotonic, wall time.Duration) bool {
-	if !t.state.embedded {
-		monotonic = max(monotonic, wall)
-	}
-	return monotonic < t.duration()*2/3
+	return max(monotonic, wall) < t.duration()*2/3
 }
 
 // Resign first stops this process from writing, and then lets another process lead.

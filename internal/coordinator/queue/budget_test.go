@@ -13,41 +13,68 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
+// claim is Reserve without the wait: granted is called if the reservation is granted later.
+func claim(s *Share, bytes int64, granted func()) (r *Reservation) {
+	s.budget.update(func() { r = s.reserve(bytes, granted) })
+	return r
+}
+
+// isHeld reports whether a reservation is granted.
+func isHeld(r *Reservation) bool {
+	r.share.budget.mu.Lock()
+	defer r.share.budget.mu.Unlock()
+	return r.held
+}
+
+// takes reserves bytes for as long as a test runs, and reports whether they are free.
+func takes(s *Share, bytes int64) bool {
+	_, free := s.ReserveNow(bytes)
+	return free
+}
+
 // Whatever is claimed, taken, released and withdrawn, parts have their own bytes and share no more than the rest, the
 // claims of each part are granted in the order of arrival, and nothing is lost.
 func TestNothingIsGivenTwice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		shared := rapid.Int64Range(0, 20).Draw(t, "shared")
-		l := NewLedger(shared)
-		parts := []*Part{l.JobsPart()}
+		l := NewBudget(shared)
+		parts := []*Share{l.JobsShare()}
 		for range 2 {
-			parts = append(parts, l.Part(rapid.Int64Range(0, 5).Draw(t, "own")))
+			parts = append(parts, l.Share(rapid.Int64Range(0, 5).Draw(t, "own")))
 		}
 		type claimed struct {
-			*Claim
+			*Reservation
 			woken int
 		}
 		var claims []*claimed
-		taken := make([]int64, len(parts))
+		taken := make([]*Reservation, len(parts)) // what was reserved at once
+		for at, p := range parts {
+			taken[at], _ = p.ReserveNow(0)
+		}
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			at := rapid.IntRange(0, len(parts)-1).Draw(t, "part")
 			bytes := rapid.Int64Range(0, 30).Draw(t, "bytes")
 			switch rapid.IntRange(0, 3).Draw(t, "step") {
 			case 0:
 				free := parts[at].Free()
-				if took := parts[at].Take(bytes); took != (bytes <= free) {
+				before := taken[at].Bytes()
+				if took := taken[at].Grow(bytes); took != (bytes <= free) || took && taken[at].Bytes() != before+bytes {
 					t.Fatalf("took %d of %d free bytes: %v", bytes, free, took)
-				} else if took {
-					taken[at] += bytes
 				}
 			case 1:
 				c := &claimed{}
-				c.Claim = parts[at].Claim(bytes, func() { c.woken++ })
+				c.Reservation = claim(parts[at], bytes, func() { c.woken++ })
 				claims = append(claims, c)
 			case 2:
-				bytes = min(bytes, taken[at])
-				parts[at].Release(bytes)
-				taken[at] -= bytes
+				more, free := parts[at].ReserveNow(bytes)
+				if free {
+					more.Join(taken[at])
+					taken[at].Release() // of which nothing is left
+					taken[at] = more
+				} else {
+					taken[at].Release()
+					taken[at], _ = parts[at].ReserveNow(0)
+				}
 			default:
 				if len(claims) > 0 {
 					gone := rapid.IntRange(0, len(claims)-1).Draw(t, "gone")
@@ -56,11 +83,15 @@ func TestNothingIsGivenTwice(t *testing.T) {
 					claims = slices.Delete(claims, gone, gone+1)
 				}
 			}
-			want, used := slices.Clone(taken), int64(0)
+			used := int64(0)
+			want := make([]int64, len(parts))
+			for at, r := range taken {
+				want[at] = r.Bytes()
+			}
 			blocked, allBlocked := make([]bool, len(parts)), false
 			for _, c := range claims {
-				at := slices.Index(parts, c.part)
-				if c.Held() {
+				at := slices.Index(parts, c.share)
+				if isHeld(c.Reservation) {
 					want[at] += c.bytes
 					continue
 				}
@@ -87,27 +118,27 @@ func TestNothingIsGivenTwice(t *testing.T) {
 // its own part. Claims of other parts pass a large job that waits for other jobs, but not one that would have its bytes
 // if there were no other parts.
 func TestClaimsAreGrantedInOrder(t *testing.T) {
-	l := NewLedger(10)
-	jobs, calls := l.JobsPart(), l.Part(2)
+	l := NewBudget(10)
+	jobs, calls := l.JobsShare(), l.Share(2)
 	var order []string
-	claim := func(p *Part, name string, bytes int64) *Claim {
-		return p.Claim(bytes, func() { order = append(order, name) })
+	claim := func(s *Share, name string, bytes int64) *Reservation {
+		return claim(s, bytes, func() { order = append(order, name) })
 	}
 	running := claim(jobs, "running", 6)
 	large := claim(jobs, "large", 8)
 	small := claim(jobs, "small", 1)
 	call := claim(calls, "call", 5) // 2 of its own, 3 that are free
 	waits := claim(calls, "waits", 7)
-	if !running.Held() || large.Held() || small.Held() || !call.Held() || waits.Held() || !calls.Contended() || !jobs.Contended() {
+	if !isHeld(running) || isHeld(large) || isHeld(small) || !isHeld(call) || isHeld(waits) || !calls.Contended() || !jobs.Contended() {
 		t.Error("the claims are not granted as they came")
 	}
-	if jobs.Take(2) || calls.Take(2) {
+	if takes(jobs, 2) || takes(calls, 2) {
 		t.Error("bytes are taken that are not free")
 	}
 	if running.Release(); len(order) > 0 { // 7 are free, too few for the large one
 		t.Errorf("granted in the order %v", order)
 	}
-	if again := claim(calls, "again", 1); again.Held() || waits.Held() {
+	if again := claim(calls, "again", 1); isHeld(again) || isHeld(waits) {
 		t.Error("calls keep out a large job")
 	} else {
 		again.Release()
@@ -120,21 +151,23 @@ func TestClaimsAreGrantedInOrder(t *testing.T) {
 
 // A call that waits for memory that a job holds holds up no other claim for what is free: no download and no job.
 func TestCallsHoldUpOnlyCalls(t *testing.T) {
-	l := NewLedger(10)
-	jobs, calls, downloads := l.JobsPart(), l.Part(0), l.Part(0)
-	jobs.Claim(8, nil)
-	waits := calls.Claim(5, nil)
-	next := calls.Claim(1, nil)
-	download, small := downloads.Claim(1, nil), jobs.Claim(1, nil)
-	if waits.Held() || next.Held() || !download.Held() || !small.Held() {
-		t.Errorf("held: a large call %v, a call behind it %v, a download %v, a job %v", waits.Held(), next.Held(), download.Held(), small.Held())
+	l := NewBudget(10)
+	jobs, calls, downloads := l.JobsShare(), l.Share(0), l.Share(0)
+	claim(jobs, 8, nil)
+	waits := claim(calls, 5, nil)
+	next := claim(calls, 1, nil)
+	download := claim(downloads, 1, nil)
+	small := claim(jobs, 1, nil)
+	if isHeld(waits) || isHeld(next) || !isHeld(download) || !isHeld(small) {
+		t.Errorf("held: a large call %v, a call behind it %v, a download %v, a job %v",
+			isHeld(waits), isHeld(next), isHeld(download), isHeld(small))
 	}
 }
 
 // A caller waits for bytes, but not too long, and leaves when its context ends. Nobody may have more than there is.
 func TestReserve(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := NewLedger(10).Part(0)
+		p := NewBudget(10).Share(0)
 		all, err := p.Reserve(t.Context(), 1000, 0)
 		if err != nil || p.Held() != 10 {
 			t.Fatalf("%d bytes are held: %v", p.Held(), err)

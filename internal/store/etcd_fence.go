@@ -71,7 +71,9 @@ func (t *etcdTerm) over() error {
 }
 
 // transact runs a transaction. It fails as unavailable if there is no answer within s.txnTimeout.
-func (s *etcdState) transact(ctx context.Context, conditions []clientv3.Cmp, changes, otherwise []clientv3.Op) (*clientv3.TxnResponse, error) {
+func (s *etcdState) transact(
+	ctx context.Context, conditions []clientv3.Cmp, changes, otherwise []clientv3.Op,
+) (*clientv3.TxnResponse, error) {
 	limited, cancel := ctx, context.CancelFunc(func() {})
 	if s.txnTimeout > 0 {
 		limited, cancel = context.WithTimeout(ctx, s.txnTimeout)
