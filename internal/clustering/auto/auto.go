@@ -7,10 +7,11 @@
 // heldout). Run then passes three stages, which hand on values:
 //
 //  1. Spaces (spaces.go). A space is opened when it is first needed: the representation of the data, and the answer in
-//     it without supervision. findBaseline chooses among these answers; without supervision, the baseline is the answer.
-//  2. Outcomes (outcomes.go). tryMethods fits methods to all folds but one, for every fold, and finds which pairs of the
-//     fold each has right. If fits take long, methods that fall behind are dropped early. A fitter (fit.go) does the
-//     fits, each in a file named after it.
+//     it without supervision. findBaseline chooses among these answers; without supervision, the baseline is the
+//     answer.
+//  2. Outcomes (outcomes.go). tryMethods fits methods to all folds but one, for every fold, and finds which pairs of
+//     the fold each has right. If fits take long, methods that fall behind are dropped early. A fitter (fit.go) does
+//     the fits, each in a file named after it.
 //  3. Choice (choice.go). Pure functions of the outcomes choose the method that agrees best with held-out supervision,
 //     among those that reach their bar in the table, and find the suspects: supervision that all good methods
 //     contradict while it is held out.
@@ -80,7 +81,11 @@ type Options struct {
 
 // NewOptions returns the options of a request that the catalog has accepted.
 func NewOptions(r catalog.Request) *Options {
-	return &Options{Neighbors: int(r.WholeOr("neighbors", 0)), Folds: int(r.WholeOr("folds", 0)), Enforce: catalog.Named(r.Values["enforce"], EnforceNever)}
+	return &Options{
+		Neighbors: int(r.WholeOr("neighbors", 0)),
+		Folds:     int(r.WholeOr("folds", 0)),
+		Enforce:   catalog.Named(r.Values["enforce"], EnforceNever),
+	}
 }
 
 // Name implements clustering.Algorithm.

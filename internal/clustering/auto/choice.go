@@ -182,7 +182,9 @@ func mayBeFallback(p *Problem, b *baseline, score clustering.MethodScore) bool {
 }
 
 // reasonFor explains why a method replaces the baseline, which agrees with held-out supervision by without.
-func reasonFor(p *Problem, taken clustering.MethodScore, scores []clustering.MethodScore, without float64) text.Message {
+func reasonFor(
+	p *Problem, taken clustering.MethodScore, scores []clustering.MethodScore, without float64,
+) text.Message {
 	if len(p.supervision.Seeds) == 0 {
 		if p.trust() == confirmed {
 			return reason("it agrees best with held-out constraints (%.2f); %d constraints follow from others and none "+

@@ -31,7 +31,8 @@ func (f *fitter) openSpan(ctx context.Context, s *space) error {
 	keep, _ := f.spaces.includedVertices(s.graph, f.p.none)
 	c := newContraction(s.graph, s.adjacency, keep, f.p.none.Components())
 	count := span.Size(c.Rows(), f.p.spec.K, len(f.p.supervision.Pairs))
-	whole, square := make([]float64, c.Rows()), 0.0
+	whole := make([]float64, c.Rows())
+	square := 0.0
 	for i, f := range c.factor {
 		if whole[i] = 1; f > 0 { // without edges all vertices are alike
 			whole[i] = 1 / f
@@ -48,7 +49,8 @@ func (f *fitter) openSpan(ctx context.Context, s *space) error {
 	}
 	s.span = &eigenspan{vectors: [][]float64{whole}, costs: []float64{0}}
 	for j, v := range found.Vectors {
-		s.span.vectors, s.span.costs = append(s.span.vectors, v), append(s.span.costs, 1-found.Values[j])
+		s.span.vectors = append(s.span.vectors, v)
+		s.span.costs = append(s.span.costs, 1-found.Values[j])
 	}
 	return nil
 }
@@ -71,7 +73,12 @@ func (f *fitter) fitCuts(ctx context.Context, s *space, t task, set *constraint.
 		return nil, err
 	}
 	at := &coordinates{kept: s.plain.kept, columns: found.Embedding.Columns, values: found.Embedding.Values}
-	all := f.spaces.expand(s, at, &clustering.Result{Labels: found.Labels, StopReason: clustering.StopConverged, ObjectiveName: "normalized-cut"}, set)
+	result := &clustering.Result{
+		Labels:        found.Labels,
+		StopReason:    clustering.StopConverged,
+		ObjectiveName: "normalized-cut",
+	}
+	all := f.spaces.expand(s, at, result, set)
 	all.result.Runs = found.Runs
 	all.result.Objective = normalizedCut(s.graph, all.labels, f.p.spec.K)
 	return all, nil
@@ -79,21 +86,24 @@ func (f *fitter) fitCuts(ctx context.Context, s *space, t task, set *constraint.
 
 // loosest returns the cluster whose rows agree least, the one with the shortest mean.
 func (e *coordinates) loosest(labels []int32, k int) int32 {
-	sums, sizes := make([]float64, k*e.columns), make([]float64, k)
+	sums := make([]float64, k*e.columns)
+	sizes := make([]float64, k)
 	for row, c := range labels {
 		sizes[c]++
 		for f, v := range e.values[row*e.columns : (row+1)*e.columns] {
 			sums[int(c)*e.columns+f] += v
 		}
 	}
-	best, least := int32(0), math.Inf(1)
+	best := int32(0)
+	least := math.Inf(1)
 	for c := range k {
 		square := 0.0
 		for _, v := range sums[c*e.columns : (c+1)*e.columns] {
 			square += float64(v * v)
 		}
 		if size := sizes[c]; size > 0 && square/(size*size) < least {
-			best, least = int32(c), square/(size*size)
+			best = int32(c)
+			least = square / (size * size)
 		}
 	}
 	return best

@@ -157,7 +157,8 @@ func (f *fitter) spreadClasses(ctx context.Context, s *space, c *classifier, kno
 // classShares returns the share of each class among the known rows of a cluster. The shares of a cluster without known
 // rows are 0.
 func classShares(clusters []int32, known *discriminant.Known, k int) [][]float64 {
-	shares, total := eigen.Columns(k, k), make([]float64, k)
+	shares := eigen.Columns(k, k)
+	total := make([]float64, k)
 	for i, row := range known.Rows {
 		c := clusters[row]
 		shares[c][known.Classes[i]] += known.Weights[i]
@@ -177,11 +178,17 @@ func classShares(clusters []int32, known *discriminant.Known, k int) [][]float64
 func (p *Problem) fittedLimit() int { return max(minFitted, p.spec.K, min(maxFitted, maxEntries/p.n)) }
 
 // newClassifier fits a classifier to the rows that are known without a fold, in the units of s.
-func (f *fitter) newClassifier(ctx context.Context, s *space, known *discriminant.Known, fold int, units *dataset.Units) (*classifier, error) {
+func (f *fitter) newClassifier(
+	ctx context.Context, s *space, known *discriminant.Known, fold int, units *dataset.Units,
+) (*classifier, error) {
 	fitted := known
 	if most := f.p.fittedLimit(); len(known.Rows) > most {
 		sampled := discriminant.Sample(known.Classes, f.p.spec.K, most)
-		fitted = &discriminant.Known{Rows: choose.At(known.Rows, sampled), Classes: choose.At(known.Classes, sampled), Weights: choose.At(known.Weights, sampled)}
+		fitted = &discriminant.Known{
+			Rows:    choose.At(known.Rows, sampled),
+			Classes: choose.At(known.Classes, sampled),
+			Weights: choose.At(known.Weights, sampled),
+		}
 	}
 	c := &classifier{rows: fitted.Rows}
 	var err error
@@ -204,7 +211,8 @@ func (f *fitter) newClassifier(ctx context.Context, s *space, known *discriminan
 		c.coefficients[i] *= 1 - forestWeight
 	}
 	if f.forests[fold] == nil { // the same in all units
-		trees, err := forest.Fit(ctx, c.raw, index, fitted.Weights, len(c.classes), forestTrees, f.p.spec.Random(clustering.StreamForest), f.spaces.threads)
+		trees, err := forest.Fit(ctx, c.raw, index, fitted.Weights, len(c.classes), forestTrees,
+			f.p.spec.Random(clustering.StreamForest), f.spaces.threads)
 		if err != nil {
 			return nil, err
 		}
@@ -235,7 +243,14 @@ func (f *fitter) take(rows []int32, units *dataset.Units) (raw, scaled *dataset.
 // points, and c.scaled the same rows in the units of the points. The second value is a bound on the kernel values.
 func (c *classifier) features(points dataset.Dataset, fitted []int32) (*kernel.FeatureSpec, float64, error) {
 	matrix, bounds, err := c.rule.MatrixSpec(points, c.scaled)
-	return &kernel.FeatureSpec{Matrix: matrix, Landmarks: fitted, Rank: len(c.classes), Projection: c.coefficients, Points: c.scaled}, bounds.Entry, err
+	spec := &kernel.FeatureSpec{
+		Matrix:     matrix,
+		Landmarks:  fitted,
+		Rank:       len(c.classes),
+		Projection: c.coefficients,
+		Points:     c.scaled,
+	}
+	return spec, bounds.Entry, err
 }
 
 // classifySome labels the rows with supervision, in this process. All other rows get label 0.
@@ -271,7 +286,8 @@ func (f *fitter) classifySome(ctx context.Context, c *classifier, units *dataset
 		if err := features.Compute(scores, rows); err != nil {
 			return err
 		}
-		ofRow, shares := make([]float64, len(c.classes)), make([]float64, len(c.classes))
+		ofRow := make([]float64, len(c.classes))
+		shares := make([]float64, len(c.classes))
 		for i := range rows.Len() {
 			for class := range ofRow {
 				ofRow[class] = scores[class*kernel.FeatureRows+i]
@@ -286,16 +302,24 @@ func (f *fitter) classifySome(ctx context.Context, c *classifier, units *dataset
 }
 
 // classifyAll labels all rows, wherever they are stored. Known rows keep their class.
-func (f *fitter) classifyAll(ctx context.Context, c *classifier, known *discriminant.Known, units *dataset.Units) (*answer, error) {
+func (f *fitter) classifyAll(
+	ctx context.Context, c *classifier, known *discriminant.Known, units *dataset.Units,
+) (*answer, error) {
 	distances, scorer, err := f.fromIdealScores(ctx, c, units)
 	if err != nil {
 		return nil, err
 	}
-	k, raw := f.p.spec.K, f.p.data.(*dataset.Points)
-	labels, own, next, enforceable := make([]int32, f.p.n), make([]float64, f.p.n), make([]float64, f.p.n), f.p.enforceable()
+	k := f.p.spec.K
+	raw := f.p.data.(*dataset.Points)
+	labels := make([]int32, f.p.n)
+	own := make([]float64, f.p.n)
+	next := make([]float64, f.p.n)
+	enforceable := f.p.enforceable()
 	fixed := f.p.fixedLabels(known)
 	err = parallel.Run(ctx, f.spaces.threads, partition.TileCount(f.p.n), func(tile int) error {
-		rows, scores, shares := partition.Tile(f.p.n, tile), make([]float64, k), make([]float64, k)
+		rows := partition.Tile(f.p.n, tile)
+		scores := make([]float64, k)
+		shares := make([]float64, k)
 		for i := rows.From; i < rows.To; i++ {
 			model.ClassScores(distances[i*k:(i+1)*k], scores)
 			c.blend(int32(i), raw.Row(i), scores, shares)
@@ -312,7 +336,11 @@ func (f *fitter) classifyAll(ctx context.Context, c *classifier, known *discrimi
 		return nil, err
 	}
 	a := f.spaces.newAnswer(labels, &clustering.Result{
-		StopReason: clustering.StopConverged, ObjectiveName: "leave-one-out-error", Objective: c.rule.Error, Units: units, Model: scorer,
+		StopReason:    clustering.StopConverged,
+		ObjectiveName: "leave-one-out-error",
+		Objective:     c.rule.Error,
+		Units:         units,
+		Model:         scorer,
 	}, f.byScores(labels, own, next, enforceable))
 	a.note = fmt.Sprintf("%s and %d decision trees, fitted to %d known rows", c.rule, forestTrees, len(c.rows))
 	return a, nil
@@ -322,7 +350,9 @@ func (f *fitter) classifyAll(ctx context.Context, c *classifier, known *discrimi
 // nearest other one, and by the scores of rows whose label may be enforced.
 func (f *fitter) byScores(labels []int32, own, next []float64, enforceable map[int32][]float64) rater {
 	return func(_ context.Context, result *clustering.Result) error {
-		numbers, own, next := f.p.numbers(labels), slices.Clone(own), slices.Clone(next)
+		numbers := f.p.numbers(labels)
+		own := slices.Clone(own)
+		next := slices.Clone(next)
 		for i, scores := range enforceable {
 			own[i], next[i] = model.FromIdealScores(scores, slices.Index(numbers, result.Labels[i]))
 		}
@@ -335,7 +365,8 @@ func (f *fitter) byScores(labels []int32, own, next []float64, enforceable map[i
 func (p *Problem) enforceable() map[int32][]float64 {
 	scores := make(map[int32][]float64)
 	for _, c := range p.supervision.Constraints {
-		scores[c.I], scores[c.J] = nil, nil
+		scores[c.I] = nil
+		scores[c.J] = nil
 	}
 	for _, s := range p.supervision.Seeds {
 		scores[s.Point] = nil
@@ -360,7 +391,9 @@ func (p *Problem) fixedLabels(known *discriminant.Known) map[int32]int32 {
 // fromIdealScores returns the distances of all rows from the scores that each class should have. The scores of a row
 // are its features in a problem of k-means, so workers compute them, and they follow from these distances. The model
 // predicts new rows in the same way.
-func (f *fitter) fromIdealScores(ctx context.Context, c *classifier, units *dataset.Units) ([]float64, *model.Model, error) {
+func (f *fitter) fromIdealScores(
+	ctx context.Context, c *classifier, units *dataset.Units,
+) ([]float64, *model.Model, error) {
 	all, err := units.Apply(f.p.data)
 	if err != nil {
 		return nil, nil, err
@@ -369,7 +402,8 @@ func (f *fitter) fromIdealScores(ctx context.Context, c *classifier, units *data
 	if err != nil {
 		return nil, nil, err
 	}
-	spec, k := f.p.kmeansSpec(clustering.ScaleNone), f.p.spec.K
+	k := f.p.spec.K
+	spec := f.p.kmeansSpec(clustering.ScaleNone)
 	spec.Restarts = 1
 	problem, err := kmeans.NewProblem(all, vector.NewFeatureSpec(features, entry), units, spec)
 	if err != nil {
@@ -381,13 +415,23 @@ func (f *fitter) fromIdealScores(ctx context.Context, c *classifier, units *data
 	}
 	defer release()
 	ideal := &vector.Model{Distortion: metric.SquaredEuclidean, Clusters: k, Centroids: model.IdealScores(k)}
-	distances, err := x.Distances(ctx, []vector.Query{{Model: ideal, Points: choose.All[int32](f.p.n)}})
+	distances, err := x.Measure(ctx, kmeans.Distances, []vector.Query{{Model: ideal, Points: choose.All[int32](f.p.n)}})
 	if err != nil {
 		return nil, nil, err
 	}
 	return distances[0], &model.Model{
-		Distortion: metric.SquaredEuclidean, K: k, D: k, Centroids: ideal.Centroids, Metric: metric.NewIdentity(k), Units: units,
-		Landmarks: &model.Landmarks{Matrix: features.Matrix, Centered: features.Matrix.Mean != nil, Points: c.raw, Projection: c.coefficients},
-		Forest:    c.forest,
+		Distortion: metric.SquaredEuclidean,
+		K:          k,
+		D:          k,
+		Centroids:  ideal.Centroids,
+		Metric:     metric.NewIdentity(k),
+		Units:      units,
+		Landmarks: &model.Landmarks{
+			Matrix:     features.Matrix,
+			Centered:   features.Matrix.Mean != nil,
+			Points:     c.raw,
+			Projection: c.coefficients,
+		},
+		Forest: c.forest,
 	}, nil
 }

@@ -91,7 +91,9 @@ type contraction struct {
 }
 
 // newContraction returns the contraction of the vertices that are kept, with blocks numbered by their first vertices.
-func newContraction(g *dataset.Graph, adjacency embedding.Multiplier, keep []bool, components *constraint.Components) *contraction {
+func newContraction(
+	g *dataset.Graph, adjacency embedding.Multiplier, keep []bool, components *constraint.Components,
+) *contraction {
 	c := &contraction{adjacency: adjacency, block: make([]int32, g.N)}
 	number := map[int32]int32{}
 	for i := range c.block {
@@ -241,7 +243,9 @@ func (ss *spaces) includedVertices(g *dataset.Graph, set *constraint.Set) (keep 
 // leading computes the leading eigenvectors of a contraction besides without, which holds at most one vector, near the
 // first eigenvector. With filters they are those of the operator projected onto what is orthogonal to it, otherwise
 // those of embedding.Without. It runs in this process, which has the graph.
-func (ss *spaces) leading(ctx context.Context, s *space, c *contraction, without [][]float64, count int, options eigen.Options) (eigen.Eigenpairs, error) {
+func (ss *spaces) leading(
+	ctx context.Context, s *space, c *contraction, without [][]float64, count int, options eigen.Options,
+) (eigen.Eigenpairs, error) {
 	random := ss.p.spec.Random(clustering.StreamEigen)
 	switch {
 	case c.Rows() >= filteredRows:
@@ -254,7 +258,9 @@ func (ss *spaces) leading(ctx context.Context, s *space, c *contraction, without
 
 // eigenvectors returns the coordinates of vertices by the k leading eigenvectors of the contraction, with rows scaled
 // to length 1. Small components have no coordinates.
-func (ss *spaces) eigenvectors(ctx context.Context, s *space, set *constraint.Set, shared *Shared, options eigen.Options) (*coordinates, error) {
+func (ss *spaces) eigenvectors(
+	ctx context.Context, s *space, set *constraint.Set, shared *Shared, options eigen.Options,
+) (*coordinates, error) {
 	keep, kept := ss.includedVertices(s.graph, set)
 	c := newContraction(s.graph, s.adjacency, keep, set.Components())
 	count := min(ss.p.spec.K, c.Rows())

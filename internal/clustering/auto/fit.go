@@ -76,7 +76,9 @@ func (f *fitter) fit(ctx context.Context, s *space, tasks []task) ([]*answer, er
 // fitsAtOnce returns the number of fits in a space that run at the same time. If it is 1, each uses all threads.
 func (f *fitter) fitsAtOnce(s *space) int {
 	switch {
-	case s.name == clustering.SpaceMixture, s.name == clustering.SpaceLevels && len(s.graph.Column) > planning.SideBySideEntries:
+	case s.name == clustering.SpaceMixture:
+		return 1
+	case s.name == clustering.SpaceLevels && len(s.graph.Column) > planning.SideBySideEntries:
 		return 1
 	case s.name == clustering.SpaceLevels:
 		return f.spaces.threads
@@ -93,7 +95,9 @@ type rowFits struct {
 
 // prepareTask returns the fit of a task that is independent of the others. It adds a task on the rows of the space to
 // onRows instead, and returns nil.
-func (f *fitter) prepareTask(ctx context.Context, s *space, t task, at int, onRows *rowFits) (func(context.Context) (*answer, error), error) {
+func (f *fitter) prepareTask(
+	ctx context.Context, s *space, t task, at int, onRows *rowFits,
+) (func(context.Context) (*answer, error), error) {
 	shown := f.p.shown(t)
 	set, err := constraint.NewSet(f.p.n, shown, constraint.UnitWeight)
 	if err != nil {
@@ -112,7 +116,9 @@ func (f *fitter) prepareTask(ctx context.Context, s *space, t task, at int, onRo
 		return func(ctx context.Context) (*answer, error) { return f.fitContracted(ctx, s, t, set) }, nil
 	}
 	problems, err := f.variants(s.rows, t, s.plain.among(f.p.n, shown))
-	onRows.places, onRows.sets, onRows.fits = append(onRows.places, at), append(onRows.sets, set), append(onRows.fits, problems)
+	onRows.places = append(onRows.places, at)
+	onRows.sets = append(onRows.sets, set)
+	onRows.fits = append(onRows.fits, problems)
 	return nil, err
 }
 
@@ -130,7 +136,9 @@ func (f *fitter) fitOnRows(ctx context.Context, s *space, batch *rowFits, answer
 }
 
 // fitMixture fits a mixture with constraints. One in which a cluster becomes empty counts as that without constraints.
-func (f *fitter) fitMixture(ctx context.Context, s *space, set *constraint.Set, shown []constraint.Constraint) (*answer, error) {
+func (f *fitter) fitMixture(
+	ctx context.Context, s *space, set *constraint.Set, shown []constraint.Constraint,
+) (*answer, error) {
 	found, err := f.spaces.findMixture(ctx, s, set, shown)
 	if found == nil {
 		return s.unconstrained, err
@@ -163,7 +171,8 @@ func (f *fitter) fitContracted(ctx context.Context, s *space, t task, set *const
 	if t.fold != heldout.None {
 		tolerance = foldTolerance
 	}
-	at, err := f.spaces.eigenvectors(ctx, s, set, nil, eigen.Options{Tolerance: tolerance, MaxProducts: embedding.MaxProducts})
+	options := eigen.Options{Tolerance: tolerance, MaxProducts: embedding.MaxProducts}
+	at, err := f.spaces.eigenvectors(ctx, s, set, nil, options)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +202,9 @@ func (f *fitter) fitLocally(ctx context.Context, t task, at *coordinates) (*clus
 
 // remembered computes the answer to a task, or reads it from a snapshot. Of a fold, only labels are needed, so only
 // they are saved. The answer to all constraints is computed anew from the snapshots of its parts.
-func (f *fitter) remembered(ctx context.Context, t task, compute func(ctx context.Context) (*answer, error)) (*answer, error) {
+func (f *fitter) remembered(
+	ctx context.Context, t task, compute func(ctx context.Context) (*answer, error),
+) (*answer, error) {
 	name := fmt.Sprint(t)
 	if t.fold == heldout.None {
 		return compute(snapshot.Within(ctx, name))

@@ -13,17 +13,18 @@ import (
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
-// softWeight is the cost of a violated constraint on levels, as a share of what its points contribute if all their edges
-// stay within their cluster. Moving a vertex with a share f of its edges there and the rest in one other cluster costs
-// about 2 (2f - 1) of that, so a constraint moves vertices between clusters, but a wrong one moves none with f above
-// 5/8.
+// softWeight is the cost of a violated constraint on levels, as a share of what its points contribute if all their
+// edges stay within their cluster. Moving a vertex with a share f of its edges there and the rest in one other cluster
+// costs about 2 (2f - 1) of that, so a constraint moves vertices between clusters, but a wrong one moves none with f
+// above 5/8.
 const softWeight = 0.5
 
 // openLevels cuts the graph without constraints, from coarse to fine levels. Cuts minimize the normalized cut plus the
 // penalties of violated constraints.
 func (ss *spaces) openLevels(ctx context.Context, s *space, g *dataset.Graph) error {
 	s.graph = g
-	unconstrained, left, err := ss.cutLevels(ctx, s, ss.p.none, ss.threads, func(l multilevel.Level) { ss.journal.o.Observe(clustering.LevelStarted(l)) })
+	observe := func(l multilevel.Level) { ss.journal.o.Observe(clustering.LevelStarted(l)) }
+	unconstrained, left, err := ss.cutLevels(ctx, s, ss.p.none, ss.threads, observe)
 	if err != nil {
 		return err
 	}
@@ -57,9 +58,16 @@ func (ss *spaces) levelAnswer(s *space, labels []int32, found multilevel.Found, 
 
 // cutLevels cuts the graph. It returns the number of vertices left out because their component is small. With
 // constraints, it both improves the labels found without them and starts anew, and takes the better answer.
-func (ss *spaces) cutLevels(ctx context.Context, s *space, set *constraint.Set, threads int, level func(multilevel.Level)) (a *answer, left int, err error) {
+func (ss *spaces) cutLevels(
+	ctx context.Context, s *space, set *constraint.Set, threads int, level func(multilevel.Level),
+) (a *answer, left int, err error) {
 	g, rows := ss.levelMatrix(s, set).Build()
-	options := multilevel.Options{K: min(ss.p.spec.K, g.Rows()), Threads: threads, Brief: ss.p.spec.Algorithm.(*Options).Brief, Level: level}
+	options := multilevel.Options{
+		K:       min(ss.p.spec.K, g.Rows()),
+		Threads: threads,
+		Brief:   ss.p.options.Brief,
+		Level:   level,
+	}
 	if components := set.Components(); components.Count() < ss.p.n {
 		options.Together, options.Groups = choose.Numbers(rows, ss.p.n, components.Of)
 	}

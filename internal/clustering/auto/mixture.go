@@ -44,7 +44,9 @@ func (ss *spaces) openMixture(ctx context.Context, s *space) (err error) {
 
 // findMixture fits a mixture to the rows in the units of a space, starting from k-means without constraints. It returns
 // nil if a cluster becomes empty.
-func (ss *spaces) findMixture(ctx context.Context, s *space, set *constraint.Set, shown []constraint.Constraint) (*mixture.Found, error) {
+func (ss *spaces) findMixture(
+	ctx context.Context, s *space, set *constraint.Set, shown []constraint.Constraint,
+) (*mixture.Found, error) {
 	scaled, err := s.units.Apply(ss.p.data)
 	if err != nil {
 		return nil, err
@@ -68,9 +70,19 @@ func (ss *spaces) mixtureAnswer(found *mixture.Found, units *dataset.Units) *ans
 	means, k := found.Mixture.Means(), len(found.Mixture.Shares())
 	d := len(means) / k
 	result := &clustering.Result{
-		Labels: found.Labels, ObjectiveName: "negative-log-likelihood", StopReason: clustering.StopMaxIterations, Iterations: len(found.Costs), Units: units,
+		Labels:        found.Labels,
+		ObjectiveName: "negative-log-likelihood",
+		StopReason:    clustering.StopMaxIterations,
+		Iterations:    len(found.Costs),
+		Units:         units,
 		Model: &model.Model{
-			Distortion: metric.SquaredEuclidean, K: k, D: d, Centroids: units.Undo(means), Metric: metric.NewIdentity(d), Units: units, Mixture: found.Mixture,
+			Distortion: metric.SquaredEuclidean,
+			K:          k,
+			D:          d,
+			Centroids:  units.Undo(means),
+			Metric:     metric.NewIdentity(d),
+			Units:      units,
+			Mixture:    found.Mixture,
 		},
 	}
 	if found.Converged {

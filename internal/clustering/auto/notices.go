@@ -80,7 +80,9 @@ func unitsNotices(p *Problem, chosen clustering.Space) []clustering.Notice {
 
 // findSuspects returns what outcomes say about the answer and about the supervision, given the outcome that agrees best
 // and all that are of all folds.
-func findSuspects(p *Problem, best outcome, agreement float64, all outcomes) ([]clustering.Notice, []clustering.Suspect) {
+func findSuspects(
+	p *Problem, best outcome, agreement float64, all outcomes,
+) ([]clustering.Notice, []clustering.Suspect) {
 	var notices []clustering.Notice
 	if agreement < nearChance {
 		notices = append(notices, notice("NEAR_CHANCE", "the best method has an agreement of %.2f with the held-out %s, "+
@@ -107,8 +109,8 @@ func findSuspects(p *Problem, best outcome, agreement float64, all outcomes) ([]
 	return append(notices, against...), suspects
 }
 
-// suspectConstraints names constraints that no good method satisfies when they are held out. Without seeds, all held-out
-// pairs are constraints.
+// suspectConstraints names constraints that no good method satisfies when they are held out. Without seeds, all
+// held-out pairs are constraints.
 func suspectConstraints(p *Problem, never func(pair int) bool, _ outcomes) ([]clustering.Notice, []clustering.Suspect) {
 	var against []text.Part
 	var suspects []clustering.Suspect
@@ -134,8 +136,8 @@ func againstNotices(code, what string, against []text.Part, all int, meaning str
 	return []clustering.Notice{clustering.NewNotice(code, message...)}
 }
 
-// suspectSeeds names seeds that no good method groups with most others of their label. The strength of such a suspect is
-// the share of its pairs that methods get wrong, over all methods.
+// suspectSeeds names seeds that no good method groups with most others of their label. The strength of such a suspect
+// is the share of its pairs that methods get wrong, over all methods.
 func suspectSeeds(p *Problem, never func(pair int) bool, all outcomes) ([]clustering.Notice, []clustering.Suspect) {
 	others := map[int32]int{} // by held-out seed, like the next two
 	apart := map[int32]int{}

@@ -13,8 +13,8 @@ import (
 
 // What a problem will take, for the plan of its job. No answer depends on it.
 
-// searchBytes bounds the memory of fits that run at the same time. A fit to whitened rows holds whitenedCopies copies of
-// the rows.
+// searchBytes bounds the memory of fits that run at the same time. A fit to whitened rows holds whitenedCopies copies
+// of the rows.
 const (
 	searchBytes    = 1 << 28
 	whitenedCopies = 4
@@ -47,14 +47,17 @@ func (p *Problem) Fitted() int {
 // Fits returns about how many runs of k-means there are in a space of rows. If starts race on a sample, a fit is a
 // single run on all rows.
 func (p *Problem) Fits(rows *kmeans.Problem) int {
-	starts, inFold := p.starts(), foldStarts
+	starts := p.starts()
+	inFold := foldStarts
 	if rows.RaceRows() > 0 {
-		starts, inFold = 1, 0
+		starts = 1
+		inFold = 0
 	}
 	if !p.supervised() || p.regime == manySeeds {
 		return starts
 	}
-	soft, hard := inFold+1, inFold+2
+	soft := inFold + 1
+	hard := inFold + 2
 	return 2*starts + p.folds*(soft+hard)
 }
 
@@ -65,8 +68,10 @@ func (p *Problem) Eigensolver(threads int) *planning.Eigensolver {
 	if p.supervised() && p.regime != manySeeds {
 		// Either one search for cuts or as many concurrent ones as there are folds, whichever takes more.
 		wide := span.Size(p.n, p.spec.K, len(p.supervision.Pairs))
-		if e.Searches = min(p.folds, threads, p.searches()); eigen.SearchColumns(wide, false) > e.Searches*eigen.SearchColumns(e.Pairs, false) {
-			e.Pairs, e.Searches = wide, 1
+		e.Searches = min(p.folds, threads, p.searches())
+		if eigen.SearchColumns(wide, false) > e.Searches*eigen.SearchColumns(e.Pairs, false) {
+			e.Pairs = wide
+			e.Searches = 1
 		}
 	}
 	for _, name := range p.Spaces() {

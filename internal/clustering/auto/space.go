@@ -107,9 +107,13 @@ func (ss *spaces) openRows(ctx context.Context, s *space) error {
 }
 
 // openGraph opens the space of eigenvectors of a graph.
-func (ss *spaces) openGraph(ctx context.Context, s *space, g *dataset.Graph, adjacency embedding.Multiplier) (err error) {
-	s.graph, s.adjacency = g, &oneAtATime{Multiplier: adjacency}
-	if s.plain, err = ss.eigenvectors(ctx, s, ss.p.none, ss.shared, ss.reporter.SolverOptions(eigenTolerance)); err != nil {
+func (ss *spaces) openGraph(
+	ctx context.Context, s *space, g *dataset.Graph, adjacency embedding.Multiplier,
+) (err error) {
+	s.graph = g
+	s.adjacency = &oneAtATime{Multiplier: adjacency}
+	options := ss.reporter.SolverOptions(eigenTolerance)
+	if s.plain, err = ss.eigenvectors(ctx, s, ss.p.none, ss.shared, options); err != nil {
 		return err
 	}
 	return ss.clusterCoordinates(ctx, s)
@@ -148,7 +152,9 @@ func (ss *spaces) expand(s *space, at *coordinates, found *clustering.Result, se
 	}
 	component.AttachTo(all, ss.p.spec.K, s.graph, set, at.loosest(found.Labels, ss.p.spec.K))
 	result := *found
-	result.Model, result.Units, result.Runs = nil, s.units, clustering.LabelingsAmong(ss.p.n, at.kept, found.Runs)
+	result.Model = nil
+	result.Units = s.units
+	result.Runs = clustering.LabelingsAmong(ss.p.n, at.kept, found.Runs)
 	return ss.newAnswer(all, &result, at.rater(ss.p.n, ss.p.spec.K))
 }
 
@@ -190,7 +196,8 @@ func lessMean(values []float64) []float64 {
 // roots of their eigenvalues. Negative eigenvalues count as 0.
 func (ss *spaces) principalComponents(ctx context.Context, matrix embedding.Multiplier) (*coordinates, error) {
 	count := min(ss.p.spec.K, ss.p.n)
-	pairs, err := eigen.Largest(ctx, centered{matrix, ss.p.n}, count, ss.p.spec.Random(clustering.StreamEigen), ss.reporter.SolverOptions(eigenTolerance))
+	pairs, err := eigen.Largest(ctx, centered{matrix, ss.p.n}, count, ss.p.spec.Random(clustering.StreamEigen),
+		ss.reporter.SolverOptions(eigenTolerance))
 	if err != nil {
 		return nil, err
 	}
@@ -200,5 +207,9 @@ func (ss *spaces) principalComponents(ctx context.Context, matrix embedding.Mult
 			vector[i] *= length
 		}
 	}
-	return &coordinates{columns: count, values: embedding.New(pairs.Vectors, false).Values, kept: choose.All[int32](ss.p.n)}, nil
+	return &coordinates{
+		columns: count,
+		values:  embedding.New(pairs.Vectors, false).Values,
+		kept:    choose.All[int32](ss.p.n),
+	}, nil
 }

@@ -53,8 +53,11 @@ func (f *fitter) fitSpread(ctx context.Context, s *space, t task) (*answer, erro
 
 // reach returns how much of each class reaches every vertex if classes weigh the same. It is nil for classes without
 // known rows.
-func (f *fitter) reach(ctx context.Context, g *dataset.Graph, known *discriminant.Known, tolerance float64) ([][]float64, error) {
-	k, total := f.p.spec.K, known.ClassWeights(f.p.spec.K)
+func (f *fitter) reach(
+	ctx context.Context, g *dataset.Graph, known *discriminant.Known, tolerance float64,
+) ([][]float64, error) {
+	k := f.p.spec.K
+	total := known.ClassWeights(k)
 	given := eigen.Columns(f.p.n, k)
 	for at, row := range known.Rows {
 		given[known.Classes[at]][row] = known.Weights[at] / total[known.Classes[at]]
@@ -97,7 +100,8 @@ func (f *fitter) spread(ctx context.Context, s *space, known *discriminant.Known
 		most := 0.0
 		for g := range reach {
 			if reach[g] != nil && float64(weights[g]*reach[g][i]) > most {
-				labels[i], most = int32(g), float64(weights[g]*reach[g][i])
+				labels[i] = int32(g)
+				most = float64(weights[g] * reach[g][i])
 			}
 		}
 	}
@@ -165,7 +169,10 @@ func (n *normalized) apply(x, scaled, into []vertexValues) {
 // spread solves (I - passedOn N) x = given for up to systemsAtOnce right-hand sides by conjugate gradients. A solution
 // does not depend on the others.
 func (n *normalized) spread(ctx context.Context, given [][]float64, tolerance float64) ([][]float64, error) {
-	x, residual, product, scaled := make([]vertexValues, n.graph.N), make([]vertexValues, n.graph.N), make([]vertexValues, n.graph.N), make([]vertexValues, n.graph.N)
+	x := make([]vertexValues, n.graph.N)
+	residual := make([]vertexValues, n.graph.N)
+	product := make([]vertexValues, n.graph.N)
+	scaled := make([]vertexValues, n.graph.N)
 	var left, enough [systemsAtOnce]float64
 	for l, values := range given {
 		for i, v := range values {

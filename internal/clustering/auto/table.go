@@ -9,8 +9,8 @@ import (
 )
 
 // This file is the decision of auto: what competes, and what it takes to win. Each constant says what it was measured
-// on; docs/design/tuning.md has the figures. Choose a new value on data sets set aside for that, then let `make answers`
-// judge it on others.
+// on; docs/design/tuning.md has the figures. Choose a new value on data sets set aside for that, then let `make
+// answers` judge it on others.
 
 // The spaces. They are listed in listSpaces, in the order of preference: without supervision, k-means runs in the first
 // one unless the second, or the mixture, is better.

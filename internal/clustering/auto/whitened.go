@@ -110,7 +110,14 @@ func (w *whitening) model(m *model.Model) (*model.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &model.Model{Distortion: metric.SquaredEuclidean, K: m.K, D: d, Centroids: w.units.Undo(centroids.RawMatrix().Data), Metric: full, Units: w.units}, nil
+	return &model.Model{
+		Distortion: metric.SquaredEuclidean,
+		K:          m.K,
+		D:          d,
+		Centroids:  w.units.Undo(centroids.RawMatrix().Data),
+		Metric:     full,
+		Units:      w.units,
+	}, nil
 }
 
 // fitWhitened clusters whitened rows by k-means with hard constraints.

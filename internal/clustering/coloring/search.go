@@ -23,8 +23,8 @@ const (
 	Undecided // the limit was reached
 )
 
-// Search looks for a coloring by exhaustive search, part by part, with a limit on its work. It fails only if the context
-// ends.
+// Search looks for a coloring by exhaustive search, part by part, with a limit on its work. It fails only if the
+// context ends.
 func (g *Graph) Search(ctx context.Context, cost Cost) ([]int32, Verdict, error) {
 	colors := slices.Clone(g.given)
 	s := newSearcher(g, cost)

@@ -47,7 +47,10 @@ func New(data dataset.Dataset, spec clustering.Spec) *Comparison {
 	}
 	c := &Comparison{data, spec, problem, problem.Supervision()}
 	must, cannot := c.supervision.CountPairs()
-	if must == 0 || cannot == 0 || must+cannot < heldout.EnoughPairs || len(c.supervision.Constraints) > maxPairs || len(c.supervision.Seeds) > maxSeeds {
+	if must == 0 || cannot == 0 || must+cannot < heldout.EnoughPairs {
+		return nil
+	}
+	if len(c.supervision.Constraints) > maxPairs || len(c.supervision.Seeds) > maxSeeds {
 		return nil
 	}
 	return c
@@ -79,8 +82,10 @@ func (c *Comparison) Run(ctx context.Context, threads int) (*clustering.Notice, 
 		return nil, err
 	}
 	return &clustering.Notice{Code: "DEFAULT_IS_BETTER", Message: fmt.Sprintf(
-		"of %d held-out pairs, the default got %d right and %s %d (agreement beyond chance %.2f and %.2f, %.1f standard errors apart); leave out the algorithm and the options that only it has",
-		len(other), count(other), c.spec.Algorithm.Name(), count(named), c.supervision.Agreement(other), c.supervision.Agreement(named), c.supervision.Advantage(other, named))}, nil
+		"of %d held-out pairs, the default got %d right and %s %d (agreement beyond chance %.2f and %.2f, "+
+			"%.1f standard errors apart); leave out the algorithm and the options that only it has",
+		len(other), count(other), c.spec.Algorithm.Name(), count(named), c.supervision.Agreement(other),
+		c.supervision.Agreement(named), c.supervision.Advantage(other, named))}, nil
 }
 
 // named reports which held-out pairs the named algorithm has right.
@@ -103,7 +108,8 @@ func (c *Comparison) named(ctx context.Context, threads int) ([]bool, error) {
 
 // beats reports whether one answer is so much better than another that the user should know.
 func (c *Comparison) beats(right, other []bool) bool {
-	return c.supervision.Agreement(right) > c.supervision.Agreement(other)+worthTelling && c.supervision.Advantage(right, other) > clearlyBetter
+	return c.supervision.Agreement(right) > c.supervision.Agreement(other)+worthTelling &&
+		c.supervision.Advantage(right, other) > clearlyBetter
 }
 
 func count(right []bool) (count int) {
@@ -130,7 +136,8 @@ const (
 // small reports whether a comparison takes little time.
 func small(data dataset.Dataset, spec clustering.Spec) bool {
 	rows := data.Rows()
-	if options, cuts := spec.Algorithm.(*spectral.Options); cuts && options.Algorithm == spectral.Constrained && rows > maxDenseRows {
+	options, cuts := spec.Algorithm.(*spectral.Options)
+	if cuts && options.Algorithm == spectral.Constrained && rows > maxDenseRows {
 		return false
 	}
 	if rows > maxCells/max(1, spec.K) {

@@ -1,7 +1,8 @@
 // Package enforce changes as few labels of an answer as it can so that constraints and known labels hold.
 //
-// Rows that must be together form a component, which moves as a whole. It starts in the cluster of most of its rows, and
-// keeps a known label. Package coloring then moves components until those that must be apart are in different clusters.
+// Rows that must be together form a component, which moves as a whole. It starts in the cluster of most of its rows,
+// and keeps a known label. Package coloring then moves components until those that must be apart are in different
+// clusters.
 package enforce
 
 import (
@@ -215,7 +216,8 @@ func (s *costs) of(v, cluster int32) float64 {
 	return s.total[v] - s.shares[v][at].price
 }
 
-// nearest returns the cluster with the lowest cost for a component. Of equals, the given one is nearest, then the first.
+// nearest returns the cluster with the lowest cost for a component. Of equals, the given one is nearest, then the
+// first.
 func (s *costs) nearest(v, best int32) int32 {
 	for _, one := range s.shares[v] {
 		if s.of(v, one.cluster) < s.of(v, best) {

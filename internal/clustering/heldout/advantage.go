@@ -119,7 +119,8 @@ func (s *Supervision) seedAdvantage(correct, other []bool) float64 {
 	for i, unit := range units {
 		differences[i] = own.without(unit[0]).agreement() - others.without(unit[1]).agreement()
 	}
-	return standardErrors(own.agreement()-others.agreement(), float64(len(units)), differences, clustering.Ones(len(units)))
+	difference := own.agreement() - others.agreement()
+	return standardErrors(difference, float64(len(units)), differences, clustering.Ones(len(units)))
 }
 
 func (c counts) without(other counts) counts {

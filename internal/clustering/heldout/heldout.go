@@ -120,7 +120,9 @@ func (s *Supervision) TrainingConstraints(without int) []constraint.Constraint {
 			if label == given.Label {
 				kind = constraint.MustLink
 			}
-			shown = append(shown, constraint.Constraint{I: last[label], J: given.Point, Kind: kind, Weight: given.Chance, Weighted: true})
+			shown = append(shown, constraint.Constraint{
+				I: last[label], J: given.Point, Kind: kind, Weight: given.Chance, Weighted: true,
+			})
 		}
 		if _, known := last[given.Label]; !known {
 			labels = append(labels, given.Label)
@@ -145,10 +147,12 @@ func (s *Supervision) Spec(spec clustering.Spec, without int) clustering.Spec {
 			points[given.Point] = true
 		}
 	}
-	spec.Supervision.Constraints = slices.DeleteFunc(slices.Clone(spec.Supervision.Constraints), func(c constraint.Constraint) bool {
+	constraints := slices.Clone(spec.Supervision.Constraints)
+	spec.Supervision.Constraints = slices.DeleteFunc(constraints, func(c constraint.Constraint) bool {
 		return heldOut[Pair{I: min(c.I, c.J), J: max(c.I, c.J), Must: c.Kind == constraint.MustLink}]
 	})
-	spec.Supervision.Seeds = slices.DeleteFunc(slices.Clone(spec.Supervision.Seeds), func(given constraint.Seed) bool { return points[given.Index] })
+	seeds := slices.Clone(spec.Supervision.Seeds)
+	spec.Supervision.Seeds = slices.DeleteFunc(seeds, func(given constraint.Seed) bool { return points[given.Index] })
 	return spec
 }
 

@@ -10,36 +10,44 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
+// The constants of the proposal, in the order of the questions that they answer. They were chosen on synthetic groups,
+// and judged on sets that were not used for that; see docs/design/tuning.md. A separation is a silhouette or, in a
+// graph, a modularity.
+
+// Which number agrees best with held-out constraints, and how certain is that?
 const (
-	// stable is the stability from which a number of clusters is stable.
-	stable = 0.8
-	// A larger number than the proposed one is plausible from this stability on, or if it is less stable by less than
-	// rivalMargin.
-	plausible   = 0.7
-	rivalMargin = 0.3
-	// certainStability is the stability of a proposal from which more stable smaller numbers raise no doubt.
-	certainStability = 0.9
-	// silhouetteShare is the share of the best silhouette among stable numbers that a number needs to be proposed, and
-	// the share of the proposed one's silhouette that a larger number needs to be its rival.
-	silhouetteShare = 0.8
-	// peakShare replaces silhouetteShare for a larger number if the best silhouette is a peak, larger than those of all
-	// smaller numbers. A maximum at the smallest number means little: a single cluster far from all others causes it.
-	peakShare = 0.9
-	// smallerRatio is how many times the proposed one's silhouette a smaller number needs to be plausible.
-	smallerRatio = 1.1
-	// largerRatio is the same for a larger number, whatever its stability.
-	largerRatio = 0.95
-	// modularityRatio is largerRatio for the modularity, which changes less with k.
-	modularityRatio = 1.1
-	// A proposal is clear if it has this stability, all larger numbers are less stable by clearFall, and none reaches
-	// clearSilhouette of its silhouette.
-	clearStability  = 0.95
-	clearFall       = 1.0 / 3
-	clearSilhouette = 0.9
-	// clearErrors is by how many standard errors of the agreement with held-out constraints two numbers must differ.
+	// clearErrors is by how many standard errors of the agreement two numbers must differ.
 	clearErrors = 2.0
 	// goodAgreement is the agreement from which constraints and data describe the same clusters.
 	goodAgreement = 0.5
+)
+
+// Which number is proposed by its stability? The largest whose stability is at least stable and whose separation is at
+// least silhouetteShare of the best among these. The share is peakShare for a number above the best one if that is a
+// peak: larger than those of all smaller numbers. A maximum at the smallest number means little: a single cluster far
+// from all others causes it.
+const (
+	stable          = 0.8
+	silhouetteShare = 0.8
+	peakShare       = 0.9
+)
+
+// Which other numbers are plausible? See rivals, which has a row for each of these.
+const (
+	certainStability = 0.9  // of a proposal, from which more stable smaller numbers raise no doubt
+	smallerRatio     = 1.1  // of the separation of a smaller number to the proposed one's
+	plausible        = 0.7  // the stability of a larger number
+	rivalMargin      = 0.3  // by how much less stable a larger number may be than the proposed one
+	largerRatio      = 0.95 // of the silhouette of a larger number to the proposed one's
+	modularityRatio  = 1.1  // the same for the modularity, which changes less with k
+)
+
+// Is a proposal without plausible others clear? If its stability is at least clearStability, all larger numbers are
+// less stable by clearFall, and none has more than clearSilhouette of its silhouette.
+const (
+	clearStability  = 0.95
+	clearFall       = 1.0 / 3
+	clearSilhouette = 0.9
 )
 
 // decide proposes a number by the agreement with held-out pairs, if there are any, or else by the stability. The text
@@ -73,7 +81,8 @@ func decideByAgreement(h *clustering.KSelection, pairs int) {
 	switch {
 	case len(h.Plausible) > 1:
 		h.Confidence = clustering.Unsure
-		h.Reason = fmt.Sprintf("%s agree equally well with held-out constraints (%d: %.2f)", text.Join(h.Plausible, "and"), best.K, top)
+		h.Reason = fmt.Sprintf("%s agree equally well with held-out constraints (%d: %.2f)",
+			text.Join(h.Plausible, "and"), best.K, top)
 	case top < goodAgreement:
 		h.Confidence = clustering.Likely
 		h.Reason = fmt.Sprintf("%d agrees best with held-out constraints, but weakly (%.2f; 0 is chance)", best.K, top)
@@ -92,18 +101,8 @@ func decideByStability(h *clustering.KSelection, part string) {
 			candidates = append(candidates, s)
 		}
 	}
-	top := slices.MaxFunc(h.Scores, func(a, b clustering.KScore) int { return cmp.Compare(stabilityOf(a), stabilityOf(b)) })
 	if len(candidates) == 0 {
-		h.Proposed, h.Confidence = top.K, clustering.Unsure
-		for _, s := range h.Scores {
-			if stabilityOf(s) >= stabilityOf(top)-(stable-plausible) {
-				h.Plausible = append(h.Plausible, s.K)
-			}
-		}
-		h.Reason = fmt.Sprintf("no number of clusters is stable in %s; %d comes closest: its weakest cluster keeps %.0f%% of its pairs (stable means %.0f%%)", part, top.K, 100*stabilityOf(top), 100*stable)
-		if top.Stability == nil {
-			h.Reason = fmt.Sprintf("it is unknown how stable the clusters are, because %s could not be clustered", part)
-		}
+		takeMostStable(h, part)
 		return
 	}
 	taken := candidates[0]
@@ -118,34 +117,76 @@ func decideByStability(h *clustering.KSelection, part string) {
 		}
 	}
 	h.Proposed = taken.K
-	for _, s := range h.Scores {
-		if s.K == taken.K || s.K < taken.K && smallerPlausible(s, taken) || s.K > taken.K && largerPlausible(s, taken) {
-			h.Plausible = append(h.Plausible, s.K)
-		}
-	}
-	if larger, ok := largerAndSeparated(h.Scores, taken); ok && !slices.Contains(h.Plausible, larger) {
-		h.Plausible = append(h.Plausible, larger)
-		slices.Sort(h.Plausible)
-	}
+	h.Plausible = plausibleBeside(h.Scores, taken)
 	explainStability(h, taken, part)
 }
 
-// smallerPlausible reports whether a number smaller than the proposed one is plausible.
-func smallerPlausible(s, taken clustering.KScore) bool {
-	separatedMore := sameSpace(s, taken) && separation(s) > float64(smallerRatio*separation(taken))
-	return stabilityOf(s) >= stable && (separatedMore || stabilityOf(taken) < certainStability && stabilityOf(s) > stabilityOf(taken))
+// takeMostStable proposes the most stable number if none is stable.
+func takeMostStable(h *clustering.KSelection, part string) {
+	top := slices.MaxFunc(h.Scores, func(a, b clustering.KScore) int {
+		return cmp.Compare(stabilityOf(a), stabilityOf(b))
+	})
+	h.Proposed = top.K
+	h.Confidence = clustering.Unsure
+	for _, s := range h.Scores {
+		if stabilityOf(s) >= stabilityOf(top)-(stable-plausible) {
+			h.Plausible = append(h.Plausible, s.K)
+		}
+	}
+	if top.Stability == nil {
+		h.Reason = fmt.Sprintf("it is unknown how stable the clusters are, because %s could not be clustered", part)
+		return
+	}
+	h.Reason = fmt.Sprintf("no number of clusters is stable in %s; %d comes closest: "+
+		"its weakest cluster keeps %.0f%% of its pairs (stable means %.0f%%)",
+		part, top.K, 100*stabilityOf(top), 100*stable)
 }
 
-// largerPlausible reports whether a larger number is plausible: it is stable, or it is nearly stable or nearly as
-// stable as the proposed one and its clusters are not much less separated.
-func largerPlausible(s, taken clustering.KScore) bool {
-	almost := stabilityOf(s) >= plausible || stabilityOf(s) > stabilityOf(taken)-rivalMargin
-	separatedLess := sameSpace(s, taken) && separation(s) < float64(silhouetteShare*separation(taken))
-	return stabilityOf(s) >= stable || almost && !separatedLess
+// rival is a reason why another number than the proposed one is plausible.
+type rival struct {
+	larger bool // whether it is a reason for larger numbers, or else for smaller ones
+	holds  func(s, taken clustering.KScore) bool
+}
+
+// rivals lists the reasons why a number is plausible beside the one that is taken. Separations count only if they can
+// be compared.
+func rivals() []rival {
+	return []rival{
+		{larger: true, holds: func(s, _ clustering.KScore) bool { return stabilityOf(s) >= stable }},
+		{larger: true, holds: func(s, taken clustering.KScore) bool {
+			almost := stabilityOf(s) >= plausible || stabilityOf(s) > stabilityOf(taken)-rivalMargin
+			separatedLess := sameSpace(s, taken) && separation(s) < float64(silhouetteShare*separation(taken))
+			return almost && !separatedLess
+		}},
+		{larger: false, holds: func(s, taken clustering.KScore) bool {
+			separatedMore := sameSpace(s, taken) && separation(s) > float64(smallerRatio*separation(taken))
+			return stabilityOf(s) >= stable && separatedMore
+		}},
+		{larger: false, holds: func(s, taken clustering.KScore) bool {
+			moreStable := stabilityOf(taken) < certainStability && stabilityOf(s) > stabilityOf(taken)
+			return stabilityOf(s) >= stable && moreStable
+		}},
+	}
+}
+
+// plausibleBeside returns the plausible numbers, ascending, including the one that is taken. Among them is the larger
+// number with the best separated clusters if separation suggests more clusters than stability does.
+func plausibleBeside(all []clustering.KScore, taken clustering.KScore) []int {
+	separated, found := largerAndSeparated(all, taken)
+	var numbers []int
+	for _, s := range all {
+		isRival := slices.ContainsFunc(rivals(), func(r rival) bool {
+			return s.K != taken.K && r.larger == (s.K > taken.K) && r.holds(s, taken)
+		})
+		if s.K == taken.K || isRival || found && s.K == separated {
+			numbers = append(numbers, s.K)
+		}
+	}
+	return numbers
 }
 
 // largerAndSeparated returns the larger number with the best separated clusters if they are about as well separated as
-// those of the proposed one. Then separation suggests more clusters than stability does.
+// those of the proposed one, however unstable it is.
 func largerAndSeparated(all []clustering.KScore, taken clustering.KScore) (k int, ok bool) {
 	share := largerRatio
 	if taken.Silhouette == nil {
@@ -154,7 +195,9 @@ func largerAndSeparated(all []clustering.KScore, taken clustering.KScore) (k int
 	most := float64(share * separation(taken))
 	for _, s := range all {
 		if s.K > taken.K && sameSpace(s, taken) && separation(s) > most {
-			k, ok, most = s.K, true, separation(s)
+			k = s.K
+			ok = true
+			most = separation(s)
 		}
 	}
 	return k, ok
@@ -162,27 +205,27 @@ func largerAndSeparated(all []clustering.KScore, taken clustering.KScore) (k int
 
 // explainStability sets the reason and the confidence of a proposal.
 func explainStability(h *clustering.KSelection, taken clustering.KScore, part string) {
-	reason := reappears(taken, part)
+	h.Reason = reappears(taken, part)
 	if len(h.Plausible) > 1 {
 		h.Confidence = clustering.Unsure
 		others := slices.DeleteFunc(slices.Clone(h.Plausible), func(k int) bool { return k == taken.K })
-		h.Reason = fmt.Sprintf("%s, but %s may fit too; compare the results", reason, text.Or(others))
+		h.Reason += fmt.Sprintf(", but %s may fit too; compare the results", text.Or(others))
 		return
 	}
-	h.Confidence = clustering.Clear
 	largerStability := -1.0
+	separated := false // whether a larger number is nearly as well separated
 	for _, s := range h.Scores {
-		if s.K > taken.K {
-			largerStability = max(largerStability, stabilityOf(s))
-			if taken.Silhouette != nil && sameSpace(s, taken) && separation(s) > float64(clearSilhouette*separation(taken)) {
-				h.Confidence = clustering.Likely
-			}
+		if s.K <= taken.K {
+			continue
 		}
+		largerStability = max(largerStability, stabilityOf(s))
+		comparable := taken.Silhouette != nil && sameSpace(s, taken)
+		separated = separated || comparable && separation(s) > float64(clearSilhouette*separation(taken))
 	}
-	if stabilityOf(taken) < clearStability || largerStability > stabilityOf(taken)-clearFall {
+	h.Confidence = clustering.Clear
+	if separated || stabilityOf(taken) < clearStability || largerStability > stabilityOf(taken)-clearFall {
 		h.Confidence = clustering.Likely
 	}
-	h.Reason = reason
 	switch {
 	case largerStability >= plausible:
 		h.Reason += fmt.Sprintf("; larger numbers are less stable (%.2f at most) and less separated", largerStability)
@@ -224,7 +267,8 @@ func sameSpace(a, b clustering.KScore) bool { return a.Space == b.Space }
 func bestSeparated(all []clustering.KScore, s clustering.KScore) clustering.KScore {
 	best := s
 	for _, other := range all {
-		if sameSpace(other, s) && (separation(other) > separation(best) || other.K < best.K && separation(other) >= separation(best)) {
+		better := separation(other) > separation(best) || other.K < best.K && separation(other) >= separation(best)
+		if sameSpace(other, s) && better {
 			best = other
 		}
 	}

@@ -22,7 +22,9 @@ type Solver interface {
 	Solve(ctx context.Context, spec clustering.Spec, o clustering.Observer) (*clustering.Result, error)
 	// Small runs a job on a part of the data in this process. Jobs on the same part, identified by its number, may
 	// share intermediate results; they run one after another. Jobs on different parts run concurrently.
-	Small(ctx context.Context, part int, data dataset.Dataset, spec clustering.Spec, threads int) (*clustering.Result, error)
+	Small(
+		ctx context.Context, part int, data dataset.Dataset, spec clustering.Spec, threads int,
+	) (*clustering.Result, error)
 }
 
 // Job is a data set and the spec to cluster it by.
@@ -49,7 +51,9 @@ type run struct {
 // k. If the context ends, it chooses among those that are complete. If the data of the job was derived from other data,
 // as a neighbor graph is, origin is the job on that data, from which parts are derived again; otherwise origin equals
 // job.
-func Run(ctx context.Context, job, origin Job, s Solver, threads int, o clustering.Observer) (*clustering.Result, error) {
+func Run(
+	ctx context.Context, job, origin Job, s Solver, threads int, o clustering.Observer,
+) (*clustering.Result, error) {
 	data, spec := job.Data, job.Spec
 	r := &run{data: data, spec: spec, origin: origin, solver: s, threads: threads, o: o}
 	var err error
@@ -178,7 +182,8 @@ func newFolds(n int, spec clustering.Spec) (*heldout.Supervision, error) {
 	if len(spec.Supervision.Constraints)+len(spec.Supervision.Seeds) == 0 {
 		return nil, nil //nolint:nilnil // there is nothing to divide
 	}
-	spec.Supervision.Entail, spec.Supervision.EntailSmall = false, false // implied pairs follow from those that are not held out
+	spec.Supervision.Entail = false // implied pairs follow from those that are not held out
+	spec.Supervision.EntailSmall = false
 	set, err := clustering.NewConstraintSet(n, spec, constraint.UnitWeight)
 	if err != nil {
 		return nil, err

@@ -176,7 +176,8 @@ func (r *run) strengths(ctx context.Context, spec clustering.Spec, labels []int3
 			return ctx.Err()
 		}
 		// For example, an algorithm needs constraints and the part has none.
-		if f, ok := errors.AsType[*fault.Error](err); ok && (f.Kind == fault.InvalidArgument || f.Kind == fault.FailedPrecondition) {
+		f, ok := errors.AsType[*fault.Error](err)
+		if ok && (f.Kind == fault.InvalidArgument || f.Kind == fault.FailedPrecondition) {
 			return nil
 		}
 		if err != nil {
@@ -236,13 +237,15 @@ func (r *run) compareWithCloud(ctx context.Context, h *clustering.KSelection, pa
 		return nil
 	}
 	two := h.Scores[2-h.Min]
-	found, err := snapshot.Once(snapshot.Within(ctx, "cloud"), "stability", (*snapshot.Writer).Floats, (*snapshot.Reader).Floats,
+	found, err := snapshot.Once(snapshot.Within(ctx, "cloud"), "stability",
+		(*snapshot.Writer).Floats, (*snapshot.Reader).Floats,
 		func(ctx context.Context) ([]float64, error) { return r.cloudStability(snapshot.Without(ctx), points) })
 	if err != nil || len(found) == 0 || stabilityOf(two) >= found[0]+beyondCloud {
 		return err
 	}
 	h.Confidence = clustering.Unsure
-	h.Reason = fmt.Sprintf("%s, but so do the halves of a cloud of the same shape without clusters (%.2f): there may be no clusters", reappears(two, part), found[0])
+	h.Reason = fmt.Sprintf("%s, but so do the halves of a cloud of the same shape without clusters (%.2f): "+
+		"there may be no clusters", reappears(two, part), found[0])
 	return nil
 }
 

@@ -29,7 +29,8 @@ func (r *run) silhouette(ctx context.Context, result *clustering.Result, k int) 
 		return nil, err
 	}
 	n := len(result.Labels)
-	rows := choose.Even[int32](n, max(minSilhouettes, min(maxSilhouettes, int(math.Sqrt(maxSilhouetteValues/float64(max(1, width)))))))
+	affordable := int(math.Sqrt(maxSilhouetteValues / float64(max(1, width))))
+	rows := choose.Even[int32](n, max(minSilhouettes, min(maxSilhouettes, affordable)))
 	mean, err := silhouetteOf(ctx, rows, result.Labels, k, distances, r.threads)
 	if err != nil {
 		return nil, err
@@ -88,7 +89,8 @@ func (r *run) distances(result *clustering.Result) (Distances, int, error) {
 		case cosines:
 			return byProducts(data.N, densely(data, nil), cosine), data.D, nil
 		case result.Kernel.Matrix != nil:
-			return byProducts(data.N, densely(data, result.Kernel.Matrix.Mean), kernelDistance(result.Kernel.Matrix)), data.D, nil
+			matrix := result.Kernel.Matrix
+			return byProducts(data.N, densely(data, matrix.Mean), kernelDistance(matrix)), data.D, nil
 		}
 		return euclidean(data), data.D, nil
 	case *dataset.SparsePoints:
