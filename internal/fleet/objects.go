@@ -113,7 +113,8 @@ func (f *Fleet) ReadObjects(ctx context.Context, units []*ObjectUnit, report fun
 		case <-alone:
 			why := "no worker was connected"
 			if len(attached) > 0 {
-				why = fmt.Sprintf("none of the %d connected workers could read objects: they were draining, quarantined, silent, or of another version", len(attached))
+				why = fmt.Sprintf("none of the %d connected workers could read objects: "+
+					"they were draining, silent, or of another version", len(attached))
 			}
 			return fault.New(fault.Unavailable, noWorkers, "for %v, %s; start workers and repeat the import", f.cfg.WorkerWait, why)
 		case <-ctx.Done():
