@@ -200,7 +200,7 @@ func (e *Executor) Load(ctx context.Context, labels []int32) ([]kernel.Int128, e
 // Update implements kernelkmeans.Executor.
 func (e *Executor) Update(ctx context.Context, moves []labeling.Move) ([]kernel.Int128, error) {
 	sums, merge := e.selfAffinities()
-	if err := e.update(ctx, moves, nil, merge); err != nil {
+	if err := e.update(ctx, moves, merge); err != nil {
 		return nil, err
 	}
 	return sums, nil
@@ -230,7 +230,7 @@ func (e *Executor) selfAffinities() ([]kernel.Int128, mergeFunc) {
 // Assign implements kernelkmeans.Executor.
 func (e *Executor) Assign(ctx context.Context, stats []kernel.ClusterStats) ([]labeling.Move, error) {
 	return e.assign(ctx, lanesOf(stats, statsLane), &operation{request: always(&workerv1.Command{Operation: &workerv1.Command_MatrixAssign{
-		MatrixAssign: &workerv1.MatrixAssign{Step: e.step, Stats: wire.StatsToProto(stats), Packed: true},
+		MatrixAssign: &workerv1.MatrixAssign{Step: e.step, Stats: wire.StatsToProto(stats)},
 	}})})
 }
 
@@ -261,7 +261,6 @@ func (e *Executor) Gains(ctx context.Context, stats []kernel.ClusterStats, neede
 		values[at] = slices.Repeat([]float64{math.Inf(-1)}, e.rows)
 	}
 	op := &operation{name: "gains", maxBytes: e.perRowBytes(wire.LargestBytes * len(stats))}
-	op.earlier = e.packLargest(len(stats), needed)
 	op.request = always(&workerv1.Command{Operation: &workerv1.Command_Gains{
 		Gains: &workerv1.Gains{Step: e.step, Stats: wire.StatsToProto(stats), Most: uint32(needed)},
 	}})
@@ -303,9 +302,8 @@ func (e *Executor) Blocks(ctx context.Context, blocks []kernel.Block) ([][]float
 		name:     "blocks",
 		maxBytes: func([]int) int { return 8 * len(blocks) * e.need.Block * (e.k + e.need.Block) }, // with each pair twice
 		request: always(&workerv1.Command{Operation: &workerv1.Command_Blocks{
-			Blocks: &workerv1.Blocks{Step: e.step, Blocks: wire.BlocksToProto(blocks), PairsOnce: true},
+			Blocks: &workerv1.Blocks{Step: e.step, Blocks: wire.BlocksToProto(blocks)},
 		}}),
-		earlier: e.dropRepeated(blocks),
 		merge: func(tiles []int, answer *reply) error {
 			parts, rest, bytes := e.blockParts(blocks, values, tiles), answer.values, 0
 			for _, part := range parts {

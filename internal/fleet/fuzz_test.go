@@ -27,7 +27,7 @@ const fuzzRows, fuzzK = 40, 2
 // attachFuzzed attaches a worker that the test plays, without a network.
 func attachFuzzed(t *testing.T, f *Fleet) (*session, *attachment) {
 	t.Helper()
-	s, a, err := f.admit(t.Context(), &workerv1.Hello{ProtocolVersion: wire.WorkerProtocol, ProtocolMinor: wire.WorkerProtocolMinor, NumericClass: kernel.NumericClass, Name: "fuzzed", Threads: 1})
+	s, a, err := f.admit(t.Context(), &workerv1.Hello{ProtocolVersion: wire.WorkerProtocol, NumericClass: kernel.NumericClass, Name: "fuzzed", Threads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -79,9 +79,6 @@ func (e *execution) groups(tiles []int) []*group {
 // request. Every step can be repeated safely, so it does not matter where an earlier attempt stopped. Nothing else
 // uses the group's membership and tiles at the same time.
 func (e *execution) runGroup(ctx context.Context, g *group, op *operation) error {
-	if op.compact && !g.session.compact() {
-		return errEarlier
-	}
 	if err := e.prepare(ctx, g); err != nil {
 		return err
 	}
@@ -146,12 +143,8 @@ func (e *execution) ask(ctx context.Context, g *group, op *operation, tiles []in
 	if err != nil {
 		return err
 	}
-	decode := op.decode
-	if op.earlier != nil && !g.session.compact() {
-		decode = op.earlier
-	}
-	if decode != nil {
-		if err := decode(done, tiles); err != nil {
+	if op.decode != nil {
+		if err := op.decode(done); err != nil {
 			return &wrongAnswer{err}
 		}
 	}
@@ -358,7 +351,7 @@ func (e *execution) listTiles(c *workerv1.Command, g *group, tiles []int) *tileL
 	for i, t := range tiles {
 		c.Tiles[i] = &workerv1.Tile{Tile: uint32(t), Epoch: e.at(g, t).epoch}
 	}
-	if !g.session.compact() || len(tiles) < listedTiles {
+	if len(tiles) < listedTiles {
 		return nil
 	}
 	same := func(a, b *workerv1.Tile) bool { return a.GetTile() == b.GetTile() && a.GetEpoch() == b.GetEpoch() }

@@ -176,7 +176,7 @@ func (e *execution) applyChange(ctx context.Context, g *group, change *labelChan
 			c.Operation = &workerv1.Command_Load{Load: &workerv1.Load{Step: change.step, Labels: change.labels.message()}}
 			return
 		}
-		c.Operation = g.session.update(change.step-1, change.moves)
+		c.Operation = updateMessage(change.step-1, change.moves)
 	})
 	return err
 }
@@ -236,7 +236,7 @@ func (e *execution) followMoves(step uint64, moves []labeling.Move) {
 			continue
 		}
 		moves, k := slices.Clone(moves), e.k
-		packed := e.newPayload(func() []byte { return h.to.packMoves(moves, k) })
+		packed := e.newPayload(func() []byte { return wire.PackMoves(moves, k) })
 		h.queue = append(h.queue, labelChange{step: step + 1, moves: packed})
 		e.continueHandoverLocked(h)
 	}

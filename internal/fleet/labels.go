@@ -16,8 +16,8 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// decodeFunc brings the answer of a worker for some tiles into the form that merge expects.
-type decodeFunc func(answer *reply, tiles []int) error
+// decodeFunc unpacks the answer of a worker for merge.
+type decodeFunc func(answer *reply) error
 
 // mergeFunc adds the answer of some tiles to the result of an operation. It is called exactly once for each tile.
 type mergeFunc func(tiles []int, answer *reply) error
@@ -55,7 +55,7 @@ func (e *execution) load(ctx context.Context, labels []int32, merge mergeFunc) e
 // update is loaded with the labels after the moves. After an error it restores the labels. A tile at the current step
 // receives only the moves. Any other tile receives all labels, and also the moves if the answer consists of what they
 // change.
-func (e *execution) update(ctx context.Context, moves []labeling.Move, earlier decodeFunc, merge mergeFunc) error {
+func (e *execution) update(ctx context.Context, moves []labeling.Move, merge mergeFunc) error {
 	if e.labels == nil {
 		return errors.New("fleet: update before load")
 	}
@@ -64,10 +64,9 @@ func (e *execution) update(ctx context.Context, moves []labeling.Move, earlier d
 	}
 	packed := e.newPayload(func() []byte { return wire.PackInt32s(e.labels) })
 	defer packed.free()
-	triples := e.newPayload(func() []byte { return wire.PackMoveTriples(moves) })
 	all := e.newPayload(func() []byte { return wire.PackMoves(moves, e.k) })
 	var mu sync.Mutex // guards sent
-	sent := []*payload{triples, all}
+	sent := []*payload{all}
 	defer func() {
 		for _, p := range sent {
 			p.free()
@@ -78,22 +77,18 @@ func (e *execution) update(ctx context.Context, moves []labeling.Move, earlier d
 		name:        "update",
 		wholeMatrix: kernel.FullSweepIsCheaper(e.rows, len(moves)), // reads nearly every column
 		maxBytes:    func([]int) int { return e.family.changeBytes() },
-		earlier:     earlier,
 		merge:       merge,
 		reload:      &reload{labels: packed, step: step + 1, unless: step, answers: !e.answersChanges()},
 		resultStep:  step + 1,
-		request: func(c *workerv1.Command, g *group, tiles []int) {
+		request: func(c *workerv1.Command, _ *group, tiles []int) {
 			own := all // the rows of a matrix have an entry for every point, so its tiles need all moves
-			switch {
-			case !g.session.compact():
-				own = triples
-			case e.answersChanges():
+			if e.answersChanges() {
 				own = e.newPayload(func() []byte { return wire.PackMoves(e.movesOf(tiles, moves), e.k) })
 				mu.Lock()
 				sent = append(sent, own)
 				mu.Unlock()
 			}
-			c.Operation = g.session.update(step, own)
+			c.Operation = updateMessage(step, own)
 		},
 	})
 	if err != nil {
@@ -137,7 +132,7 @@ func (e *execution) atStep(ctx context.Context, op *operation) error {
 func (e *execution) assign(ctx context.Context, lanes []int, op *operation) ([]labeling.Move, error) {
 	byTile := make([][]labeling.Move, len(e.placed.tiles))
 	op.name, op.maxBytes = "assign", e.perRowBytes(12*len(lanes))
-	op.decode, op.earlier = movesBy(wire.UnpackMoves), movesBy(wire.UnpackMoveTriples)
+	op.decode = unpackMoves
 	op.merge = func(tiles []int, answer *reply) error {
 		return e.split(tiles, answer.moves, lanes, byTile)
 	}
@@ -212,11 +207,14 @@ func movesWithin(moves []labeling.Move, rows partition.Range) []labeling.Move {
 	return moves[at(rows.From):at(rows.To)]
 }
 
-// movesBy returns what unpacks the moves that a worker answers.
-func movesBy(unpack func([]byte) ([]labeling.Move, error)) decodeFunc {
-	return func(answer *reply, _ []int) (err error) {
-		answer.moves, err = unpack(answer.values)
-		answer.values = nil
-		return err
-	}
+// unpackMoves unpacks the moves that a worker answers.
+func unpackMoves(answer *reply) (err error) {
+	answer.moves, err = wire.UnpackMoves(answer.values)
+	answer.values = nil
+	return err
+}
+
+// updateMessage returns the command to apply moves to the labels of a step.
+func updateMessage(step uint64, moves *payload) *workerv1.Command_Update {
+	return &workerv1.Command_Update{Update: &workerv1.Update{Step: step, PackedMoves: moves.message()}}
 }

@@ -44,7 +44,7 @@ func TestAPanicIsTheErrorOfItsJob(t *testing.T) {
 	defer x.Release()
 	for name, op := range map[string]*operation{
 		"request": {request: func(*workerv1.Command, *group, []int) { panic("a defect") }},
-		"answer":  {request: always(&workerv1.Command{}), decode: func(*reply, []int) error { panic("a defect") }},
+		"answer":  {request: always(&workerv1.Command{}), decode: func(*reply) error { panic("a defect") }},
 	} {
 		if err := x.perform(t.Context(), op); !fault.Is(err, "PANIC") || !strings.Contains(err.Error(), "a defect") {
 			t.Errorf("%s: %v", name, err)

@@ -11,9 +11,9 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// operation is one request to all tiles or to some of them. It does not change while it runs. maxBytes, request,
-// decode and earlier are called by the goroutines of several workers at once, and merge by that of perform only, so
-// that merge needs no lock.
+// operation is one request to all tiles or to some of them. It does not change while it runs. maxBytes, request and
+// decode are called by the goroutines of several workers at once, and merge by that of perform only, so that merge needs
+// no lock.
 type operation struct {
 	name        string
 	tiles       []int                 // nil means all
@@ -21,12 +21,10 @@ type operation struct {
 	possible    func(float64) bool    // whether a value per row is possible; nil means finite
 	request     requestFunc           // nil if the operation only prepares, builds or reloads the tiles
 	decode      decodeFunc            // nil if merge takes answers as they are
-	earlier     decodeFunc            // replaces decode for workers of v0.1.0, unless it is nil
 	merge       mergeFunc
 	wholeMatrix bool    // reads nearly all entries of the matrix
 	reload      *reload // gives tiles the sums that the request needs; nil if it needs none
 	resultStep  uint64  // step of the tiles after the request; 0 leaves it unchanged
-	compact     bool    // workers of v0.1.0 do not know the request
 	valuesID    uint64  // the values of queries that workers remember after the request; 0 for none
 }
 

@@ -48,7 +48,6 @@ type session struct {
 	numericClass string
 	threads      int
 	memory       uint64 // bytes; 0 means unlimited
-	minor        uint32 // minor version of the protocol that both sides know
 	attachedAt   time.Time
 	peerAddress  string        // where other workers fetch pieces of data sets from it; empty if they cannot
 	peerKey      []byte        // of the tickets for that; nil if they cannot
@@ -122,7 +121,6 @@ func (f *Fleet) admit(ctx context.Context, hello *workerv1.Hello) (*session, *at
 			HeartbeatMillis: uint32(max(1, f.cfg.HeartbeatInterval.Milliseconds())),
 			Term:            f.term,
 			SilenceMillis:   uint32(max(1, f.cfg.LostAfter.Milliseconds())),
-			ProtocolMinor:   wire.WorkerProtocolMinor,
 			PeerKey:         s.peerKey,
 		},
 	}})
@@ -157,7 +155,6 @@ func (f *Fleet) newSessionLocked(hello *workerv1.Hello) *session {
 		numericClass: hello.GetNumericClass(),
 		threads:      max(1, int(hello.GetThreads())),
 		memory:       hello.GetMemoryBytes(),
-		minor:        min(hello.GetProtocolMinor(), wire.WorkerProtocolMinor),
 		fetchesRows:  hello.GetFetchesRows(),
 		attachedAt:   now,
 		lastSeen:     now,

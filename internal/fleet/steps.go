@@ -3,7 +3,6 @@ package fleet
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -15,27 +14,16 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// Step implements kmeans.Executor. While there is a worker that does not know steps, it runs the operations that a
-// step consists of.
+// Step implements kmeans.Executor. Workers apply the moves that they find, so the labels change only after all have
+// answered: a tile that has to be rebuilt meanwhile is loaded with the labels before the moves.
 func (e *KMeansExecutor) Step(ctx context.Context, queries []vector.Query) (*kmeans.Step, error) {
-	if e.fleet.allCompact() {
-		if done, err := e.stepAtOnce(ctx, queries); !errors.Is(err, errEarlier) { // otherwise one has just joined
-			return done, err
-		}
-	}
-	return e.stepInParts(ctx, queries)
-}
-
-// stepAtOnce makes a step by one command to each worker. Workers apply the moves that they find, so the labels change
-// only after all have answered: a tile that has to be rebuilt meanwhile is loaded with the labels before the moves.
-func (e *KMeansExecutor) stepAtOnce(ctx context.Context, queries []vector.Query) (*kmeans.Step, error) {
 	packed := e.pack(queries)
 	defer packed.free()
 	op := packed.ask(func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
 		c.Operation = &workerv1.Command_VectorStep{VectorStep: &workerv1.VectorStep{Step: e.step, Queries: queries}}
 	})
 	s := newStepAnswers(e, queries)
-	op.name, op.compact, op.resultStep = "step", true, e.step+1
+	op.name, op.resultStep = "step", e.step+1
 	op.maxBytes, op.decode, op.merge = s.maxBytes, unpackStep, s.merge
 	if err := e.atStep(ctx, op); err != nil {
 		e.step += 2 // some tiles are at the next step
@@ -108,7 +96,7 @@ func (s *stepAnswers) merge(tiles []int, answer *reply) error {
 }
 
 // unpackStep separates the moves that a worker answers to a step from the values.
-func unpackStep(answer *reply, _ []int) (err error) {
+func unpackStep(answer *reply) (err error) {
 	answer.moves, answer.values, err = wire.UnpackStep(answer.values)
 	return err
 }

@@ -22,7 +22,6 @@ import (
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/partition"
 	"github.com/cleave-project/cleave/internal/planning"
-	"github.com/cleave-project/cleave/internal/wire"
 	"github.com/cleave-project/cleave/internal/worker"
 	"github.com/cleave-project/cleave/test/testscale"
 )
@@ -192,24 +191,22 @@ func TestTrafficOfLocalSearch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, minor := range []uint32{0, wire.WorkerProtocolMinor} {
-		c, f := startTraffic(t, 3, asMinor(minor))
-		got := f.runKernel(c, data, spec)
-		if got.Objective != want.Objective || !slices.Equal(got.Labels, want.Labels) || len(f.iterations) != len(want.History) {
-			t.Errorf("minor version %d: objective %v after %d iterations instead of %v after %d", minor, got.Objective, len(f.iterations), want.Objective, len(want.History))
+	c, f := startTraffic(t, 3)
+	got := f.runKernel(c, data, spec)
+	if got.Objective != want.Objective || !slices.Equal(got.Labels, want.Labels) || len(f.iterations) != len(want.History) {
+		t.Errorf("objective %v after %d iterations instead of %v after %d", got.Objective, len(f.iterations), want.Objective, len(want.History))
+	}
+	most := int64(0)
+	for _, i := range f.iterations[settled:] {
+		sum := int64(0)
+		for _, bytes := range i.bytes {
+			sum += bytes
 		}
-		most := int64(0)
-		for _, i := range f.iterations[settled:] {
-			sum := int64(0)
-			for _, bytes := range i.bytes {
-				sum += bytes
-			}
-			most = max(most, sum)
-		}
-		t.Logf("minor version %d: an iteration takes up to %d bytes of all workers together", minor, most)
-		if limit := int64(8*candidates*(k+candidates/2+1) + 3*(13*candidates+4096)); minor > 0 && most > limit {
-			t.Errorf("an iteration takes %d bytes, more than %d", most, limit)
-		}
+		most = max(most, sum)
+	}
+	t.Logf("an iteration takes up to %d bytes of all workers together", most)
+	if limit := int64(8*candidates*(k+candidates/2+1) + 3*(13*candidates+4096)); most > limit {
+		t.Errorf("an iteration takes %d bytes, more than %d", most, limit)
 	}
 }
 

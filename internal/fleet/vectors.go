@@ -97,7 +97,7 @@ func (e *KMeansExecutor) Clusters() kmeans.Clusters {
 func (e *KMeansExecutor) Update(ctx context.Context, moves []labeling.Move) error {
 	lanes, size := vector.MovedLanes(e.k, moves), e.k*e.spec.Width()
 	changes := make([]float64, len(lanes)*size)
-	err := e.update(ctx, moves, e.dropUnmovedLanes(moves), func(tiles []int, answer *reply) error {
+	err := e.update(ctx, moves, func(tiles []int, answer *reply) error {
 		parts, err := wire.UnpackFloat64s(answer.values)
 		if err != nil {
 			return err
@@ -153,11 +153,10 @@ func (e *KMeansExecutor) numberOf(values []byte) uint64 {
 	return e.models.id
 }
 
-// forWorker returns the queries for one worker, which gets their values only if it does not remember them, as workers
-// of v0.1.0 never do.
+// forWorker returns the queries for one worker, which gets their values only if it does not remember them.
 func (p *packedQueries) forWorker(g *group) *workerv1.VectorQueries {
 	var values *workerv1.Payload
-	if g.member.valuesID != p.valuesID || !g.session.compact() {
+	if g.member.valuesID != p.valuesID {
 		values, g.member.valuesID = p.values.message(), 0 // until the worker has answered
 	}
 	packed := wire.QueriesToProto(p.queries, values, p.integers.message())
@@ -186,7 +185,7 @@ func (e *KMeansExecutor) Assign(ctx context.Context, queries []vector.Query) ([]
 	packed := e.pack(queries)
 	defer packed.free()
 	return e.assign(ctx, lanesOf(queries, queryLane), packed.ask(func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
-		c.Operation = &workerv1.Command_VectorAssign{VectorAssign: &workerv1.VectorAssign{Step: e.step, Queries: queries, Packed: true}}
+		c.Operation = &workerv1.Command_VectorAssign{VectorAssign: &workerv1.VectorAssign{Step: e.step, Queries: queries}}
 	}))
 }
 

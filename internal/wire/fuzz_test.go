@@ -83,7 +83,6 @@ func FuzzPayload(f *testing.F) {
 			comesBack(t, packed, UnpackFloat64s, PackFloat64s)
 			comesBack(t, packed, UnpackInt32s, PackInt32s)
 			comesBack(t, packed, UnpackInt64s, PackInt64s)
-			comesBack(t, packed, UnpackMoveTriples, PackMoveTriples)
 			comesBack(t, packed, UnpackInt128s, PackInt128s)
 			if moves, values, err := UnpackStep(packed); err == nil && len(moves)+len(values) > len(packed) {
 				t.Errorf("%d moves and %d bytes of values in %d bytes", len(moves), len(values), len(packed))

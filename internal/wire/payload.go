@@ -9,14 +9,11 @@ import (
 	"slices"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/kernel"
 )
 
 // Large arrays are sent as raw little-endian bytes. There is no tag and no varint per number, so packing and
 // unpacking run at the speed of memory. Every unpacking function rejects input of the wrong length.
-
-const moveBytes = 12
 
 // PackFloat64s packs values into 8 bytes each.
 func PackFloat64s(values []float64) []byte {
@@ -96,27 +93,6 @@ func PackInt64s(values []int64) []byte {
 // UnpackInt64s is the inverse of PackInt64s.
 func UnpackInt64s(packed []byte) ([]int64, error) {
 	return unpack(packed, 8, "int64", func(at []byte) int64 { return int64(binary.LittleEndian.Uint64(at)) })
-}
-
-// PackMoveTriples packs each move into three int32: point, from, to. Minor version 0 of the worker protocol has no
-// other form of moves.
-func PackMoveTriples(moves []labeling.Move) []byte {
-	packed := make([]byte, moveBytes*len(moves))
-	for i, m := range moves {
-		at := packed[moveBytes*i:]
-		binary.LittleEndian.PutUint32(at, uint32(m.Point))
-		binary.LittleEndian.PutUint32(at[4:], uint32(m.From))
-		binary.LittleEndian.PutUint32(at[8:], uint32(m.To))
-	}
-	return packed
-}
-
-// UnpackMoveTriples is the inverse of PackMoveTriples.
-func UnpackMoveTriples(packed []byte) ([]labeling.Move, error) {
-	return unpack(packed, moveBytes, "move", func(at []byte) labeling.Move {
-		return labeling.Move{Point: int32(binary.LittleEndian.Uint32(at)), From: int32(binary.LittleEndian.Uint32(at[4:])),
-			To: int32(binary.LittleEndian.Uint32(at[8:]))}
-	})
 }
 
 // PackInt128s packs each value into two uint64: low, high.

@@ -165,18 +165,6 @@ const (
 	// keep it: an operation or field that changes what is computed may be sent only from the release after the one
 	// whose workers know it.
 	WorkerProtocol = 11
-	// WorkerProtocolMinor counts compatible additions to the worker protocol. Each side tells the other its own, and
-	// the coordinator sends a worker only what the worker's version knows:
-	//
-	//	0  v0.1.0
-	//	1  packed moves; numbered lists of tiles and values of queries; updates of vectors with the moves of their own
-	//	   tiles; only the largest gains
-	//	2  steps of vectors; loads of some tiles of vectors leave the others as they are; blocks with each pair once
-	//	3  workers show each other a hash of their session, see PeerID
-	//
-	// Releases work together with the one before. No release has 1 or 2, and v0.2.0 has 3: v0.3.0 deletes what only
-	// workers of v0.1.0 need, which is earlier.go in package fleet and what calls it.
-	WorkerProtocolMinor = 3
 	// RememberedTileLists is how many numbered lists of tiles a worker remembers for each job. Methods alternate between
 	// few: all tiles of the worker, and those with constrained points. It is part of the protocol: a coordinator that
 	// counts on more lists than its workers remember sends every long list twice.

@@ -9,7 +9,6 @@ import (
 	"pgregory.net/rapid"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
-	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
 	vectors "github.com/cleave-project/cleave/internal/numeric/vector"
@@ -38,10 +37,6 @@ func TestPackedNumbersRoundTrip(t *testing.T) {
 		roundTrip(t, rapid.SliceOf(rapid.Float64()).Draw(t, "float64"), 8, PackFloat64s, UnpackFloat64s)
 		roundTrip(t, rapid.SliceOf(rapid.Int32()).Draw(t, "int32"), 4, PackInt32s, UnpackInt32s)
 		roundTrip(t, rapid.SliceOf(rapid.Int64()).Draw(t, "int64"), 8, PackInt64s, UnpackInt64s)
-		move := rapid.Custom(func(t *rapid.T) labeling.Move {
-			return labeling.Move{Point: rapid.Int32().Draw(t, "point"), From: rapid.Int32().Draw(t, "from"), To: rapid.Int32().Draw(t, "to")}
-		})
-		roundTrip(t, rapid.SliceOf(move).Draw(t, "moves"), 12, PackMoveTriples, UnpackMoveTriples)
 		wide := rapid.Custom(func(t *rapid.T) kernel.Int128 {
 			return kernel.Int128{Lo: rapid.Uint64().Draw(t, "low"), Hi: rapid.Int64().Draw(t, "high")}
 		})

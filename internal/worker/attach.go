@@ -205,7 +205,6 @@ func (w *worker) hello(ctx context.Context) *workerv1.AttachRequest {
 		MemoryBytes:     w.cfg.MemoryBytes,
 		Term:            w.term,
 		Offers:          w.kept.offers(),
-		ProtocolMinor:   wire.WorkerProtocolMinor,
 		PeerAddress:     w.exchange.Address(ctx, strings.TrimPrefix(w.leader.Current, "passthrough:///")),
 		ReadsObjects:    true,
 		TableRules:      wire.TableRules,
@@ -236,8 +235,7 @@ func (w *worker) welcome(client workerv1.WorkerServiceClient, m *workerv1.Welcom
 		w.log.Warn("the old session is over: dropping its tiles", "session", w.session.id)
 		w.endSession()
 	}
-	w.log.Info("attached", "session", m.GetSessionId(), "coordinator", w.leader.Current, "term", m.GetTerm(),
-		"protocol minor", m.GetProtocolMinor())
+	w.log.Info("attached", "session", m.GetSessionId(), "coordinator", w.leader.Current, "term", m.GetTerm())
 	w.session = newSession(w, client, m)
 }
 

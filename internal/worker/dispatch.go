@@ -112,20 +112,14 @@ func (j *job) listsOf(c *workerv1.Command) func([][]float64, error) (*workerv1.D
 	return packedAs(wire.PackFloat64Lists, j, c)
 }
 
-// movesOf returns a function that packs moves into an answer. If packed is false, the coordinator knows only triples.
-func (j *job) movesOf(c *workerv1.Command, packed bool, clusters int) func([]labeling.Move, error) (*workerv1.Done, error) {
-	if !packed {
-		return packedAs(wire.PackMoveTriples, j, c)
-	}
+// movesOf returns a function that packs moves into an answer.
+func (j *job) movesOf(c *workerv1.Command, clusters int) func([]labeling.Move, error) (*workerv1.Done, error) {
 	return packedAs(func(moves []labeling.Move) []byte { return wire.PackMoves(moves, clusters) }, j, c)
 }
 
 // movesToApply fetches the moves of an update.
 func (j *job) movesToApply(op *workerv1.Update) ([]labeling.Move, error) {
-	if packed := op.GetPackedMoves(); packed != nil {
-		return unpackPayload(j, packed, wire.UnpackMoves)
-	}
-	return unpackPayload(j, op.GetMoves(), wire.UnpackMoveTriples)
+	return unpackPayload(j, op.GetPackedMoves(), wire.UnpackMoves)
 }
 
 // unpackPayload fetches and unpacks a payload. It returns nil if p is nil.

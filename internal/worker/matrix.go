@@ -68,7 +68,7 @@ func (m *matrix) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.Do
 		j.observeSweep(c, tiles, len(moves))
 		return selfAffinity(m.Update(j.ctx, tiles, op.Update.GetStep(), moves))
 	case *workerv1.Command_MatrixAssign:
-		return j.movesOf(c, op.MatrixAssign.GetPacked(), m.k)(m.Assign(j.ctx, tiles, op.MatrixAssign.GetStep(), stats))
+		return j.movesOf(c, m.k)(m.Assign(j.ctx, tiles, op.MatrixAssign.GetStep(), stats))
 	case *workerv1.Command_MatrixFarthest:
 		far, err := m.Farthest(j.ctx, tiles, op.MatrixFarthest.GetStep(), stats)
 		return &workerv1.Done{Farthest: wire.CandidatesToProto(far)}, err
@@ -96,28 +96,26 @@ func (m *matrix) multiply(j *job, c *workerv1.Command, tiles []int, op *workerv1
 	return &workerv1.Done{Values: payload}, err
 }
 
-// gains returns all gains, or the largest ones.
+// gains returns the largest gains.
 func (m *matrix) gains(j *job, c *workerv1.Command, tiles []int, op *workerv1.Gains, stats []kernel.ClusterStats) (*workerv1.Done, error) {
 	gains, err := m.Gains(j.ctx, tiles, op.GetStep(), stats)
-	if err != nil || op.GetMost() == 0 {
-		return j.listsOf(c)(gains, err)
-	}
-	return packedAs(func(gains [][]float64) []byte { return wire.PackLargest(gains, int(op.GetMost())) }, j, c)(gains, nil)
+	return packedAs(func(gains [][]float64) []byte { return wire.PackLargest(gains, int(op.GetMost())) }, j, c)(gains, err)
 }
 
-// blocks returns the entries among some points, each pair once or twice.
+// blocks returns the entries among some points, each pair once.
 func (m *matrix) blocks(j *job, c *workerv1.Command, tiles []int, op *workerv1.Blocks) (*workerv1.Done, error) {
 	blocks, err := j.blocksOf(op)
 	if err != nil {
 		return nil, err
 	}
 	values, err := m.Blocks(j.ctx, tiles, op.GetStep(), blocks)
-	if op.GetPairsOnce() && err == nil {
-		for at, b := range blocks {
-			values[at] = b.DropRepeated(values[at], m.k, partition.TileRanges(j.rows, tiles))
-		}
+	if err != nil {
+		return nil, err
 	}
-	return j.listsOf(c)(values, err)
+	for at, b := range blocks {
+		values[at] = b.DropRepeated(values[at], m.k, partition.TileRanges(j.rows, tiles))
+	}
+	return j.listsOf(c)(values, nil)
 }
 
 // setOperands sets the weights and the sparse part. The same operands again change nothing, so it is safe to retry.

@@ -49,7 +49,7 @@ func (v *vectors) perform(j *job, c *workerv1.Command, tiles []int) (*workerv1.D
 		j.observeSweep(c, tiles, len(moves))
 		return j.valuesOf(c)(v.Update(j.ctx, tiles, op.Update.GetStep(), moves))
 	case *workerv1.Command_VectorAssign:
-		return j.movesOf(c, op.VectorAssign.GetPacked(), j.need.K)(v.Assign(j.ctx, tiles, op.VectorAssign.GetStep(), queries))
+		return j.movesOf(c, j.need.K)(v.Assign(j.ctx, tiles, op.VectorAssign.GetStep(), queries))
 	case *workerv1.Command_VectorStep:
 		pack := func(step *vector.Stepped) []byte { return wire.PackStep(step, j.need.K) }
 		return packedAs(pack, j, c)(v.Step(j.ctx, tiles, op.VectorStep.GetStep(), queries))

@@ -90,7 +90,7 @@ func TestCommandsOfVectorsReachTheShard(t *testing.T) {
 		{"load", packed(t, nil, local.Load(7, 3, labels)), &workerv1.Command{Operation: &workerv1.Command_Load{
 			Load: &workerv1.Load{Step: 7, Labels: inline(wire.PackInt32s(labels))}}}},
 		{"update", floats(local.Update(ctx, tiles, 7, moves)), &workerv1.Command{Operation: &workerv1.Command_Update{
-			Update: &workerv1.Update{Step: 7, Moves: inline(wire.PackMoveTriples(moves))}}}},
+			Update: &workerv1.Update{Step: 7, PackedMoves: inline(wire.PackMoves(moves, 3))}}}},
 		{"assign", movesOf(t)(local.Assign(ctx, tiles, 8, queries)), &workerv1.Command{Operation: &workerv1.Command_VectorAssign{
 			VectorAssign: &workerv1.VectorAssign{Step: 8, Queries: queriesOf(queries)}}}},
 		{"distances", lists(local.Distances(ctx, tiles, queries)), &workerv1.Command{Operation: &workerv1.Command_Distances{
@@ -142,7 +142,7 @@ func packed(t *testing.T, data []byte, err error) any {
 func movesOf(t *testing.T) func([]labeling.Move, error) any {
 	return func(moves []labeling.Move, err error) any {
 		t.Helper()
-		return packed(t, wire.PackMoveTriples(moves), err)
+		return packed(t, wire.PackMoves(moves, 3), err)
 	}
 }
 

@@ -101,7 +101,7 @@ func run(ctx context.Context, cfg Config, number int, attached func()) error {
 		return err
 	}
 	err = w.send(&workerv1.AttachRequest{Message: &workerv1.AttachRequest_Hello{Hello: &workerv1.Hello{
-		ProtocolVersion: wire.WorkerProtocol, ProtocolMinor: wire.WorkerProtocolMinor, NumericClass: kernel.NumericClass,
+		ProtocolVersion: wire.WorkerProtocol, NumericClass: kernel.NumericClass,
 		Name: fmt.Sprintf("simulated-%05d", number), SoftwareVersion: "simulated", Threads: uint32(cfg.Threads),
 	}}})
 	if err != nil {

@@ -132,7 +132,7 @@ type Command struct {
 	Operation isCommand_Operation `protobuf_oneof:"operation"`
 	// The span that this command belongs to, in W3C Trace Context format; empty if it is not traced.
 	TraceParent string `protobuf:"bytes,230,opt,name=trace_parent,json=traceParent,proto3" json:"trace_parent,omitempty"`
-	// Since minor version 1. If tiles is not empty, the worker remembers it under this number, unless the number is 0. If
+	// If tiles is not empty, the worker remembers it under this number, unless the number is 0. If
 	// tiles is empty and the number is not 0, the command is about the tiles remembered under it. A worker remembers the
 	// four lists of each job with the largest numbers, and answers FAILURE_KIND_NOT_READY for any other.
 	TilesId       uint64 `protobuf:"varint,231,opt,name=tiles_id,json=tilesId,proto3" json:"tiles_id,omitempty"`
@@ -555,7 +555,6 @@ type Command_NearestTwo struct {
 }
 
 type Command_VectorStep struct {
-	// Since minor version 2.
 	VectorStep *VectorStep `protobuf:"bytes,70,opt,name=vector_step,json=vectorStep,proto3,oneof"`
 }
 
@@ -1031,8 +1030,7 @@ func (x *Build) GetMatrixFree() bool {
 }
 
 // Load sets all labels, after which the tiles are at the given step. For a matrix it also recomputes the sums of the
-// tiles and returns Done.self_affinity. For vectors, since minor version 2, it leaves the labels and steps of all other
-// tiles as they are.
+// tiles and returns Done.self_affinity. For vectors it leaves the labels and steps of all other tiles as they are.
 type Load struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The step that the tiles are at afterward.
@@ -1095,9 +1093,7 @@ type Update struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The step that the tiles are at before the moves.
 	Step uint64 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
-	// int32 triples: point, old cluster, new cluster. Unset if packed_moves is set.
-	Moves *Payload `protobuf:"bytes,2,opt,name=moves,proto3" json:"moves,omitempty"`
-	// Since minor version 1: packed moves, see wire.PackMoves.
+	// The moves, see wire.PackMoves.
 	PackedMoves   *Payload `protobuf:"bytes,3,opt,name=packed_moves,json=packedMoves,proto3" json:"packed_moves,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1138,13 +1134,6 @@ func (x *Update) GetStep() uint64 {
 		return x.Step
 	}
 	return 0
-}
-
-func (x *Update) GetMoves() *Payload {
-	if x != nil {
-		return x.Moves
-	}
-	return nil
 }
 
 func (x *Update) GetPackedMoves() *Payload {
@@ -1602,11 +1591,10 @@ const file_cleave_worker_v1_command_proto_rawDesc = "" +
 	"matrixFree\"M\n" +
 	"\x04Load\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x04R\x04step\x121\n" +
-	"\x06labels\x18\x02 \x01(\v2\x19.cleave.worker.v1.PayloadR\x06labels\"\x8b\x01\n" +
+	"\x06labels\x18\x02 \x01(\v2\x19.cleave.worker.v1.PayloadR\x06labels\"g\n" +
 	"\x06Update\x12\x12\n" +
-	"\x04step\x18\x01 \x01(\x04R\x04step\x12/\n" +
-	"\x05moves\x18\x02 \x01(\v2\x19.cleave.worker.v1.PayloadR\x05moves\x12<\n" +
-	"\fpacked_moves\x18\x03 \x01(\v2\x19.cleave.worker.v1.PayloadR\vpackedMoves\"\x06\n" +
+	"\x04step\x18\x01 \x01(\x04R\x04step\x12<\n" +
+	"\fpacked_moves\x18\x03 \x01(\v2\x19.cleave.worker.v1.PayloadR\vpackedMovesJ\x04\b\x02\x10\x03R\x05moves\"\x06\n" +
 	"\x04Drop\"\t\n" +
 	"\aRelease\"\x97\x01\n" +
 	"\x06Answer\x12\x1d\n" +
@@ -1728,18 +1716,17 @@ var file_cleave_worker_v1_command_proto_depIdxs = []int32{
 	38, // 32: cleave.worker.v1.Units.center:type_name -> cleave.worker.v1.Payload
 	38, // 33: cleave.worker.v1.Units.scale:type_name -> cleave.worker.v1.Payload
 	38, // 34: cleave.worker.v1.Load.labels:type_name -> cleave.worker.v1.Payload
-	38, // 35: cleave.worker.v1.Update.moves:type_name -> cleave.worker.v1.Payload
-	38, // 36: cleave.worker.v1.Update.packed_moves:type_name -> cleave.worker.v1.Payload
-	12, // 37: cleave.worker.v1.Answer.done:type_name -> cleave.worker.v1.Done
-	14, // 38: cleave.worker.v1.Answer.failure:type_name -> cleave.worker.v1.Failure
-	38, // 39: cleave.worker.v1.Done.values:type_name -> cleave.worker.v1.Payload
-	13, // 40: cleave.worker.v1.Done.farthest:type_name -> cleave.worker.v1.Candidate
-	0,  // 41: cleave.worker.v1.Failure.kind:type_name -> cleave.worker.v1.FailureKind
-	42, // [42:42] is the sub-list for method output_type
-	42, // [42:42] is the sub-list for method input_type
-	42, // [42:42] is the sub-list for extension type_name
-	42, // [42:42] is the sub-list for extension extendee
-	0,  // [0:42] is the sub-list for field type_name
+	38, // 35: cleave.worker.v1.Update.packed_moves:type_name -> cleave.worker.v1.Payload
+	12, // 36: cleave.worker.v1.Answer.done:type_name -> cleave.worker.v1.Done
+	14, // 37: cleave.worker.v1.Answer.failure:type_name -> cleave.worker.v1.Failure
+	38, // 38: cleave.worker.v1.Done.values:type_name -> cleave.worker.v1.Payload
+	13, // 39: cleave.worker.v1.Done.farthest:type_name -> cleave.worker.v1.Candidate
+	0,  // 40: cleave.worker.v1.Failure.kind:type_name -> cleave.worker.v1.FailureKind
+	41, // [41:41] is the sub-list for method output_type
+	41, // [41:41] is the sub-list for method input_type
+	41, // [41:41] is the sub-list for extension type_name
+	41, // [41:41] is the sub-list for extension extendee
+	0,  // [0:41] is the sub-list for field type_name
 }
 
 func init() { file_cleave_worker_v1_command_proto_init() }

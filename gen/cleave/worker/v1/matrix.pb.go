@@ -594,16 +594,14 @@ func (x *ClusterStats) GetLane() uint32 {
 	return 0
 }
 
-// MatrixAssign returns the moves of the points that are nearer to another cluster, in the lanes of stats, as int32
-// triples: point, old cluster, new cluster. Moves are ordered by tile and, within a tile, in the order of stats.
+// MatrixAssign returns the moves of the points that are nearer to another cluster, in the lanes of stats, see
+// wire.PackMoves. Moves are ordered by tile and, within a tile, in the order of stats.
 type MatrixAssign struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The step that the tiles must be at.
 	Step uint64 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
 	// The lanes to work on.
-	Stats []*ClusterStats `protobuf:"bytes,2,rep,name=stats,proto3" json:"stats,omitempty"`
-	// Since minor version 1: return packed moves instead of triples, see wire.PackMoves.
-	Packed        bool `protobuf:"varint,3,opt,name=packed,proto3" json:"packed,omitempty"`
+	Stats         []*ClusterStats `protobuf:"bytes,2,rep,name=stats,proto3" json:"stats,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -650,13 +648,6 @@ func (x *MatrixAssign) GetStats() []*ClusterStats {
 		return x.Stats
 	}
 	return nil
-}
-
-func (x *MatrixAssign) GetPacked() bool {
-	if x != nil {
-		return x.Packed
-	}
-	return false
 }
 
 // MatrixFarthest returns, for each element of stats, the point of the tiles that is farthest from its cluster.
@@ -715,15 +706,14 @@ func (x *MatrixFarthest) GetStats() []*ClusterStats {
 }
 
 // Gains returns, for each element of stats and each row of the tiles, one float64: the largest decrease of the
-// objective by moving that row alone.
+// objective by moving that row alone. Only the largest of them are returned, see wire.PackLargest.
 type Gains struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The step that the tiles must be at.
 	Step uint64 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
 	// The lanes to work on.
 	Stats []*ClusterStats `protobuf:"bytes,2,rep,name=stats,proto3" json:"stats,omitempty"`
-	// Since minor version 1: if not 0, return only this many of the largest values for each element, see
-	// wire.PackLargest.
+	// How many values to return for each element.
 	Most          uint32 `protobuf:"varint,3,opt,name=most,proto3" json:"most,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -837,15 +827,14 @@ func (x *Fits) GetStats() []*ClusterStats {
 }
 
 // Blocks returns, block after block, for each point i of the block that is a row of the tiles: the float64 sums S_ic
-// for the k clusters c of the lane, then the float64 M_ij for all points j of the block.
+// for the k clusters c of the lane, then the float64 M_ij for the points j of the block from i on: M is symmetric, so the
+// rows of earlier points have the others.
 type Blocks struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The step that the tiles must be at.
 	Step uint64 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
 	// The blocks.
-	Blocks []*Block `protobuf:"bytes,2,rep,name=blocks,proto3" json:"blocks,omitempty"`
-	// Since minor version 2: leave out M_ij of points j before i. M is symmetric, so the row of j has it.
-	PairsOnce     bool `protobuf:"varint,3,opt,name=pairs_once,json=pairsOnce,proto3" json:"pairs_once,omitempty"`
+	Blocks        []*Block `protobuf:"bytes,2,rep,name=blocks,proto3" json:"blocks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -892,13 +881,6 @@ func (x *Blocks) GetBlocks() []*Block {
 		return x.Blocks
 	}
 	return nil
-}
-
-func (x *Blocks) GetPairsOnce() bool {
-	if x != nil {
-		return x.PairsOnce
-	}
-	return false
 }
 
 // Block is a set of points in one lane.
@@ -1056,11 +1038,10 @@ const file_cleave_worker_v1_matrix_proto_rawDesc = "" +
 	"\x06weight\x18\x02 \x01(\fR\x06weight\x12#\n" +
 	"\rself_affinity\x18\x03 \x01(\fR\fselfAffinity\x12\x14\n" +
 	"\x05count\x18\x04 \x01(\fR\x05count\x12\x12\n" +
-	"\x04lane\x18\x05 \x01(\rR\x04lane\"p\n" +
+	"\x04lane\x18\x05 \x01(\rR\x04lane\"f\n" +
 	"\fMatrixAssign\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x04R\x04step\x124\n" +
-	"\x05stats\x18\x02 \x03(\v2\x1e.cleave.worker.v1.ClusterStatsR\x05stats\x12\x16\n" +
-	"\x06packed\x18\x03 \x01(\bR\x06packed\"Z\n" +
+	"\x05stats\x18\x02 \x03(\v2\x1e.cleave.worker.v1.ClusterStatsR\x05statsJ\x04\b\x03\x10\x04R\x06packed\"Z\n" +
 	"\x0eMatrixFarthest\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x04R\x04step\x124\n" +
 	"\x05stats\x18\x02 \x03(\v2\x1e.cleave.worker.v1.ClusterStatsR\x05stats\"e\n" +
@@ -1070,12 +1051,11 @@ const file_cleave_worker_v1_matrix_proto_rawDesc = "" +
 	"\x04most\x18\x03 \x01(\rR\x04most\"P\n" +
 	"\x04Fits\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x04R\x04step\x124\n" +
-	"\x05stats\x18\x02 \x03(\v2\x1e.cleave.worker.v1.ClusterStatsR\x05stats\"l\n" +
+	"\x05stats\x18\x02 \x03(\v2\x1e.cleave.worker.v1.ClusterStatsR\x05stats\"_\n" +
 	"\x06Blocks\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x04R\x04step\x12/\n" +
-	"\x06blocks\x18\x02 \x03(\v2\x17.cleave.worker.v1.BlockR\x06blocks\x12\x1d\n" +
-	"\n" +
-	"pairs_once\x18\x03 \x01(\bR\tpairsOnce\"3\n" +
+	"\x06blocks\x18\x02 \x03(\v2\x17.cleave.worker.v1.BlockR\x06blocksJ\x04\b\x03\x10\x04R\n" +
+	"pairs_once\"3\n" +
 	"\x05Block\x12\x12\n" +
 	"\x04lane\x18\x01 \x01(\rR\x04lane\x12\x16\n" +
 	"\x06points\x18\x02 \x01(\fR\x06points\"I\n" +

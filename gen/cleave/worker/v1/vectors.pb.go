@@ -408,7 +408,7 @@ type VectorQueries struct {
 	// The int32 values of all queries, query after query: the absent clusters, which are infinitely far from every point,
 	// then the points, then the counts.
 	Integers *Payload `protobuf:"bytes,3,opt,name=integers,proto3" json:"integers,omitempty"`
-	// Since minor version 1. If values is set, the worker remembers them under this number, unless the number is 0. If
+	// If values is set, the worker remembers them under this number, unless the number is 0. If
 	// values is unset and the number is not 0, they are those remembered under it. A worker remembers the last values of
 	// each job, and answers FAILURE_KIND_NOT_READY for any other number.
 	ValuesId      uint64 `protobuf:"varint,4,opt,name=values_id,json=valuesId,proto3" json:"values_id,omitempty"`
@@ -585,16 +585,14 @@ func (x *VectorQuery) GetCounts() uint32 {
 	return 0
 }
 
-// VectorAssign returns the moves of the points that are nearer to another centroid, as int32 triples: point, old
-// cluster, new cluster. Moves are ordered by tile, lane and row.
+// VectorAssign returns the moves of the points that are nearer to another centroid, see wire.PackMoves. Moves are ordered
+// by tile, lane and row.
 type VectorAssign struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The step that the tiles must be at.
 	Step uint64 `protobuf:"varint,1,opt,name=step,proto3" json:"step,omitempty"`
 	// The queries.
-	Queries *VectorQueries `protobuf:"bytes,2,opt,name=queries,proto3" json:"queries,omitempty"`
-	// Since minor version 1: return packed moves instead of triples, see wire.PackMoves.
-	Packed        bool `protobuf:"varint,3,opt,name=packed,proto3" json:"packed,omitempty"`
+	Queries       *VectorQueries `protobuf:"bytes,2,opt,name=queries,proto3" json:"queries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -641,13 +639,6 @@ func (x *VectorAssign) GetQueries() *VectorQueries {
 		return x.Queries
 	}
 	return nil
-}
-
-func (x *VectorAssign) GetPacked() bool {
-	if x != nil {
-		return x.Packed
-	}
-	return false
 }
 
 // VectorFarthest returns, for each query, the point of the tiles that is farthest from its centroid, among clusters
@@ -999,11 +990,10 @@ const file_cleave_worker_v1_vectors_proto_rawDesc = "" +
 	"\x06metric\x18\x05 \x01(\rR\x06metric\x12\x16\n" +
 	"\x06absent\x18\x06 \x01(\rR\x06absent\x12\x16\n" +
 	"\x06points\x18\a \x01(\rR\x06points\x12\x16\n" +
-	"\x06counts\x18\b \x01(\rR\x06counts\"u\n" +
+	"\x06counts\x18\b \x01(\rR\x06counts\"k\n" +
 	"\fVectorAssign\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x04R\x04step\x129\n" +
-	"\aqueries\x18\x02 \x01(\v2\x1f.cleave.worker.v1.VectorQueriesR\aqueries\x12\x16\n" +
-	"\x06packed\x18\x03 \x01(\bR\x06packed\"_\n" +
+	"\aqueries\x18\x02 \x01(\v2\x1f.cleave.worker.v1.VectorQueriesR\aqueriesJ\x04\b\x03\x10\x04R\x06packed\"_\n" +
 	"\x0eVectorFarthest\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\x04R\x04step\x129\n" +
 	"\aqueries\x18\x02 \x01(\v2\x1f.cleave.worker.v1.VectorQueriesR\aqueries\"F\n" +

@@ -4,9 +4,8 @@
 // 	protoc        (unknown)
 // source: cleave/worker/v1/worker.proto
 
-// The protocol between a coordinator and its workers. It is internal, but both sides may be one release apart: changes must
-// be compatible, and what only newer versions know is used only if both sides know it (Hello.protocol_minor). Anything
-// else increments Hello.protocol_version (wire.WorkerProtocol).
+// The protocol between a coordinator and its workers. It is internal, but both sides may be one release apart: changes
+// must be compatible. Anything else increments Hello.protocol_version (wire.WorkerProtocol).
 
 package workerv1
 
@@ -289,9 +288,6 @@ type Hello struct {
 	Term int64 `protobuf:"varint,210,opt,name=term,proto3" json:"term,omitempty"`
 	// Tiles that the worker still holds from an earlier session, in case that session cannot be resumed.
 	Offers []*Offer `protobuf:"bytes,211,rep,name=offers,proto3" json:"offers,omitempty"`
-	// Minor version of this protocol, see wire.WorkerProtocolMinor. The coordinator sends only what this version knows. 0
-	// is v0.1.0.
-	ProtocolMinor uint32 `protobuf:"varint,212,opt,name=protocol_minor,json=protocolMinor,proto3" json:"protocol_minor,omitempty"`
 	// HOST:PORT at which other workers reach the PeerService of this worker; empty if it has none.
 	PeerAddress string `protobuf:"bytes,213,opt,name=peer_address,json=peerAddress,proto3" json:"peer_address,omitempty"`
 	// Whether the worker knows Command.read_object. It is asked only if table_rules are those of the coordinator, too.
@@ -397,13 +393,6 @@ func (x *Hello) GetOffers() []*Offer {
 		return x.Offers
 	}
 	return nil
-}
-
-func (x *Hello) GetProtocolMinor() uint32 {
-	if x != nil {
-		return x.ProtocolMinor
-	}
-	return 0
 }
 
 func (x *Hello) GetPeerAddress() string {
@@ -533,8 +522,6 @@ type Welcome struct {
 	Term int64 `protobuf:"varint,210,opt,name=term,proto3" json:"term,omitempty"`
 	// If the worker receives nothing, not even a Pulse, for this many milliseconds, it looks for another coordinator.
 	SilenceMillis uint32 `protobuf:"varint,211,opt,name=silence_millis,json=silenceMillis,proto3" json:"silence_millis,omitempty"`
-	// Minor version of this protocol that the coordinator knows.
-	ProtocolMinor uint32 `protobuf:"varint,212,opt,name=protocol_minor,json=protocolMinor,proto3" json:"protocol_minor,omitempty"`
 	// The key of the tickets that the worker's PeerService accepts; empty if the worker has none.
 	PeerKey       []byte `protobuf:"bytes,213,opt,name=peer_key,json=peerKey,proto3" json:"peer_key,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -602,13 +589,6 @@ func (x *Welcome) GetTerm() int64 {
 func (x *Welcome) GetSilenceMillis() uint32 {
 	if x != nil {
 		return x.SilenceMillis
-	}
-	return 0
-}
-
-func (x *Welcome) GetProtocolMinor() uint32 {
-	if x != nil {
-		return x.ProtocolMinor
 	}
 	return 0
 }
@@ -1189,7 +1169,7 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\acommand\x18\x02 \x01(\v2\x19.cleave.worker.v1.CommandH\x00R\acommand\x128\n" +
 	"\bfarewell\x18\x03 \x01(\v2\x1a.cleave.worker.v1.FarewellH\x00R\bfarewell\x120\n" +
 	"\x05pulse\x18\xd2\x01 \x01(\v2\x17.cleave.worker.v1.PulseH\x00R\x05pulseB\t\n" +
-	"\amessage\"\xf7\x03\n" +
+	"\amessage\"\xe7\x03\n" +
 	"\x05Hello\x12)\n" +
 	"\x10protocol_version\x18\x01 \x01(\rR\x0fprotocolVersion\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12)\n" +
@@ -1200,28 +1180,26 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"\n" +
 	"session_id\x18\a \x01(\tR\tsessionId\x12\x13\n" +
 	"\x04term\x18\xd2\x01 \x01(\x03R\x04term\x120\n" +
-	"\x06offers\x18\xd3\x01 \x03(\v2\x17.cleave.worker.v1.OfferR\x06offers\x12&\n" +
-	"\x0eprotocol_minor\x18\xd4\x01 \x01(\rR\rprotocolMinor\x12\"\n" +
+	"\x06offers\x18\xd3\x01 \x03(\v2\x17.cleave.worker.v1.OfferR\x06offers\x12\"\n" +
 	"\fpeer_address\x18\xd5\x01 \x01(\tR\vpeerAddress\x12$\n" +
 	"\rreads_objects\x18\xd6\x01 \x01(\bR\freadsObjects\x12\"\n" +
 	"\ffetches_rows\x18\xd7\x01 \x01(\bR\vfetchesRows\x12 \n" +
 	"\vtable_rules\x18\xd8\x01 \x01(\rR\n" +
-	"tableRulesJ\x04\b\b\x10\t\"}\n" +
+	"tableRulesJ\x06\b\xd4\x01\x10\xd5\x01J\x04\b\b\x10\tR\x0eprotocol_minor\"}\n" +
 	"\x05Offer\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
 	"\bidentity\x18\x02 \x01(\fR\bidentity\x12\x16\n" +
 	"\x06stored\x18\x03 \x03(\rR\x06stored\x12\x1a\n" +
 	"\bcomputed\x18\x04 \x03(\rR\bcomputed\x12\x14\n" +
-	"\x05tiles\x18\x05 \x01(\rR\x05tiles\"\xee\x01\n" +
+	"\x05tiles\x18\x05 \x01(\rR\x05tiles\"\xde\x01\n" +
 	"\aWelcome\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x18\n" +
 	"\aresumed\x18\x02 \x01(\bR\aresumed\x12)\n" +
 	"\x10heartbeat_millis\x18\x03 \x01(\rR\x0fheartbeatMillis\x12\x13\n" +
 	"\x04term\x18\xd2\x01 \x01(\x03R\x04term\x12&\n" +
-	"\x0esilence_millis\x18\xd3\x01 \x01(\rR\rsilenceMillis\x12&\n" +
-	"\x0eprotocol_minor\x18\xd4\x01 \x01(\rR\rprotocolMinor\x12\x1a\n" +
-	"\bpeer_key\x18\xd5\x01 \x01(\fR\apeerKey\"\x84\x01\n" +
+	"\x0esilence_millis\x18\xd3\x01 \x01(\rR\rsilenceMillis\x12\x1a\n" +
+	"\bpeer_key\x18\xd5\x01 \x01(\fR\apeerKeyJ\x06\b\xd4\x01\x10\xd5\x01R\x0eprotocol_minor\"\x84\x01\n" +
 	"\tHeartbeat\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x124\n" +
 	"\arunning\x18\x02 \x03(\v2\x1a.cleave.worker.v1.ProgressR\arunning\x12%\n" +

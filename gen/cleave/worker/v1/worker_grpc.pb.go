@@ -4,9 +4,8 @@
 // - protoc             (unknown)
 // source: cleave/worker/v1/worker.proto
 
-// The protocol between a coordinator and its workers. It is internal, but both sides may be one release apart: changes must
-// be compatible, and what only newer versions know is used only if both sides know it (Hello.protocol_minor). Anything
-// else increments Hello.protocol_version (wire.WorkerProtocol).
+// The protocol between a coordinator and its workers. It is internal, but both sides may be one release apart: changes
+// must be compatible. Anything else increments Hello.protocol_version (wire.WorkerProtocol).
 
 package workerv1
 
