@@ -94,7 +94,7 @@ var packages = []packageRule{
 	{"format/array", io, "data/dataset fault format/scan parallel text"},
 	{"format/graph", io, "data/dataset format/array format/scan text"},
 	{"format", io, "data/constraint data/dataset data/segment data/table fault format/array format/columnar format/csv format/graph format/scan text"},
-	{"render/picture", io, "data/constraint data/dataset data/segment numeric/choose numeric/connected numeric/eigen numeric/elementary render/profile text"},
+	{"render/picture", io, "data/constraint data/dataset numeric/choose numeric/connected numeric/eigen numeric/elementary render/profile text"},
 	{"render/page", io, "render/picture text"},
 	{"observe", io, "fault"},
 	{"security/reload", io, "fault"},
@@ -118,7 +118,7 @@ var packages = []packageRule{
 	{"fleet/delivery", api, "fault fleet/delivery/tree signal wire"},
 	{"fleet/pace", io, "partition"},
 	{"fleet/check", pure, "data/labeling kernel numeric/neighbor numeric/vector partition"},
-	{"fleet", api, "clustering clustering/kernelkmeans clustering/kmeans data/dataset data/labeling dial fault fleet/check fleet/delivery fleet/outbox fleet/pace kernel numeric/vector objects/ranged observe partition planning security/identity signal text wire"},
+	{"fleet", api, "clustering clustering/kernelkmeans clustering/kmeans data/dataset data/labeling fault fleet/check fleet/delivery fleet/outbox fleet/pace kernel numeric/vector objects/ranged observe partition planning security/identity signal text wire"},
 
 	{"coordinator/queue", api, "fault text"},
 	{"coordinator/records", api, "dial fault signal store store/seal text wire"},
@@ -144,9 +144,9 @@ var packages = []packageRule{
 	{"cli/jobflags", api, "cli/shell clustering/catalog clustering/spectral data/constraint data/dataset data/evaluate data/recipe data/synth data/table fault format numeric/choose objects text wire wire/reading wire/supervision"},
 	{"cli/client", api, "/client cli/shell clustering clustering/model coordinator data/dataset data/table dial fault numeric/choose objects security/credentials wire worker"},
 	{"render/explain", api, "data/constraint text wire"},
-	{"cli/report", api, "cli/client cli/jobflags cli/shell clustering clustering/catalog clustering/forest clustering/mixture clustering/model data/constraint data/dataset data/evaluate data/table fault format numeric/choose numeric/metric render/explain render/picture render/profile text wire"},
+	{"cli/report", api, "cli/client cli/jobflags cli/shell clustering clustering/catalog clustering/forest clustering/mixture clustering/model data/constraint data/dataset data/evaluate data/table fault format numeric/choose numeric/metric render/explain render/profile text wire"},
 	{"cli/resultpage", api, "cli/client cli/jobflags cli/report cli/shell clustering data/constraint data/dataset data/evaluate data/table kernel numeric/choose numeric/metric render/explain render/page render/picture render/profile text wire"},
-	{"cli", api, "/client cli/client cli/jobflags cli/report cli/resultpage cli/shell clustering clustering/catalog clustering/knn clustering/model clustering/predict coordinator coordinator/backup coordinator/imports data/constraint data/dataset data/evaluate data/recipe data/segment data/synth data/table fault format numeric/choose objects observe render/explain render/picture security/access security/certs security/credentials security/identity security/redact store text wire worker"},
+	{"cli", api, "cli/client cli/jobflags cli/report cli/resultpage cli/shell clustering clustering/catalog clustering/knn clustering/model clustering/predict coordinator coordinator/backup coordinator/imports data/constraint data/dataset data/evaluate data/recipe data/segment data/synth data/table fault format numeric/choose objects observe render/explain security/access security/certs security/credentials security/identity security/redact store text wire worker"},
 }
 
 // commands are the internal packages that a main may import: it reads flags and calls Run.

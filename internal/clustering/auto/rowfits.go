@@ -20,8 +20,8 @@ type rows struct {
 
 // Fits of k-means. In a fold fewer starts suffice, because methods are only compared.
 const (
-	// defaultStarts is the number of k-means++ starts of a fit, foldStarts that in a fold. With 3 instead of 10, answers
-	// without constraints are .01 worse.
+	// defaultStarts is the number of k-means++ starts of a fit, foldStarts that in a fold. With 3 instead of 10,
+	// answers without constraints are .01 worse.
 	defaultStarts = 10
 	foldStarts    = 3
 	// hardWeight is the weight of a hard constraint in units of the mean distortion. No point is so far away that
