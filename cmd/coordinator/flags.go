@@ -1,19 +1,13 @@
 package main
 
 import (
-	"context"
-	"net"
-
 	"github.com/spf13/pflag"
-	"google.golang.org/grpc"
 
 	"github.com/cleave-project/cleave/internal/coordinator"
 	"github.com/cleave-project/cleave/internal/coordinator/gate"
-	"github.com/cleave-project/cleave/internal/worker"
 )
 
-// addClusterFlags declares the flags about other coordinators, workers and snapshots, and lets the coordinator
-// recompute the work of workers that it distrusts.
+// addClusterFlags declares the flags about other coordinators, workers and snapshots.
 func addClusterFlags(set *pflag.FlagSet, cfg *coordinator.Config) {
 	e := &cfg.Election
 	set.DurationVar(&e.Lease, "lease", e.Lease,
@@ -30,16 +24,8 @@ func addClusterFlags(set *pflag.FlagSet, cfg *coordinator.Config) {
 	set.DurationVar(&cfg.Snapshots.Interval, "snapshot-interval", cfg.Snapshots.Interval,
 		"minimum time between two snapshots of a job, from which it continues after a restart; "+
 			"they take at most 5% of its time; 0: no snapshots, jobs start over")
-	set.Float64Var(&cfg.Verify, "verify", cfg.Verify,
-		"share of the work that a second worker repeats, such as 0.01, for jobs that set none; workers with wrong answers are quarantined")
 	set.DurationVar(&cfg.SlowAfter, "slow-after", cfg.SlowAfter,
 		"how long a worker may run past 3 times the other workers' time before its tiles are also given to others")
-	cfg.Referee = func(ctx context.Context, dial func(context.Context, string) (net.Conn, error)) error {
-		return worker.Run(ctx, worker.Config{
-			Coordinator: "passthrough:///coordinator", Name: "coordinator", Threads: 1,
-			DialOptions: []grpc.DialOption{grpc.WithContextDialer(dial)},
-		})
-	}
 }
 
 // addSecurityFlags declares the flags about who may connect and call.

@@ -20,7 +20,7 @@ coordinator --store etcd://a:2379,b:2379,c:2379 \
 				"oidc-issuer oidc-audience oidc-jwks oidc-name-claim oidc-role-claim oidc-default-role"),
 		shell.NewGroup("Web pages and webhooks", "cors-origin http-host webhook-allow webhook-secret-file"),
 		shell.NewGroup("Several coordinators", "lease advertise store-tls store-tls-ca store-tls-cert store-tls-key store-tls-server-name store-insecure"),
-		shell.NewGroup("Workers", "heartbeat lost-after reconnect-within stalled-after slow-after worker-wait verify"),
+		shell.NewGroup("Workers", "heartbeat lost-after reconnect-within stalled-after slow-after worker-wait"),
 		shell.NewGroup("Jobs", "max-running max-running-per-owner max-queued max-queued-per-owner job-timeout "+
 			"max-job-timeout snapshot-interval max-rows max-k max-constraints max-dataset"),
 		shell.NewGroup("Calls", "max-calls max-reads max-streams slow-reader upload-rate upload-rate-per-owner upload-stall"),

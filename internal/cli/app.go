@@ -69,8 +69,8 @@ func (a *app) program() *cobra.Command {
 	run, _ := a.runCommand()
 	result, _ := a.resultCommand()
 	root := groupCommand("cleave", "Cluster data with must-link and cannot-link constraints",
-		run, a.sweepCommand(), a.planCommand(), a.rerunCommand(), a.predictCommand(), a.evaluateCommand(),
-		a.explainCommand(), a.reportCommand(), a.overlayCommand(),
+		run, a.planCommand(), a.rerunCommand(), a.predictCommand(), a.evaluateCommand(),
+		a.explainCommand(), a.reportCommand(),
 		a.submitCommand(), a.watchCommand(), a.listCommand(), a.getCommand(), result, a.cancelCommand(), a.deleteCommand(),
 		a.upCommand(), a.serveCommand(), a.workersCommand(), a.drainCommand(), a.limitsCommand(), a.backupCommand(), a.datasetsCommand(), a.tablesCommand(),
 		a.loginCommand(), a.logoutCommand(), a.contextsCommand(), a.certsCommand(), a.tokenCommand(),

@@ -181,7 +181,7 @@ func (a *app) remoteOrNil(server string, f *jobflags.Flags) (*client.Client, err
 func (a *app) jobCommand(name, short string, server *string, run func(context.Context) error) (*cobra.Command, *jobflags.Flags) {
 	cmd, set := flagsCommand(name+" (--data FILE | --graph FILE | --kernel-matrix FILE) --k N", short, run)
 	cmd.Args = noDataArgument
-	job := jobflags.Add(set, name != "sweep") // sweep reads the data here
+	job := jobflags.Add(set)
 	job.Stdin = a.stdin
 	addServerFlag(set, server)
 	return cmd, job

@@ -169,7 +169,7 @@ func TestEvaluateWithoutDroppedRows(t *testing.T) {
 // No command replaces a file that it reads.
 func TestOutputsAreNotInputs(t *testing.T) {
 	points := "x,y\n0,0\n0,1\n1,0\n9,9\n9,8\n8,9\n"
-	clitest.Folder(t, map[string]string{"p.csv": points, "other.txt": "", "p.png": ""})
+	clitest.Folder(t, map[string]string{"p.csv": points, "other.txt": ""})
 	succeed(t, "run --data p.csv --k 2 --algorithm kmeans --quiet --out m")
 	if err := os.Symlink("p.csv", "link.csv"); err != nil {
 		t.Fatal(err)
@@ -180,7 +180,6 @@ func TestOutputsAreNotInputs(t *testing.T) {
 		"predict --model m --data link.csv --out ./p.csv",
 		"report m --out p.csv",
 		"report m --data p.csv --out p.csv",
-		"overlay --picture p.png --labels m/labels.csv --out p.png",
 	} {
 		refused(t, args, "is an input, which would be overwritten; choose another")
 		if clitest.Read(t, "p.csv") != points {

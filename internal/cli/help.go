@@ -46,8 +46,8 @@ var exitCodes = [][2]string{
 }
 
 var commandGroups = []shell.Group{
-	shell.NewGroup("Cluster", "run sweep plan rerun predict evaluate"),
-	shell.NewGroup("Inspect results", "explain report overlay"),
+	shell.NewGroup("Cluster", "run plan rerun predict evaluate"),
+	shell.NewGroup("Inspect results", "explain report"),
 	shell.NewGroup("Jobs on a coordinator", "submit watch list get result cancel delete"),
 	shell.NewGroup("Coordinator and workers", "up serve workers drain limits backup datasets tables"),
 	shell.NewGroup("Logins and certificates", "login logout contexts certs token"),
@@ -58,7 +58,7 @@ var commandGroups = []shell.Group{
 // flagGroups returns all groups of flags. Help lists flags in no group under the last one.
 func flagGroups() []shell.Group {
 	groups := []shell.Group{
-		shell.NewGroup("Data", "model job data graph kernel-matrix format array delimiter header id-column label-column columns ignore categorical keep dates keep-last-row missing vertices vertex-list named-vertices trained-on labels embedding picture"),
+		shell.NewGroup("Data", "model job data graph kernel-matrix format array delimiter header id-column label-column columns ignore categorical keep dates keep-last-row missing vertices vertex-list named-vertices trained-on labels"),
 		shell.NewGroup("Clusters", "k algorithm scale seed restarts"),
 		shell.NewGroup("Output", "out truth score-on constraint-boxes save-graph labels-format join json quiet state dataset owner since oldest limit after"),
 	}
@@ -77,7 +77,7 @@ func flagGroups() []shell.Group {
 		groups = append(groups, shell.Group{Title: string(group), Names: names})
 	}
 	return append(groups,
-		shell.NewGroup("Where it runs", "server workers wait timeout priority verify webhook request-id on-term parallel name file listen http-host cors-origin import-allow data-dir log-level log-format admin admin-insecure traces"),
+		shell.NewGroup("Where it runs", "server workers wait timeout priority webhook request-id on-term name file listen http-host cors-origin import-allow data-dir log-level log-format admin admin-insecure traces"),
 		shell.NewGroup("Machines", "packages certs address ssh"),
 		shell.NewGroup("Connection", "context tls tls-ca tls-cert tls-key tls-server-name token-file token-stdin insecure private"),
 		shell.NewGroup("More", "config version help help-all"))

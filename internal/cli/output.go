@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 
 	"github.com/spf13/pflag"
 
@@ -135,7 +134,7 @@ func extentFor(out string) client.Extent {
 // which one of the tables would overwrite an input. It marks the folder as complete if do succeeds, and removes it if
 // do fails before it has written anything.
 func (a *app) intoFolder(
-	ctx context.Context, path string, tables *regexp.Regexp, inputs []jobflags.NamedFile, do func(out *report.OutputDir) error,
+	ctx context.Context, path string, inputs []jobflags.NamedFile, do func(out *report.OutputDir) error,
 ) error {
 	if path == "" || path == onStdout {
 		return do(nil)
@@ -144,7 +143,7 @@ func (a *app) intoFolder(
 	if err != nil {
 		return err
 	}
-	if err = out.ProtectInputs(ctx, inputs, a.command.directory, tables); err == nil {
+	if err = out.ProtectInputs(ctx, inputs, a.command.directory); err == nil {
 		err = do(out)
 	}
 	if err != nil {

@@ -164,7 +164,7 @@ func (a *app) rerunSpec(ctx context.Context, before *report.Report, f *rerunFlag
 	}
 	progress.End()
 	scene := report.Scene{Title: origin.GetDisplayName()}
-	return again, a.intoFolder(ctx, f.out, report.RunTables, nil, func(out *report.OutputDir) error {
+	return again, a.intoFolder(ctx, f.out, nil, func(out *report.OutputDir) error {
 		return out.Write(ctx, again.Files(scene, resultpage.Files(again, scene, a.warn), a.warn))
 	})
 }

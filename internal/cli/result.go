@@ -72,7 +72,7 @@ func (a *app) result(ctx context.Context, c *client.Client, jobID string, f *res
 	}
 	r.Run.Origin = a.origin(in, s.Title, s.Spec)
 	p := &printout{report: r, notices: r.Result.GetWarnings()}
-	err = a.intoFolder(ctx, f.output.out, report.RunTables, f.data.NamedFiles(a.command.directory), func(out *report.OutputDir) error {
+	err = a.intoFolder(ctx, f.output.out, f.data.NamedFiles(a.command.directory), func(out *report.OutputDir) error {
 		if err := a.checkGraph(&f.output, s.Spec, f.data); err != nil {
 			return err
 		}

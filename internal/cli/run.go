@@ -92,7 +92,7 @@ func (a *app) runJob(ctx context.Context, f *runFlags, summarized bool) (p *prin
 		return nil, shell.Usage("--request-id identifies a job on a coordinator; give --server HOST:PORT")
 	}
 	f.job.MayStream = c != nil
-	err = a.intoFolder(ctx, f.output.out, report.RunTables, f.job.NamedFiles(a.command.directory), func(out *report.OutputDir) error {
+	err = a.intoFolder(ctx, f.output.out, f.job.NamedFiles(a.command.directory), func(out *report.OutputDir) error {
 		p, err = (&runner{app: a, flags: f, out: out, client: c, summarized: summarized}).run(ctx)
 		return err
 	})

@@ -94,7 +94,7 @@ func TestStreamedTablesTakeConstantMemory(t *testing.T) {
 		t.Helper()
 		*taken = forgetful{}
 		set := pflag.NewFlagSet("run", pflag.ContinueOnError)
-		f := jobflags.Add(set, false)
+		f := jobflags.Add(set)
 		if err := set.Parse(strings.Fields("--data - --k 3 --label-column group --format csv")); err != nil {
 			t.Fatal(err)
 		}

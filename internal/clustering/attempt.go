@@ -89,7 +89,7 @@ func (a *attempt) record(result *Result, report Report) {
 		a.recorder.Observe(IterationDone{Restart: a.restart, HistoryEntry: *report.Entry})
 	}
 	if report.Shift != nil {
-		result.Shifts = append(result.Shifts, *report.Shift)
+		result.Kernel.Shifts = append(result.Kernel.Shifts, *report.Shift)
 		a.recorder.Observe(*report.Shift)
 	}
 	for _, notice := range report.Notices {

@@ -10,41 +10,57 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// Result is the outcome of a run.
+// Result is the outcome of a run: what every algorithm has, followed by one part for each family.
 type Result struct {
 	Labels        []int32
 	StopReason    StopReason
 	Iterations    int
 	ObjectiveName string
 	Objective     float64 // includes the rewards and penalties of constraints
+	// BehindUnconstrained is how much worse the objective is than that of the labels found by the same algorithm
+	// without constraints. It is 0 if it is not worse or if those labels are not known.
+	BehindUnconstrained float64
+	History             []HistoryEntry
+	Warnings            []Notice
+	Units               *dataset.Units // units that dense points were converted to; nil if unchanged
+	Restart             int            // the restart that won, counted from 0
+	Satisfaction        constraint.Satisfaction
+	ClusterSizes        []int
+	Model               *model.Model // nil if new points cannot be assigned without the data
+	Rows                *RowScores   // nil if there are no scores
+	// Runs holds the labels of all runs, such as restarts, including those of the result. Vote consumes it.
+	Runs []Labeling
+
+	Kernel        KernelReport
+	Inference     *Inference // of the k-means family; nil if no points were assigned jointly
+	Spectral      SpectralReport
+	Auto          AutoReport
+	NeighborGraph *NeighborGraph  // nil unless a nearest-neighbor graph was clustered
+	Landmarks     *LandmarkReport // nil unless landmarks were used
+	KSelection    *KSelection     // nil unless a range of k was given
+}
+
+// KernelReport describes the matrix of a run. It is zero if there was none.
+type KernelReport struct {
+	Matrix *kernel.MatrixSpec // how entries were computed
+	Shifts []ShiftChange
+	Sigma  float64 // the diagonal shift at the end
 	// PlainObjective is the cut or the association of the labels in the graph alone, without the rewards and penalties
 	// of constraints: it is computed on A, and Objective on A + W (Kulis2009 Table 3). It is nil if the objective is
 	// not that of a graph.
 	PlainObjective *float64
-	History        []HistoryEntry
-	Shifts         []ShiftChange
-	Warnings       []Notice
-	Sigma          float64            // the diagonal shift at the end
-	Units          *dataset.Units     // units that dense points were converted to; nil if unchanged
-	Matrix         *kernel.MatrixSpec // how entries were computed; nil if there is no matrix
-	Restart        int                // the restart that won, counted from 0
-	Satisfaction   constraint.Satisfaction
-	// BehindUnconstrained is how much worse the objective is than that of the labels found by the same algorithm
-	// without constraints. It is 0 if it is not worse or if those labels are not known.
-	BehindUnconstrained float64
-	ClusterSizes        []int
-	Model               *model.Model // nil if new points cannot be assigned without the data
-	Inference           *Inference   // nil if no points were assigned jointly
-	Eigen               *EigenReport // nil, like Embedding, if no eigenvectors were used
-	Embedding           *Embedding
-	Choice              *Choice         // nil unless the algorithm was auto
-	NeighborGraph       *NeighborGraph  // nil unless a nearest-neighbor graph was clustered
-	Landmarks           *LandmarkReport // nil unless landmarks were used
-	KSelection          *KSelection     // nil unless a range of k was given
-	Rows                *RowScores      // nil if there are no scores
-	Suspects            []Suspect       // the strongest first
-	// Runs holds the labels of all runs, such as restarts, including those of the result. Vote consumes it.
-	Runs []Labeling
+}
+
+// SpectralReport describes the eigenvectors of a run. It is zero if none were used.
+type SpectralReport struct {
+	Eigen     *EigenReport
+	Embedding *Embedding
+}
+
+// AutoReport describes the decision of the algorithm auto. It is zero for every other algorithm.
+type AutoReport struct {
+	Choice   *Choice
+	Suspects []Suspect // the strongest first
 }
 
 // CountSizes sets ClusterSizes from the labels of k clusters. All rows must have labels.

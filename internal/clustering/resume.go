@@ -72,7 +72,10 @@ func (a *attempt) restore(lane *Lane) (result *Result, known bool, err error) {
 		return nil, false, nil
 	}
 	if r.Bool() {
-		result = &Result{Restart: a.restart, History: logged.history, Shifts: logged.shifts, Warnings: notices, StopReason: StopReason(r.Int())}
+		result = &Result{
+			Restart: a.restart, History: logged.history, Kernel: KernelReport{Shifts: logged.shifts}, Warnings: notices,
+			StopReason: StopReason(r.Int()),
+		}
 		r.Check(result.StopReason <= StopMaxProducts)
 		m, can := a.setup.NewStepper(a.restart, lane, rec).(Resumable)
 		if !can || r.Err() != nil {

@@ -21,38 +21,40 @@ type Spec struct {
 	MaxIterations int     // of each restart; 0 returns the initial labels
 	Tolerance     float64 // stop when the relative decrease of the objective is at most this; 0 disables the check
 
+	Supervision    Supervision
+	Initialization Initialization
+	Scale          Scale // how the columns of dense points are scaled first
+	Neighbors      Neighbors
+
+	// Choose selects defaults that depend on the data instead of the fixed values of the papers: the number of
+	// restarts, the start of each, and the unit of constraint weights.
+	Choose bool
+
+	// Algorithm is the algorithm with the options that only its family has, such as kmeans.Options.
+	Algorithm Algorithm
+}
+
+// Supervision is what is known about some rows.
+type Supervision struct {
 	Constraints []constraint.Constraint
 	Entail      bool // add every pair that the constraints imply as a constraint
 	EntailSmall bool // the same, but only if there are fewer than maxEntailedByDefault
 	// Seeds are rows of known label. Depending on the algorithm they are a start, fixed labels, beliefs, or
 	// supervision. Several seeds of one row need probabilities.
 	Seeds []constraint.Seed
+}
 
-	Start         Start
-	InitialLabels []int32 // for StartLabels
-	FarthestMean  bool    // StartFarthestFirst compares mean instead of total distances
+// Initialization is how the labels are found that a run starts from.
+type Initialization struct {
+	Start        Start
+	Labels       []int32 // for StartLabels
+	FarthestMean bool    // StartFarthestFirst compares mean instead of total distances
+}
 
-	// Choose selects defaults that depend on the data instead of the fixed values of the papers: the number of
-	// restarts, the start of each, and the unit of constraint weights.
-	Choose bool
-
-	// Race lets k-means run its restarts on a sample of the rows if there are many, and only the best of them on all
-	// rows; see kmeans.Problem.
-	Race bool
-
-	// Scale is how the columns of dense points are scaled first.
-	Scale Scale
-
-	// Neighbors, if not 0, is the number of neighbors of each row in the nearest-neighbor graph that is clustered in
-	// place of the data; see package knn.
-	Neighbors       int
-	NeighborWeights neighbor.Weights
-
-	// HalfPrecision rounds dense matrices to float16, which halves the memory but changes the numeric class.
-	HalfPrecision bool
-
-	// Algorithm is the algorithm with its options, such as kmeans.Options.
-	Algorithm Algorithm
+// Neighbors describes the nearest-neighbor graph that is clustered in place of the data; see package knn.
+type Neighbors struct {
+	Count   int // number of neighbors of each row; 0 means that the data itself is clustered
+	Weights neighbor.Weights
 }
 
 // DefaultMaxIterations is the maximum number of iterations if the request has none.
@@ -62,22 +64,23 @@ const DefaultMaxIterations = 100
 func NewSpec(r catalog.Request) Spec {
 	spec := Spec{
 		K: int(r.WholeOr("k", 0)), Seed: r.WholeOr("seed", 0),
-		Entail: r.Is("entail", "true"), HalfPrecision: r.Is("storage", "float16"),
-		Start: catalog.Named(r.Values["init"], StartMultilevel), FarthestMean: r.Is("farthest", "mean"),
+		Supervision: Supervision{Entail: r.Is("entail", "true")},
+		Initialization: Initialization{
+			Start: catalog.Named(r.Values["init"], StartMultilevel), FarthestMean: r.Is("farthest", "mean"),
+		},
 		Scale:     catalog.Named(r.Values["scale"], ScaleRobust),
-		Neighbors: int(r.WholeOr("knn", 0)), NeighborWeights: catalog.Named(r.Values["knn-weights"], neighbor.Gaussian),
+		Neighbors: Neighbors{Count: int(r.WholeOr("knn", 0)), Weights: catalog.Named(r.Values["knn-weights"], neighbor.Gaussian)},
 	}
-	if spec.Start == StartDefault && r.Values["farthest"] != "" {
-		spec.Start = StartFarthestFirst // the only start that uses it
+	if spec.Initialization.Start == StartDefault && r.Values["farthest"] != "" {
+		spec.Initialization.Start = StartFarthestFirst // the only start that uses it
 	}
 	a, _ := catalog.FindAlgorithm(r.Algorithm)
-	spec.Choose = a.Takes("paper") && !r.Is("paper", "true")
+	spec.Choose = r.ChoosesDefaults()
 	if a.Family != catalog.SpectralFamily {
 		spec.Restarts = int(r.WholeOr("restarts", 0))
 		spec.MaxIterations = int(r.WholeOr("max-iterations", DefaultMaxIterations))
 		spec.Tolerance = r.NumberOr("tolerance", 0)
-		spec.Race = spec.Choose && spec.Restarts == 0
-		spec.EntailSmall = spec.Choose && r.Values["entail"] == ""
+		spec.Supervision.EntailSmall = spec.Choose && r.Values["entail"] == ""
 	}
 	return spec
 }

@@ -45,10 +45,10 @@ const FieldNeighbors = "spec.neighbor_graph.neighbors"
 
 // ValidateNeighbors checks that spec.Neighbors is 0 or less than the number of rows.
 func ValidateNeighbors(rows int, spec Spec) error {
-	if spec.Neighbors == 0 || spec.Neighbors > 0 && spec.Neighbors < rows {
+	if spec.Neighbors.Count == 0 || spec.Neighbors.Count > 0 && spec.Neighbors.Count < rows {
 		return nil
 	}
-	return fault.Invalid("BAD_KNN", "%d neighbors of each row are requested; with %s, there can be 1 to %d", spec.Neighbors, text.Plural(rows, "row"), rows-1).OnField(FieldNeighbors)
+	return fault.Invalid("BAD_KNN", "%d neighbors of each row are requested; with %s, there can be 1 to %d", spec.Neighbors.Count, text.Plural(rows, "row"), rows-1).OnField(FieldNeighbors)
 }
 
 // validateStart checks the seeds, and that initial labels are given for all rows if and only if the run starts there.
@@ -56,13 +56,13 @@ func validateStart(rows int, spec Spec) error {
 	if err := validateSeeds(rows, spec); err != nil {
 		return err
 	}
-	if (spec.Start == StartLabels) != (len(spec.InitialLabels) > 0) {
+	if (spec.Initialization.Start == StartLabels) != (len(spec.Initialization.Labels) > 0) {
 		return fault.Invalid("BAD_START", "initial labels and the start from labels go together: give both or neither").OnField("spec.initialization.labels")
 	}
-	if spec.Start == StartLabels && len(spec.InitialLabels) != rows {
-		return fault.Invalid("BAD_START", "there are %d initial labels for %d rows", len(spec.InitialLabels), rows).OnField("spec.initialization.labels")
+	if spec.Initialization.Start == StartLabels && len(spec.Initialization.Labels) != rows {
+		return fault.Invalid("BAD_START", "there are %d initial labels for %d rows", len(spec.Initialization.Labels), rows).OnField("spec.initialization.labels")
 	}
-	for i, c := range spec.InitialLabels {
+	for i, c := range spec.Initialization.Labels {
 		if c < 0 || int(c) >= spec.K {
 			return fault.Invalid("BAD_START", "row %d has initial label %d; labels are 0..%d", i, c, spec.K-1).OnField("spec.initialization.labels")
 		}
@@ -73,7 +73,7 @@ func validateStart(rows int, spec Spec) error {
 // validateSeeds checks that seeds name rows and clusters that exist, and do not contradict each other.
 func validateSeeds(rows int, spec Spec) error {
 	certain := map[int32]int32{} // the label of each seeded point; -1 if its seeds have probabilities
-	for i, s := range spec.Seeds {
+	for i, s := range spec.Supervision.Seeds {
 		if s.Index < 0 || int(s.Index) >= rows {
 			return fault.Invalid("INDEX_OUT_OF_RANGE", "seed %d names point %d, outside 0..%d", i, s.Index, rows-1).OnField("spec.supervision.seeds")
 		}
@@ -95,7 +95,7 @@ func validateSeeds(rows int, spec Spec) error {
 		}
 		certain[s.Index] = label
 	}
-	if spec.Start == StartSeeds && len(spec.Seeds) == 0 {
+	if spec.Initialization.Start == StartSeeds && len(spec.Supervision.Seeds) == 0 {
 		return fault.Invalid("BAD_START", "the start from seeds needs seeds").OnField("spec.supervision.seeds")
 	}
 	return nil
@@ -114,7 +114,7 @@ func validateRange(rows int, spec Spec) error {
 		return fault.Invalid("BAD_K", format, args...).OnField(FieldRange)
 	}
 	labels := 0
-	for _, s := range spec.Seeds {
+	for _, s := range spec.Supervision.Seeds {
 		labels = max(labels, int(s.Label)+1)
 	}
 	switch {
@@ -128,8 +128,8 @@ func validateRange(rows int, spec Spec) error {
 		return refuse("the range of k is %d..%d but there %s; k must be at most the number of rows", spec.K, spec.MaxK, onlyRows(rows))
 	case labels > spec.K:
 		return refuse("the range of k starts at %d but seeds have labels up to %d: start at %d", spec.K, labels-1, labels)
-	case spec.Start == StartLabels || spec.Start == StartCentroids:
-		return fault.Invalid("BAD_START", "a start from %s has one number of clusters; it cannot be combined with a range of k", spec.Start).OnField("spec.initialization.start")
+	case spec.Initialization.Start == StartLabels || spec.Initialization.Start == StartCentroids:
+		return fault.Invalid("BAD_START", "a start from %s has one number of clusters; it cannot be combined with a range of k", spec.Initialization.Start).OnField("spec.initialization.start")
 	}
 	return nil
 }
@@ -144,10 +144,10 @@ const maxEntailedByDefault = 200_000
 // or spec.EntailSmall is set. The function weight returns the weight of constraints without one of their own, given the
 // number of distinct constraints. The error is a *fault.Error if a constraint is invalid.
 func NewConstraintSet(n int, spec Spec, weight func(distinct int) float64) (*constraint.Set, error) {
-	set, err := constraint.NewSet(n, spec.Constraints, weight)
-	if err == nil && spec.Entail {
+	set, err := constraint.NewSet(n, spec.Supervision.Constraints, weight)
+	if err == nil && spec.Supervision.Entail {
 		set, err = set.Entail(weight)
-	} else if err == nil && spec.EntailSmall {
+	} else if err == nil && spec.Supervision.EntailSmall {
 		set, err = set.EntailSmall(maxEntailedByDefault, weight)
 	}
 	if f, isFault := errors.AsType[*fault.Error](err); isFault {

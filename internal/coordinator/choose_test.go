@@ -34,7 +34,7 @@ func TestTrialsAreEvents(t *testing.T) {
 		o.Observe(clustering.MethodTried{Trial: trial})
 		o.Observe(clustering.IterationDone{Restart: 0, HistoryEntry: entry(0)})
 		r := result(0, clustering.StopConverged)
-		r.Choice = &clustering.Choice{Chosen: trial.Method, Tried: []clustering.MethodScore{{Trial: trial}}}
+		r.Auto.Choice = &clustering.Choice{Chosen: trial.Method, Tried: []clustering.MethodScore{{Trial: trial}}}
 		return r, nil
 	}))
 	id := h.create(spec(h.upload()))

@@ -82,11 +82,6 @@ type Config struct {
 
 	// Timing says when a worker is lost, hangs or is slow.
 	fleet.Timing
-	// Verify is the share of the work, from 0 to 1, that a second worker repeats in jobs that do not set their own.
-	Verify float64
-	// Referee is a worker in this process that decides when two workers disagree and there is no third one. If it is
-	// nil, the job fails in that case.
-	Referee fleet.Referee
 	// Snapshots configures the snapshots of running jobs.
 	Snapshots runner.SnapshotConfig
 	// ShutdownTimeout is how long calls may take to finish when the coordinator shuts down.
@@ -256,7 +251,6 @@ func (cfg Config) checkNumbers() error {
 		{cfg.StalledAfter <= cfg.HeartbeatInterval, "--stalled-after", cfg.StalledAfter,
 			fmt.Sprintf("be more than --heartbeat, which is %v, because heartbeats report progress", cfg.HeartbeatInterval)},
 		{cfg.SlowAfter <= 0, "--slow-after", cfg.SlowAfter, "be positive"},
-		{!(cfg.Verify >= 0 && cfg.Verify <= 1), "--verify", cfg.Verify, "be between 0 and 1"},
 		{cfg.ShutdownTimeout < 0, "ShutdownTimeout", cfg.ShutdownTimeout, "be at least 0"},
 	})
 }
@@ -324,8 +318,8 @@ func (cfg *Config) SetMemory(total, uploads int64) {
 	cfg.MemoryBytes = max(1, total-cfg.UploadBytes-caches-calls)
 }
 
-// runtimeBytes is the memory that the process may take in addition to its jobs, uploads and caches, for the embedded
-// store, calls and the Go runtime.
+// runtimeBytes is the memory that the process may take in addition to its jobs, uploads and caches, for calls and the
+// Go runtime.
 const runtimeBytes = 64 << 20
 
 // LimitProcess makes Go collect garbage more eagerly as the process approaches memoryBytes plus runtimeBytes. It

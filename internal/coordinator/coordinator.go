@@ -215,7 +215,7 @@ func (c *Coordinator) openData(unfinished *jobs.UnfinishedJobs) {
 // openRuns constructs what runs the jobs, and what deletes them.
 func (c *Coordinator) openRuns(unfinished *jobs.UnfinishedJobs, engine jobs.Engine) {
 	c.fleet = fleet.New(fleet.Config{
-		Timing: c.cfg.Timing, Logger: c.cfg.Logger.Named("fleet"), Observe: c.cfg.Observe, Referee: c.cfg.Referee, Datasets: c.datasets,
+		Timing: c.cfg.Timing, Logger: c.cfg.Logger.Named("fleet"), Observe: c.cfg.Observe, Datasets: c.datasets,
 	})
 	c.jobs = jobs.New(unfinished, jobs.Dependencies{
 		Context: c.runCtx, Outlived: c.cfg.Election.outlived,
@@ -227,7 +227,7 @@ func (c *Coordinator) openRuns(unfinished *jobs.UnfinishedJobs, engine jobs.Engi
 		Limits: queue.Limits{
 			Running: c.cfg.MaxConcurrentJobs, RunningPerOwner: c.cfg.Limits.RunningPerOwner, Memory: c.memory.jobs,
 		},
-		Problems: c.problems, Fleet: c.fleet, Engine: engine, Verify: c.cfg.Verify,
+		Problems: c.problems, Fleet: c.fleet, Engine: engine,
 		Webhooks: c.webhooks, Observe: c.cfg.Observe, Logger: c.log, Version: c.cfg.Version, Now: c.cfg.Now,
 	})
 	c.retention = c.newRetention(&c.blobBytes, &c.freedBytes)

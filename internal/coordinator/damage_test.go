@@ -70,7 +70,7 @@ func everything(t *testing.T) script {
 		o.Observe(clustering.IterationDone{Restart: 0, HistoryEntry: entry(0)})
 		r := result(0, clustering.StopConverged)
 		r.Model = &model.Model{Distortion: metric.SquaredEuclidean, K: 2, D: 1, Centroids: []float64{0.5, 10.5}, Metric: metric.NewIdentity(1)}
-		r.Embedding = &clustering.Embedding{Rows: 4, Columns: 1, Values: []float64{1, 2, 3, 4}}
+		r.Spectral.Embedding = &clustering.Embedding{Rows: 4, Columns: 1, Values: []float64{1, 2, 3, 4}}
 		r.NeighborGraph = &clustering.NeighborGraph{Count: 1, Weights: neighbor.Unweighted, Graph: graph}
 		return r, nil
 	}

@@ -55,7 +55,7 @@ func TestEmbeddingsAreKeptAndSent(t *testing.T) {
 	run := func(_ context.Context, o clustering.Observer) (*clustering.Result, error) {
 		o.Observe(clustering.SolverStep{Step: 1, Products: 4, Residual: 0.5, Wanted: 2})
 		r := result(0, clustering.StopConverged)
-		r.History, r.Embedding, r.Eigen = nil, want, &clustering.EigenReport{Volume: 14}
+		r.History, r.Spectral.Embedding, r.Spectral.Eigen = nil, want, &clustering.EigenReport{Volume: 14}
 		return r, nil
 	}
 	described := func(r *cleavev1.Result) bool { return r.GetEmbedding() != nil && r.GetSpectral().GetVolume() == 14 }

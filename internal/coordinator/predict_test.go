@@ -119,7 +119,7 @@ func newNeighborsHarness(t *testing.T, cfg Config) (h *harness, job, fresh strin
 	way := clustering.Method{Space: clustering.SpaceNeighbors, ConstraintUse: clustering.UseHard}
 	h = newHarness(t, cfg, scripted(func(context.Context, clustering.Observer) (*clustering.Result, error) {
 		r := result(0, clustering.StopConverged)
-		r.Choice = &clustering.Choice{Chosen: way}
+		r.Auto.Choice = &clustering.Choice{Chosen: way}
 		return r, nil
 	}))
 	s := spec(h.upload()) // 0, 10, 1, 11 have the labels 0, 1, 0, 1

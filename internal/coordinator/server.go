@@ -192,7 +192,7 @@ func (c *Coordinator) gauges() observe.Gauges {
 	s.MemoryReservedBytes, s.UploadReservedBytes = c.memory.jobs.Held(), c.memory.uploads.Held()
 	workers := c.fleet.Workers()
 	s.Ready, s.Silent = fleet.CountIn(workers, fleet.WorkerReady), fleet.CountIn(workers, fleet.WorkerSilent)
-	s.Draining, s.Quarantined = fleet.CountIn(workers, fleet.WorkerDraining), fleet.CountIn(workers, fleet.WorkerQuarantined)
+	s.Draining = fleet.CountIn(workers, fleet.WorkerDraining)
 	for _, w := range workers {
 		s.Threads += w.Threads
 		s.Tiles += w.Tiles

@@ -19,7 +19,6 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/coordinator/runner"
-	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/snapshot"
 	"github.com/cleave-project/cleave/internal/store"
 )
@@ -206,33 +205,6 @@ func TestProgressWithoutEventsCounts(t *testing.T) {
 		}
 		within(t, stored, "a snapshot")
 		h.crash()
-	}
-}
-
-// A run that starts over because a worker was wrong uses no snapshot of what that worker had a part in.
-func TestSnapshotsOfWrongAnswersAreNotUsed(t *testing.T) {
-	cfg := snapshotConfig(t)
-	runs := 0
-	h := newHarness(t, cfg, scripted(func(ctx context.Context, o clustering.Observer) (*clustering.Result, error) {
-		piece := snapshot.Open(ctx, "climb")
-		if runs++; piece.State() != nil {
-			t.Error("it goes on from wrong answers")
-		}
-		o.Observe(clustering.IterationDone{Restart: 0, HistoryEntry: entry(0)})
-		for i := 0; runs == 1 && len(snapshotFiles(t, cfg)) == 0 && ctx.Err() == nil; i++ {
-			piece.Keep(0, func(w *snapshot.Writer) { w.Int(i) })
-		}
-		if runs == 1 {
-			return nil, fleet.ErrDistrusted
-		}
-		return result(0, clustering.StopConverged), nil
-	}))
-	if job := h.end(h.create(spec(h.upload()))); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED || runs != 2 {
-		t.Errorf("after %d runs the job is %v", runs, job)
-	}
-	h.close()
-	if left := snapshotFiles(t, cfg); len(left) > 0 {
-		t.Errorf("%v are left", left)
 	}
 }
 

@@ -60,10 +60,10 @@ func TestSpectralOnRealWorkersGivesTheLocalAnswer(t *testing.T) {
 		if !slices.Equal(h.labels(id), wire.LabelsProto(want.Labels)) {
 			t.Errorf("%s: the labels differ from those of a local run", name)
 		}
-		if want.Embedding == nil {
+		if want.Spectral.Embedding == nil {
 			continue
 		}
-		if got, err := h.embedding(id); err != nil || !reflect.DeepEqual(got, want.Embedding) {
+		if got, err := h.embedding(id); err != nil || !reflect.DeepEqual(got, want.Spectral.Embedding) {
 			t.Errorf("%s: the embedding differs from that of a local run (%v)", name, err)
 		}
 		stream, err := h.jobs.PredictJob(t.Context(), &cleavev1.PredictJobRequest{JobId: id, DatasetId: c.spec.GetDatasetId()})

@@ -30,7 +30,7 @@ func TestMissingStateBesideBlobs(t *testing.T) {
 	h.upload()
 	h.close()
 	newHarness(t, cfg, scripted(steps(1))).close()
-	if err := os.RemoveAll(filepath.Join(cfg.DataDir, "etcd")); err != nil {
+	if err := os.Remove(filepath.Join(cfg.DataDir, "state.db")); err != nil {
 		t.Fatal(err)
 	}
 	cfg.Listen = "127.0.0.1:0"

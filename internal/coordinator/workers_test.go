@@ -150,8 +150,8 @@ func TestRealWorkersGiveTheLocalAnswer(t *testing.T) {
 		t.Errorf("plan %v, timings %v", r.GetPlan(), r.GetTimings())
 	}
 
-	if kernel := r.GetKernel(); kernel.GetFunction() != cleavev1.KernelFunction_KERNEL_FUNCTION_GAUSSIAN || kernel.GetRho() != want.Matrix.Rho {
-		t.Errorf("the kernel is %v, its width should be %v", kernel, want.Matrix.Rho)
+	if kernel := r.GetKernel(); kernel.GetFunction() != cleavev1.KernelFunction_KERNEL_FUNCTION_GAUSSIAN || kernel.GetRho() != want.Kernel.Matrix.Rho {
+		t.Errorf("the kernel is %v, its width should be %v", kernel, want.Kernel.Matrix.Rho)
 	}
 }
 

@@ -1,8 +1,6 @@
 package fleet
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 
@@ -10,15 +8,14 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// This file decides which workers a job uses. A worker that fails, hangs, crashes again and again or gives an
-// impossible answer is excluded from the job that notices. A worker whose answers are wrong, for example because of
-// broken memory, is quarantined: no job uses it. Package check and verify.go find wrong answers.
+// This file decides which workers a job uses. A worker that fails, hangs, crashes again and again or gives an answer
+// that cannot be right (package check) is excluded from the job that notices. Other jobs use it.
 
 // Reasons why no worker can do a job.
 const (
 	workerFailed  = "WORKER_FAILED"
 	workerStalled = "WORKER_STALLED"
-	workerWrong   = "WORKER_WRONG" // its answers are impossible, or differ from those of others
+	workerWrong   = "WORKER_WRONG" // it gave an answer that cannot be right
 	workerCrashed = "WORKER_CRASHED"
 	// workerGone is the reason while a job waits for a worker that crashed again and again. It becomes workerCrashed
 	// when the job has waited long enough.
@@ -38,11 +35,11 @@ const (
 // session is removed some time after it has ended (forgetEnded). Crashes are counted by the name of the worker,
 // because a process that was restarted is another session.
 type blame struct {
-	excluded map[*session]*fault.Error // get no tiles of the job, because they cannot do it, and why
+	excluded map[*session]*fault.Error // get no tiles, because they cannot do it, and why
 	failing  map[*session]bool         // had an internal error
 	full     map[*session]bool         // reported that they have no memory left
 	crashes  map[string]crashes
-	trust    *Trust
+	wrong    map[*session]*fault.Error // Shared.wrong
 }
 
 // crashes counts how often the process of a worker ended while it had tiles of a job.
@@ -51,13 +48,10 @@ type crashes struct {
 	consecutive int // since the job's last successful operation
 }
 
-func newBlame(trust *Trust) blame {
-	if trust == nil {
-		trust = NewTrust()
-	}
+func newBlame(wrong map[*session]*fault.Error) blame {
 	return blame{
 		excluded: map[*session]*fault.Error{}, failing: map[*session]bool{}, full: map[*session]bool{},
-		crashes: map[string]crashes{}, trust: trust,
+		crashes: map[string]crashes{}, wrong: wrong,
 	}
 }
 
@@ -66,13 +60,10 @@ func (b *blame) whyExcluded(s *session) *fault.Error {
 	if why := b.excluded[s]; why != nil {
 		return why
 	}
-	if s.wrong != nil {
-		return s.wrong
-	}
 	if why := b.crashed(s); why != nil {
 		return why
 	}
-	return b.trust.wrong[s]
+	return b.wrong[s]
 }
 
 // doubt says how reluctantly a worker is used.
@@ -190,10 +181,10 @@ func (e *execution) excludeLocked(s *session, why *fault.Error) {
 	e.fleet.changed.Notify()
 }
 
-// distrustLocked excludes a worker from the whole run, because it gave an impossible answer.
-func (e *execution) distrustLocked(s *session, why *fault.Error) {
+// excludeWrongLocked excludes a worker from all executors of the job, because it gave an answer that cannot be right.
+func (e *execution) excludeWrongLocked(s *session, why *fault.Error) {
 	e.fleet.log.Error("a worker gave a wrong answer", "job", e.jobID, "worker", s.name, "id", s.id, "why", why.Message)
-	e.blame.trust.wrong[s] = why
+	e.blame.wrong[s] = why
 	e.excludeLocked(s, why)
 }
 
@@ -226,60 +217,18 @@ func (f *Fleet) hasTwinLocked(s *session) bool {
 	return false
 }
 
-// crashMessageLocked says how often a worker crashed during a job that is still running. It returns "" if it never did.
-func (f *Fleet) crashMessageLocked(s *session) string {
+// blameMessageLocked says that a worker gave a wrong answer to a job that is still running, or how often it crashed during
+// one. It returns "" if it did neither.
+func (f *Fleet) blameMessageLocked(s *session) string {
 	worst := 0
 	for e := range f.executions {
+		if why := e.blame.wrong[s]; why != nil {
+			return why.Message
+		}
 		worst = max(worst, e.blame.crashes[s.name].all)
 	}
 	if worst == 0 {
 		return ""
 	}
 	return fmt.Sprintf("ended %s while it computed for a job; if %s", text.Plural(worst, "time"), memoryAdvice)
-}
-
-// quarantineLocked excludes a worker from all jobs until its process restarts, because others that computed the same
-// have a different answer.
-func (f *Fleet) quarantineLocked(s *session, why *fault.Error) {
-	if s.wrong != nil {
-		return
-	}
-	f.log.Error("worker quarantined: its answers are wrong", "worker", s.name, "id", s.id, "why", why.Message)
-	s.wrong = why
-	f.changed.Notify()
-	f.abandonCallsLocked()
-}
-
-// ErrDistrusted is returned by an operation after a worker whose earlier answers the run has used turned out to be
-// faulty. Those answers may be wrong too, so the run has to start over.
-var ErrDistrusted = errors.New("fleet: a worker that took part in the run returned wrong results")
-
-// Trust is what the executors of one run share about their workers. Fleet.mu guards it.
-type Trust struct {
-	used  map[*session]bool         // the run has used their answers
-	wrong map[*session]*fault.Error // they gave an answer that is impossible
-}
-
-// NewTrust returns the Trust of a run that has not used any answers yet.
-func NewTrust() *Trust {
-	return &Trust{used: map[*session]bool{}, wrong: map[*session]*fault.Error{}}
-}
-
-// StartOver forgets whose answers a run has used, but not who was wrong.
-func (f *Fleet) StartOver(t *Trust) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	clear(t.used)
-}
-
-// CheckTrust returns ErrDistrusted if the run has used answers of a worker that turned out to be faulty.
-func (f *Fleet) CheckTrust(t *Trust) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for s := range t.used {
-		if why := cmp.Or(t.wrong[s], s.wrong); why != nil {
-			return fmt.Errorf("%w: %s", ErrDistrusted, why.Message)
-		}
-	}
-	return nil
 }

@@ -23,7 +23,7 @@ func (f *Fleet) checkFetchLocked(ctx context.Context, sessionID, datasetID strin
 		return nil, 0, err
 	}
 	for e := range f.executions {
-		if e.datasetID == datasetID && (e.usesLocked(s) || s.referee) {
+		if e.datasetID == datasetID && e.usesLocked(s) {
 			return s, e.need.DatasetBytes, nil
 		}
 	}
@@ -114,8 +114,6 @@ func (f *Fleet) checkJoin(ctx context.Context, join *workerv1.Join) (w distribut
 		return w, 0, false, err
 	case join.GetBytes() != uint64(bytes):
 		return w, 0, false, fault.Invalid("WRONG_SIZE", "data set %s has %d bytes, and the worker says %d", join.GetDatasetId(), bytes, join.GetBytes())
-	case s.referee:
-		return w, 0, false, status.Error(codes.Unimplemented, "the referee gets data sets from the coordinator only")
 	}
 	s.joinedSince = true
 	for _, other := range f.sessions {
@@ -128,9 +126,7 @@ func (f *Fleet) checkJoin(ctx context.Context, join *workerv1.Join) (w distribut
 }
 
 // passesOnLocked reports whether a worker may pass pieces on.
-func (s *session) passesOnLocked() bool {
-	return s.peerAddress != "" && s.sentWrong == "" && s.wrong == nil
-}
+func (s *session) passesOnLocked() bool { return s.peerAddress != "" }
 
 // reports is a fleet that is told about its distributions. It implements distribution.Reports.
 type reports struct{ *Fleet }
@@ -166,30 +162,5 @@ func (r reports) SourceFailed(dataset, worker string, from swarm.Source, failed 
 	case from.Kind == swarm.Peer && source != nil: // otherwise it has left, which explains the failure
 		r.log.Warn("worker could not fetch a piece from another", "worker", s.name, "from", source.name, "dataset", dataset,
 			"error", message)
-		if failed.GetFailure() == workerv1.PieceFailure_PIECE_FAILURE_WRONG {
-			r.accuseLocked(s, source)
-		}
-	}
-}
-
-// accuseLocked records that a worker got wrong bytes from another one. Either may be faulty, so it takes two workers to
-// stop a third from passing data on, and one that accuses several is not believed.
-func (f *Fleet) accuseLocked(by, of *session) {
-	switch {
-	case by.accused == nil:
-		by.accused = of.conduct
-	case by.accused != of.conduct && by.gotWrong == "":
-		by.gotWrong = "got wrong bytes of data sets from several workers; its memory or network may be faulty"
-		if by.accused.accuser == by.conduct {
-			by.accused.accuser = nil
-		}
-	}
-	switch {
-	case by.gotWrong != "" || of.sentWrong != "" || of.accuser == by.conduct:
-	case of.accuser == nil:
-		of.accuser = by.conduct
-	default:
-		of.sentWrong = "sent wrong bytes of data sets to two workers; it passes no data on anymore"
-		f.distributor.Bar(of.id)
 	}
 }

@@ -276,25 +276,24 @@ func TestBadPeers(t *testing.T) {
 		return nil
 	}
 	for _, bad := range testscale.Some([]struct {
-		name    string
-		serve   func(*workerv1.FetchPieceRequest, workerv1.PeerService_FetchPieceServer) error
-		message string
+		name  string
+		serve func(*workerv1.FetchPieceRequest, workerv1.PeerService_FetchPieceServer) error
 	}{
-		{"wrong bytes", wrong, "wrong bytes"},
-		{"too short", func(*workerv1.FetchPieceRequest, workerv1.PeerService_FetchPieceServer) error { return nil }, "wrong bytes"},
+		{"wrong bytes", wrong},
+		{"too short", func(*workerv1.FetchPieceRequest, workerv1.PeerService_FetchPieceServer) error { return nil }},
 		{"silent", func(_ *workerv1.FetchPieceRequest, stream workerv1.PeerService_FetchPieceServer) error {
 			<-stream.Context().Done()
 			return nil
-		}, ""},
+		}},
 		{"too long", func(r *workerv1.FetchPieceRequest, stream workerv1.PeerService_FetchPieceServer) error {
 			return errors.Join(wrong(r, stream), wrong(r, stream))
-		}, "wrong bytes"},
+		}},
 		{"refusing", func(*workerv1.FetchPieceRequest, workerv1.PeerService_FetchPieceServer) error {
 			return status.Error(codes.PermissionDenied, "no")
-		}, ""},
+		}},
 		{"empty", func(*workerv1.FetchPieceRequest, workerv1.PeerService_FetchPieceServer) error {
 			return status.Error(codes.NotFound, "no")
-		}, ""},
+		}},
 	}, 3) {
 		t.Run(bad.name, func(t *testing.T) {
 			t.Parallel()
@@ -319,9 +318,6 @@ func TestBadPeers(t *testing.T) {
 			}
 			if peer.asked.Load() == 0 {
 				t.Error("the bad worker was not asked")
-			}
-			if w := c.worker("scripted"); w == nil || bad.message != "" && !strings.Contains(w.Message, bad.message) {
-				t.Errorf("the list of workers says %+v", w)
 			}
 		})
 	}

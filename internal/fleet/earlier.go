@@ -27,7 +27,7 @@ func (f *Fleet) allCompact() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, s := range f.sessions {
-		if !s.compact() && s.wrong == nil {
+		if !s.compact() {
 			return false
 		}
 	}

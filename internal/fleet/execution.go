@@ -10,6 +10,7 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet/pace"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/internal/planning"
@@ -70,10 +71,21 @@ type Task struct {
 	Vectors   *vector.RowSpec   // for the k-means family, else nil
 	Diagonal  []float64         // for neighbors in a kernel matrix, else nil
 	Units     *dataset.Units    // units to convert the data set to first; nil leaves it as it is
-	Verify    float64           // share of tiles, from 0 to 1, whose answers are compared with another worker's
-	Trust     *Trust            // shared by the executors of a run; may be nil
-	Ran       *atomic.Bool      // set once the job had enough memory; shared by its executors; may be nil
+	Shared    *Shared           // shared by the executors of a job; nil for a job with one
 	Report    func(Status)      // called with every change of the status, never concurrently; may be nil
+}
+
+// Shared is what the executors of a job share.
+type Shared struct {
+	ran   atomic.Bool               // the job had enough memory once
+	wrong map[*session]*fault.Error // who gave an answer that cannot be right, and why; Fleet.mu guards it
+}
+
+// NewShared returns what the executors of a job share. ran says that the job had enough memory once.
+func NewShared(ran bool) *Shared {
+	s := &Shared{wrong: map[*session]*fault.Error{}}
+	s.ran.Store(ran)
+	return s
 }
 
 // execution runs a job on workers: it places the job's tiles and runs operations on all of them. It keeps the current
@@ -92,7 +104,6 @@ type execution struct {
 	rows         int
 	units        struct{ center, scale *payload } // applied to the columns of the data set; nil leaves them as they are
 	stallTimeout time.Duration                    // how long a command may make no progress
-	verify       float64                          // share of the tiles that are verified
 	family       family
 	payloads     []*payload      // freed with the job
 	identity     []byte          // distinguishes the job's tiles from those of other jobs; see offers.go
@@ -100,7 +111,7 @@ type execution struct {
 	cancel       context.CancelFunc
 
 	// These are safe for concurrent use.
-	ran      *atomic.Bool // set once the job had enough memory
+	ran      *atomic.Bool // of Shared
 	pace     *pace.Meter
 	progress progress
 	lists    atomic.Uint64 // number of lists of tiles sent so far
@@ -141,6 +152,10 @@ type labelState struct {
 }
 
 func (f *Fleet) newExecution(task Task, family family) *execution {
+	shared := task.Shared
+	if shared == nil {
+		shared = NewShared(false)
+	}
 	e := &execution{
 		operating:    make(chan struct{}, 1),
 		fleet:        f,
@@ -149,14 +164,10 @@ func (f *Fleet) newExecution(task Task, family family) *execution {
 		need:         task.Need,
 		rows:         task.Need.Rows(),
 		stallTimeout: max(f.cfg.StalledAfter, time.Duration(slowWorker*task.Need.PieceSeconds()*float64(time.Second))),
-		verify:       task.Verify,
-		ran:          task.Ran,
+		ran:          &shared.ran,
 		pace:         pace.New(f.cfg.SlowAfter),
 		family:       family,
-		blame:        newBlame(task.Trust),
-	}
-	if e.ran == nil {
-		e.ran = &atomic.Bool{}
+		blame:        newBlame(shared.wrong),
 	}
 	e.released, e.cancel = context.WithCancel(context.Background())
 	if e.need.Scaled = task.Units != nil; e.need.Scaled {

@@ -60,7 +60,7 @@ func (e *execution) handleFailure(g *group, op *operation, failures failureCount
 		return nil
 	}
 	if wrong, is := errors.AsType[*wrongAnswer](g.err); is {
-		e.distrustLocked(g.session, fault.New(fault.Internal, workerWrong,
+		e.excludeWrongLocked(g.session, fault.New(fault.Internal, workerWrong,
 			"worker %q gave an answer to %q that cannot be right: %v", g.session.name, op.name, wrong.error))
 		return nil
 	}
@@ -98,13 +98,8 @@ func (e *execution) handleReportedLocked(g *group, op *operation, f *failure, fa
 		for _, t := range e.placed.tilesOf(s) {
 			e.placed.tiles[t].forget()
 		}
-		e.placed.dropCopiesOn(s)
 	case workerv1.FailureKind_FAILURE_KIND_NO_MEMORY:
 		log.Warn("the worker has no memory left", "why", f.GetMessage())
-		if g.role == verifies {
-			e.placed.dropCopiesOn(s)
-			return nil
-		}
 		if failures.add(s, kind) > maxNoMemory { // it already holds as little as possible
 			return exclude("worker %q ran out of memory in %q: %s", f.worker, op.name, f.GetMessage())
 		}
@@ -118,10 +113,6 @@ func (e *execution) handleReportedLocked(g *group, op *operation, f *failure, fa
 			return exclude("%q failed %d times on worker %q: %s", op.name, maxInternalFailures, f.worker, f.GetMessage())
 		}
 		e.blame.failing[s] = true
-		if g.role == verifies {
-			e.placed.dropCopiesOn(s)
-			return nil
-		}
 		e.placed.removeFrom(s, g.tiles)
 	}
 	return nil

@@ -8,8 +8,7 @@
 // in rounds until every tile has answered exactly once. A round places the tiles that have no answer yet on workers
 // (ensurePlaced), runs their groups (runGroups), adds the answers to the result (merge) and deals with the groups
 // that failed (handleFailure). A group is the tiles of one worker: runGroup gives it what it lacks (the job, its
-// tiles, operands, sums of the current labels) and then asks. A worker whose tiles are in several groups runs them
-// one after the other, as a chain.
+// tiles, operands, sums of the current labels) and then asks.
 //
 // # A worker dies in the middle of an operation
 //
@@ -25,8 +24,8 @@
 //
 // Fleet.mu guards sessions, their pending calls, and the three parts of an execution that sessions change: its placement
 // (who has which tile), its handovers (who builds which tile in the background) and its blame (who gets no tiles).
-// Each states its invariants. It also guards the conducts of workers, the Trust of a run, and the large payloads that
-// workers fetch. A function whose name ends with Locked expects its caller to hold Fleet.mu, or the mutex of its own
+// Each states its invariants. It also guards what the executors of a job share, and the large payloads that workers
+// fetch. A function whose name ends with Locked expects its caller to hold Fleet.mu, or the mutex of its own
 // type, as does every method of handovers, handover and blame, and nearly every one of placement. Fleet.mu is never held while sending,
 // receiving or waiting. Each stream of a session has one goroutine that reads and one that writes. A job runs one
 // operation at a time, with one goroutine per worker; what only the running operation touches needs no lock. Comparing
@@ -36,14 +35,13 @@
 // # Words
 //
 //   - A member is a worker that has tiles of the job.
-//   - A copy of a tile is on a second worker, which verifies the first one (verify.go), overtakes it if it is late (a
-//     rescue, round.go), or takes its tile over (a handover, handover.go).
+//   - A copy of a tile is on a second worker, which overtakes the first one if it is late (a rescue, round.go), or takes
+//     its tile over (a handover, handover.go).
 //   - A worker is silent if its stream is broken, away if it also did not reconnect at once, lost if its session has
 //     ended.
-//   - A worker yields its tiles if they move to others as soon as possible: it is draining, away or quarantined.
+//   - A worker yields its tiles if they move to others as soon as possible: it is draining or away.
 //   - A worker is doubted if it gets tiles only while there is no other: it is slow, stalled, has failed or crashed. It
-//     is excluded if it gets no tiles of one job (the metric says put aside), and quarantined if it gets none of any
-//     (blame.go).
+//     is excluded if it gets no tiles of one job (blame.go; the metric says put aside).
 package fleet
 
 import (
@@ -96,7 +94,6 @@ type DatasetSource = distribution.Source
 type Config struct {
 	Timing   // the zero value means DefaultTiming
 	Logger   hclog.Logger
-	Referee  Referee // decides when two workers disagree and there is no third; may be nil
 	Datasets DatasetSource
 	Observe  *observe.Coordinator // may be nil
 }
@@ -110,7 +107,6 @@ type Fleet struct {
 	// mu guards the fields below, and everything that says so in sessions, calls and executions.
 	mu         sync.Mutex
 	sessions   map[string]*session     // those that have not ended, by id
-	conducts   map[string]*conduct     // of sessions that ended recently, by id: the same process may attach again
 	executions map[*execution]struct{} // those that have started and are not released
 	damaged    map[string]error        // by data set id: the damage found when a worker last fetched it
 	payloads   map[string]*payload     // large ones, by reference
@@ -133,7 +129,6 @@ func New(cfg Config) *Fleet {
 		cfg:        cfg,
 		log:        cfg.Logger,
 		sessions:   map[string]*session{},
-		conducts:   map[string]*conduct{},
 		executions: map[*execution]struct{}{},
 		damaged:    map[string]error{},
 		payloads:   map[string]*payload{},
@@ -167,10 +162,9 @@ type WorkerState int
 
 // The states of a worker.
 const (
-	WorkerReady       WorkerState = iota + 1
-	WorkerSilent                  // its stream broke or it missed heartbeats; keeps its tiles until LostAfter
-	WorkerDraining                // its tiles move to others, and it leaves once it has none
-	WorkerQuarantined             // gave wrong answers and gets no tiles
+	WorkerReady    WorkerState = iota + 1
+	WorkerSilent               // its stream broke or it missed heartbeats; keeps its tiles until LostAfter
+	WorkerDraining             // its tiles move to others, and it leaves once it has none
 )
 
 // WorkerInfo describes a worker.
@@ -238,7 +232,7 @@ func WhyNoneReady(workers []WorkerInfo) string {
 	for _, state := range []struct {
 		is   WorkerState
 		name string
-	}{{WorkerSilent, "silent"}, {WorkerDraining, "draining"}, {WorkerQuarantined, "quarantined"}} {
+	}{{WorkerSilent, "silent"}, {WorkerDraining, "draining"}} {
 		if count := CountIn(workers, state.is); count > 0 {
 			names = append(names, fmt.Sprintf("%d %s", count, state.name))
 		}
@@ -246,11 +240,8 @@ func WhyNoneReady(workers []WorkerInfo) string {
 	return fmt.Sprintf("none of the %d connected is ready (%s)", len(workers), strings.Join(names, ", "))
 }
 
-// workersLocked returns the sessions of all workers but the referee, sorted by name and id.
-func (f *Fleet) workersLocked() []*session {
-	workers := slices.SortedFunc(maps.Values(f.sessions), byName)
-	return slices.DeleteFunc(workers, func(s *session) bool { return s.referee })
-}
+// workersLocked returns the sessions of all workers, sorted by name and id.
+func (f *Fleet) workersLocked() []*session { return slices.SortedFunc(maps.Values(f.sessions), byName) }
 
 // infoLocked describes a session.
 func (f *Fleet) infoLocked(s *session) WorkerInfo {
@@ -264,18 +255,10 @@ func (f *Fleet) infoLocked(s *session) WorkerInfo {
 	switch {
 	case f.silentLocked(s):
 		info.State = WorkerSilent
-	case s.wrong != nil:
-		info.State = WorkerQuarantined
 	case s.draining:
 		info.State = WorkerDraining
 	}
 	switch {
-	case s.wrong != nil:
-		info.Message = s.wrong.Message
-	case s.sentWrong != "":
-		info.Message = s.sentWrong
-	case s.gotWrong != "":
-		info.Message = s.gotWrong
 	case s.slow:
 		info.Message = fmt.Sprintf("slow: others took its tiles over, %s so far", text.Plural(s.overtaken, "time"))
 	case s.noStore != "":
@@ -283,7 +266,7 @@ func (f *Fleet) infoLocked(s *session) WorkerInfo {
 	case s.reported != "":
 		info.Message = s.reported
 	default:
-		info.Message = f.crashMessageLocked(s)
+		info.Message = f.blameMessageLocked(s)
 	}
 	for e := range f.executions {
 		if e.usesLocked(s) && !slices.Contains(info.JobIDs, e.jobID) {

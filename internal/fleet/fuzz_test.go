@@ -26,7 +26,7 @@ const fuzzRows, fuzzK = 40, 2
 // attachFuzzed attaches a worker that the test plays, without a network.
 func attachFuzzed(t *testing.T, f *Fleet) (*session, *attachment) {
 	t.Helper()
-	s, a, err := f.admit(t.Context(), &workerv1.Hello{ProtocolVersion: wire.WorkerProtocol, ProtocolMinor: wire.WorkerProtocolMinor, NumericClass: kernel.NumericClass, Name: "fuzzed", Threads: 1}, false)
+	s, a, err := f.admit(t.Context(), &workerv1.Hello{ProtocolVersion: wire.WorkerProtocol, ProtocolMinor: wire.WorkerProtocolMinor, NumericClass: kernel.NumericClass, Name: "fuzzed", Threads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func FuzzWorkerMessages(f *testing.F) {
 				return
 			}
 			if hello := m.GetHello(); hello != nil && checkCompatible(hello) == nil {
-				if _, _, err := fleet.admit(t.Context(), hello, false); err != nil {
+				if _, _, err := fleet.admit(t.Context(), hello); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -34,16 +33,10 @@ type group struct {
 type groupRole int
 
 const (
-	owns     groupRole = iota // the tiles are placed on the worker
-	verifies                  // its answer is compared with that of the owner
-	rescues                   // it does the work of a late worker, and owns the tiles if it is faster
-	joins                     // it builds the tiles in the background, and then owns them
+	owns    groupRole = iota // the tiles are placed on the worker
+	rescues                  // it does the work of a late worker, and owns the tiles if it is faster
+	joins                    // it builds the tiles in the background, and then owns them
 )
-
-// verifier returns the group of a copy that verifies a tile.
-func verifier(c *copied, member *membership) *group {
-	return &group{role: verifies, session: c.worker, member: member, tiles: []int{c.number}, copies: map[int]*tile{c.number: &c.tile}}
-}
 
 // part is the answer for some tiles of a group.
 type part struct {
@@ -59,24 +52,16 @@ func (e *execution) at(g *group, t int) *tile {
 	return &e.placed.tiles[t]
 }
 
-// groups divides tiles into groups by worker, ordered by their first tiles. Verified tiles and their copies on other
-// workers form groups of their own, because answers are compared tile by tile.
-func (e *execution) groups(op *operation, tiles []int) []*group {
+// groups divides tiles into groups by worker, ordered by their first tiles.
+func (e *execution) groups(tiles []int) []*group {
 	e.fleet.mu.Lock()
 	defer e.fleet.mu.Unlock()
-	verified := e.verifiedLocked(op, tiles)
-	var groups, alone []*group
+	var groups []*group
 	of := map[*session]*group{}
 	for _, t := range tiles {
 		s := e.placed.tiles[t].worker
 		if s == nil {
 			continue // the job was just released
-		}
-		if c := verified[t]; c != nil {
-			alone = append(alone,
-				&group{session: s, member: e.placed.members[s], tiles: []int{t}},
-				verifier(c, e.placed.members[c.worker]))
-			continue
 		}
 		g := of[s]
 		if g == nil {
@@ -86,9 +71,6 @@ func (e *execution) groups(op *operation, tiles []int) []*group {
 		}
 		g.tiles = append(g.tiles, t)
 	}
-	// Own tiles first: updating them takes the labels of the worker to the step at which copies are loaded.
-	slices.SortStableFunc(alone, func(a, b *group) int { return cmp.Compare(a.role, b.role) })
-	groups = append(groups, alone...)
 	e.findUnstoredLocked(groups)
 	return groups
 }

@@ -51,15 +51,15 @@ func (f *Fleet) drainLocked(s *session) {
 
 // workingLocked reports whether a worker can continue with its tiles while others build them.
 func (s *session) workingLocked() bool {
-	return !s.ended && !s.away && s.stream != nil && s.wrong == nil
+	return !s.ended && !s.away && s.stream != nil
 }
 
 // yieldsLocked reports whether the tiles of a worker move to others as soon as others can take them.
-func (s *session) yieldsLocked() bool { return s.draining || s.away || s.wrong != nil }
+func (s *session) yieldsLocked() bool { return s.draining || s.away }
 
 // takesTilesLocked reports whether new tiles may be placed on a worker.
 func (s *session) takesTilesLocked() bool {
-	return s.stream != nil && !s.draining && s.wrong == nil && !s.referee
+	return s.stream != nil && !s.draining
 }
 
 // anyTakesTilesLocked reports whether a worker takes new tiles.

@@ -81,13 +81,11 @@ func TestMinorVersionsWorkTogether(t *testing.T) {
 			p := gaussianProblem(t, 203, 1)
 			id, size := c.datasets.put(t, p.data)
 			task := p.task("matrix", id, size, nil)
-			task.Verify = 0.5
 			newSequence(c, c.launch(task), p, 1).run(25, noDisturbance)
 
 			v := newVectorProblem(t, randomPoints(t, 500, 3, 1), metric.SquaredEuclidean, false)
 			id, size = c.datasets.put(t, v.data)
 			vectors := v.task(id, size, nil)
-			vectors.Verify = 0.5
 			e, err := c.fleet.NewKMeansExecutor(c.ctx, vectors)
 			if err != nil {
 				t.Fatal(err)

@@ -48,88 +48,103 @@ func (n *neighborSearch) describe(p *workerv1.Prepare) {
 
 func (n *neighborSearch) changeBytes() int { return 0 }
 
-// neighbors collects what the tiles have found. Workers say themselves which rows a tile has, because that follows
-// from the data set.
+// neighbors collects what the tiles have found. If two workers say that a row is in a tile of theirs, one of them is
+// wrong, and nobody knows which: both are excluded, and others search their tiles.
 func (e *execution) neighbors(ctx context.Context, count int) ([]int32, error) {
-	all, tileOf := make([]int32, e.rows*count), slices.Repeat([]int32{noTile}, e.rows)
-	answered := make([]*session, len(e.placed.tiles))
-	var disputed *rowDispute // the first
-	unpack := func(answer *reply, tiles []int) ([]int32, error) {
-		found, err := wire.UnpackInt32s(answer.values)
-		if err == nil && len(found) != e.rowsOf(tiles)*(1+count) {
-			err = fmt.Errorf("%d values for %d rows, with %d neighbors each", len(found), e.rowsOf(tiles), count)
+	for {
+		answers := newNeighborAnswers(e, count)
+		err := e.perform(ctx, &operation{
+			name:     "neighbors",
+			maxBytes: e.perRowBytes(4 * (1 + count)),
+			request:  always(&workerv1.Command{Operation: &workerv1.Command_Neighbors{Neighbors: &workerv1.Neighbors{}}}),
+			merge:    answers.merge,
+		})
+		if err != nil {
+			return nil, err
 		}
-		if err == nil {
-			err = check.Neighbors(found, 1+count, e.rows)
+		if answers.claims == nil {
+			return answers.all, nil
 		}
-		return found, err
+		e.excludeClaimants(answers.claims)
 	}
-	op := &operation{
-		name:     "neighbors",
-		maxBytes: e.perRowBytes(4 * (1 + count)),
-		request:  always(&workerv1.Command{Operation: &workerv1.Command_Neighbors{Neighbors: &workerv1.Neighbors{}}}),
-		merge: func(tiles []int, answer *reply) error {
-			found, err := unpack(answer, tiles)
-			if err != nil {
-				return err
-			}
-			for _, t := range tiles {
-				answered[t] = answer.from
-				size := partition.Tile(e.rows, t).Len() * (1 + count)
-				for row := range slices.Chunk(found[:size], 1+count) {
-					if before := tileOf[row[0]]; before == noTile {
-						tileOf[row[0]] = int32(t)
-						copy(all[int(row[0])*count:], row[1:])
-					} else if disputed == nil {
-						about := fmt.Sprintf("row %d, which both say is in a tile of theirs", row[0])
-						disputed = &rowDispute{row[0], dispute{about: about, tile: t, first: answered[before], second: answer.from}}
-					}
-				}
-				found = found[size:]
-			}
-			return nil
-		},
-	}
-	err := e.perform(ctx, op)
-	if err == nil && disputed != nil {
-		err = e.settle(ctx, op, disputed, unpack)
-	}
-	return all, err
 }
 
 // noTile stands for the tile of a row that is in none yet.
 const noTile = -1
 
-// rowDispute is about a row that two workers say is in a tile of theirs.
-type rowDispute struct {
-	row int32
-	dispute
+// neighborAnswers collects the neighbors that workers answer. Workers say themselves which rows a tile has, because that
+// follows from the data set.
+type neighborAnswers struct {
+	*execution
+	count    int
+	all      []int32    // of every row
+	tileOf   []int32    // by row
+	answered []*session // by tile: who has answered
+	claims   *rowClaims // the first row that is in two tiles; nil if there is none
 }
 
-// settle excludes one of two workers from the run, which must start over: a third one, or the coordinator, says whether
-// the row is in the tile of the second.
-func (e *execution) settle(ctx context.Context, op *operation, d *rowDispute, unpack func(*reply, []int) ([]int32, error)) error {
+// rowClaims is a row that two answers say is in a tile of theirs.
+type rowClaims struct {
+	row int32
+	by  [2]*session
+}
+
+func newNeighborAnswers(e *execution, count int) *neighborAnswers {
+	return &neighborAnswers{
+		execution: e, count: count,
+		all:      make([]int32, e.rows*count),
+		tileOf:   slices.Repeat([]int32{noTile}, e.rows),
+		answered: make([]*session, len(e.placed.tiles)),
+	}
+}
+
+// merge adds the answer for some tiles.
+func (a *neighborAnswers) merge(tiles []int, answer *reply) error {
+	width := 1 + a.count
+	values, err := wire.UnpackInt32s(answer.values)
+	if err != nil {
+		return err
+	}
+	if len(values) != a.rowsOf(tiles)*width {
+		return fmt.Errorf("%d values for %d rows, with %d neighbors each", len(values), a.rowsOf(tiles), a.count)
+	}
+	if err := check.Neighbors(values, width, a.rows); err != nil {
+		return err
+	}
+	for _, t := range tiles {
+		a.answered[t] = answer.from
+		size := partition.Tile(a.rows, t).Len() * width
+		for row := range slices.Chunk(values[:size], width) {
+			a.add(t, row)
+		}
+		values = values[size:]
+	}
+	return nil
+}
+
+// add adds a row of a tile, which begins with its number.
+func (a *neighborAnswers) add(t int, row []int32) {
+	number := row[0]
+	before := a.tileOf[number]
+	if before == noTile {
+		a.tileOf[number] = int32(t)
+		copy(a.all[int(number)*a.count:], row[1:])
+		return
+	}
+	if a.claims == nil {
+		a.claims = &rowClaims{number, [2]*session{a.answered[before], a.answered[t]}}
+	}
+}
+
+// excludeClaimants excludes the workers that claim the same row from the job.
+func (e *execution) excludeClaimants(claims *rowClaims) {
 	e.operating <- struct{}{}
 	defer func() { <-e.operating }()
-	wrong := d.second
-	if d.first != d.second {
-		answer, err := e.decide(ctx, op, &d.dispute)
-		if err != nil {
-			return err
-		}
-		found, err := unpack(answer, []int{d.tile})
-		if err != nil {
-			return d.undecided(op, thirdDisagrees)
-		}
-		for row := range slices.Chunk(found, len(found)/partition.Tile(e.rows, d.tile).Len()) {
-			if row[0] == d.row {
-				wrong = d.first
-			}
-		}
-	}
 	e.fleet.mu.Lock()
-	e.distrustLocked(wrong, fault.New(fault.Internal, workerWrong, "worker %q gave an answer to %q that cannot be right: row %d is in another tile",
-		wrong.name, op.name, d.row))
-	e.fleet.mu.Unlock()
-	return e.fleet.CheckTrust(e.blame.trust)
+	defer e.fleet.mu.Unlock()
+	for _, s := range claims.by {
+		e.excludeWrongLocked(s, fault.New(fault.Internal, workerWrong,
+			"workers %q and %q both say that row %d is in a tile of theirs, and one of them must be wrong",
+			claims.by[0].name, claims.by[1].name, claims.row))
+	}
 }

@@ -67,7 +67,7 @@ func TestAPanicIsTheErrorOfItsJob(t *testing.T) {
 func TestAPanicIsTheErrorOfItsImport(t *testing.T) {
 	f := New(Config{Timing: DefaultTiming()})
 	defer f.Close()
-	if _, _, err := f.admit(t.Context(), &workerv1.Hello{Name: "reader", ReadsObjects: true, TableRules: wire.TableRules}, false); err != nil {
+	if _, _, err := f.admit(t.Context(), &workerv1.Hello{Name: "reader", ReadsObjects: true, TableRules: wire.TableRules}); err != nil {
 		t.Fatal(err)
 	}
 	unit := &ObjectUnit{Request: func(context.Context, uint64) (*workerv1.ReadObject, error) { panic("a defect") }}

@@ -42,7 +42,7 @@ func TestTheSecondPauseOfASlowWorkerIsNotCutShort(t *testing.T) {
 func TestPulsesDoNotPileUp(t *testing.T) {
 	f := New(Config{})
 	defer f.Close()
-	s, a, err := f.admit(t.Context(), &workerv1.Hello{Name: "w"}, false)
+	s, a, err := f.admit(t.Context(), &workerv1.Hello{Name: "w"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package fleet
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
@@ -107,8 +106,7 @@ func unpackPossible(values []float64, packed []byte, possible func(float64) bool
 // perform runs an operation until there is exactly one answer for every tile. It works in rounds: each round places
 // the tiles that have no answer yet, builds those that are not built, and sends the request. Tiles whose worker was
 // lost, failed, or was not ready are left for the next round, where they may be on another worker. It fails if no
-// worker is left that can do it, and with ErrDistrusted if a worker whose answers the job has used turns out to be
-// faulty.
+// worker is left that can do it.
 func (e *execution) perform(ctx context.Context, op *operation) (err error) {
 	e.operating <- struct{}{}
 	defer func() { <-e.operating }()
@@ -129,29 +127,18 @@ func (e *execution) perform(ctx context.Context, op *operation) (err error) {
 			e.forgive()
 			return err
 		}
-		if err := e.fleet.CheckTrust(e.blame.trust); err != nil {
-			return err
-		}
-		groups := e.runGroups(ctx, e.groups(op, pending), op)
+		groups := e.runGroups(ctx, e.groups(pending), op)
 		if err := context.Cause(ctx); err != nil {
-			return err
-		}
-		if err := e.compareCopies(ctx, groups, op); err != nil {
 			return err
 		}
 		done := e.merge(groups, op)
 		pending = slices.DeleteFunc(pending, func(t int) bool { return done[t] })
 		for _, g := range groups { // always in the same order, so that the error does not vary
-			if g.role == owns {
-				g.tiles = slices.DeleteFunc(g.tiles, func(t int) bool { return done[t] })
-			}
+			g.tiles = slices.DeleteFunc(g.tiles, func(t int) bool { return done[t] })
 			if err := e.handleFailure(g, op, failures); err != nil {
 				return err
 			}
 		}
-	}
-	if err := e.fleet.CheckTrust(e.blame.trust); err != nil {
-		return err
 	}
 	e.fleet.mu.Lock()
 	e.placed.ops++
@@ -165,27 +152,19 @@ func (e *execution) perform(ctx context.Context, op *operation) (err error) {
 // worker whose answer is impossible is excluded by handleFailure.
 func (e *execution) merge(groups []*group, op *operation) (done []bool) {
 	done = make([]bool, len(e.placed.tiles))
-	used := map[*session]bool{}
 	for _, g := range groups {
-		if g.role == verifies {
-			continue // it only verifies the answers of others
-		}
 		for _, p := range g.parts {
 			if p.reply != nil {
 				if err := op.merge(p.tiles, p.reply); err != nil {
 					g.err = &wrongAnswer{err}
 					break
 				}
-				used[g.session] = true
 			}
 			for _, t := range p.tiles {
 				done[t] = true
 			}
 		}
 	}
-	e.fleet.mu.Lock()
-	defer e.fleet.mu.Unlock()
-	maps.Copy(e.blame.trust.used, used)
 	return done
 }
 

@@ -78,7 +78,7 @@ func (e *execution) placeLocked(betweenOps, wholeMatrix bool) (stopping bool, wa
 		sessions := f.workersLocked()
 		layout, unplaced := e.findLayoutLocked(sessions)
 		if layout == nil {
-			if e.handovers.cancelAll() || p.dropCopies(func(*copied) bool { return true }) || e.freeSiblingsLocked() {
+			if e.handovers.cancelAll() || e.freeSiblingsLocked() {
 				continue
 			}
 			waiting, err := e.cannotPlaceLocked(sessions)
@@ -161,8 +161,7 @@ func (e *execution) balanceLocked(layout *partition.Layout, changed, due bool) {
 }
 
 // layoutLocked returns the placement of the tiles after all handovers, and whether a tile has no worker. Tiles on
-// workers that yield them count as not placed, unless they stay. Those on a quarantined worker never stay: its answers
-// are not used.
+// workers that yield them count as not placed, unless they stay.
 func (e *execution) layoutLocked(sessions []*session, hosts []partition.Host, stays stay) (layout *partition.Layout, unplaced bool) {
 	index := map[*session]int{}
 	for h, s := range sessions {
@@ -184,7 +183,7 @@ func (e *execution) layoutLocked(sessions []*session, hosts []partition.Host, st
 		}
 		layout.MarkPlaced(t, index[at.worker], at.wantStored)
 		mayStay := stays == stayAnywhere || stays == stayIfWorking && at.worker.workingLocked()
-		if at.worker.wrong != nil || !mayStay && at.worker.yieldsLocked() {
+		if !mayStay && at.worker.yieldsLocked() {
 			layout.Remove(t)
 		}
 	}
@@ -267,7 +266,7 @@ func (e *execution) cannotPlaceLocked(sessions []*session) (waiting string, err 
 	case len(alone) == 0 && silent > 0:
 		return fmt.Sprintf("waiting for a worker: %d of %d do not answer", silent, len(sessions)), nil
 	case len(alone) == 0:
-		return fmt.Sprintf("waiting for a worker: all %d connected are draining, quarantined, or failed at this job", len(sessions)), nil
+		return fmt.Sprintf("waiting for a worker: all %d connected are draining or failed at this job", len(sessions)), nil
 	}
 	plan, err := planning.Make(e.need, alone)
 	switch {

@@ -11,10 +11,10 @@ import (
 // Those that take tiles away expect that no operation uses the tiles.
 //
 // These are true between any two calls:
-//   - A tile that has a worker, and every copy of a tile, is on a member.
+//   - A tile that has a worker is on a member.
 //   - membership.tiles is the number of tiles on the member. A member without tiles leaves at the next dismissEmpty.
-//   - session.tiles and session.used contain exactly the tiles, the copies and the fixed bytes of the members, besides
-//     what handovers reserve.
+//   - session.tiles and session.used contain exactly the tiles and the fixed bytes of the members, besides what
+//     handovers and rescues reserve for copies.
 //
 // The running operation uses the tiles and memberships of its groups without the lock. Nothing else changes them while
 // it runs, except that Release takes the workers away from tiles.
@@ -25,7 +25,6 @@ type placement struct {
 	sizes   []partition.Size  // of the tiles
 	tiles   []tile
 	members map[*session]*membership
-	copies  map[copyKey]*copied
 	epochs  uint64                          // number of tiles and copies placed so far
 	ever    struct{ stored, computed bool } // forms in which tiles have been placed so far
 
@@ -46,17 +45,11 @@ type tile struct {
 	step  uint64     // step of its sums; 0 if it has none
 }
 
-// copied is a copy of a tile on a second worker.
+// copied is a copy of a tile on a second worker. It belongs to a handover or a rescue, until it becomes the tile itself.
 type copied struct {
 	tile
 	number int
 	bytes  int64 // reserved on the worker
-}
-
-// copyKey names a copy of a tile.
-type copyKey struct {
-	worker *session
-	tile   int
 }
 
 // membership is what a member has of the job, as far as the coordinator knows. All but tiles is owned by the running
@@ -100,7 +93,7 @@ func (m *membership) forget() { *m = membership{tiles: m.tiles} }
 func newPlacement(f *Fleet, need planning.Workload) placement {
 	return placement{
 		fleet: f, need: need, sizes: need.TileSizes(), tiles: make([]tile, partition.TileCount(need.Rows())),
-		members: map[*session]*membership{}, copies: map[copyKey]*copied{},
+		members: map[*session]*membership{},
 	}
 }
 
@@ -148,12 +141,11 @@ func (p *placement) join(s *session) {
 	p.members[s] = &membership{}
 }
 
-// leave ends a worker's part in the job. The worker must have no tiles; it drops its copies.
+// leave ends a worker's part in the job. The worker must have no tiles.
 func (p *placement) leave(s *session) {
 	p.tellToRelease(s)
 	s.used -= p.fixedBytes(s)
 	delete(p.members, s)
-	p.dropCopiesOn(s)
 	p.fleet.dismissIfIdleLocked(s)
 }
 
@@ -223,7 +215,6 @@ func (p *placement) removeEnded() {
 	for s := range p.members {
 		if s.ended {
 			delete(p.members, s)
-			p.dropCopiesOn(s)
 		}
 	}
 }
@@ -241,62 +232,46 @@ func (p *placement) removeAll() bool {
 }
 
 // copyTo places a copy of a tile on the first of some members that has room, or returns nil if none has. The copy is
-// stored only if stored is set and there is room. A member that has a copy of the tile already is passed over: a worker
-// holds each tile once.
+// stored only if stored is set and there is room. No member may have a copy of the tile: a worker holds each tile once.
 func (p *placement) copyTo(members []*session, t int, stored bool) *copied {
 	rule := p.need.StorageRule()
 	stored = rule == partition.StoreAll || stored && rule != partition.StoreNone
 	for _, s := range members {
-		if p.copies[copyKey{s, t}] != nil {
-			continue
-		}
-		free, fits := s.freeLocked(), stored
+		free := s.freeLocked()
+		fits := stored
 		if rule == partition.StoreWhatFits && p.sizes[t].Bytes(true) > free {
 			fits = false
 		}
 		if p.sizes[t].Bytes(fits) <= free {
-			c := p.reserveCopy(s, t, fits)
-			p.copies[copyKey{s, t}] = c
-			return c
+			return p.reserveCopy(s, t, fits)
 		}
 	}
 	return nil
 }
 
-// reserveCopy reserves memory for a copy of a tile on a worker. The copy belongs to the caller.
+// reserveCopy reserves memory for a copy of a tile on a worker.
 func (p *placement) reserveCopy(s *session, t int, stored bool) *copied {
 	c := &copied{tile: tile{worker: s, epoch: p.newEpoch(), wantStored: stored}, number: t, bytes: p.sizes[t].Bytes(stored)}
 	s.used += c.bytes
 	return c
 }
 
-// dropCopies frees the copies that match accepts, and tells those workers that are still members. It reports whether
-// there were any.
-func (p *placement) dropCopies(match func(*copied) bool) bool {
+// freeCopies frees copies, and tells those of their workers that are still members to drop them.
+func (p *placement) freeCopies(copies []*copied) {
 	dropped := map[*session][]*workerv1.Tile{}
-	for at, c := range p.copies {
-		if match(c) {
-			delete(p.copies, at)
-			c.worker.used -= c.bytes
-			dropped[c.worker] = append(dropped[c.worker], &workerv1.Tile{Tile: uint32(c.number), Epoch: c.epoch})
-		}
+	for _, c := range copies {
+		c.worker.used -= c.bytes
+		dropped[c.worker] = append(dropped[c.worker], &workerv1.Tile{Tile: uint32(c.number), Epoch: c.epoch})
 	}
 	for s, tiles := range dropped {
 		if p.members[s] != nil {
 			p.tellToDrop(s, tiles)
 		}
 	}
-	return len(dropped) > 0
-}
-
-// dropCopiesOn frees the copies on a worker.
-func (p *placement) dropCopiesOn(s *session) {
-	p.dropCopies(func(c *copied) bool { return c.worker == s })
 }
 
 // promote makes a copy on a member the tile itself, which must not be placed.
 func (p *placement) promote(c *copied) {
-	delete(p.copies, copyKey{c.worker, c.number})
 	p.tiles[c.number] = c.tile
 	p.members[c.worker].tiles++
 	c.worker.tiles++

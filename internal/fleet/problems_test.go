@@ -46,7 +46,7 @@ func TestProblemsSideBySideOnWorkers(t *testing.T) {
 	problems := []*kmeans.Problem{first}
 	for seed, algorithm := range []kmeans.Algorithm{kmeans.PCKmeans, kmeans.MPCKmeans, kmeans.CopKmeans, kmeans.HMRFKmeans} {
 		p, err := first.WithSpec(clustering.Spec{
-			K: 4, Restarts: 1 + seed, MaxIterations: 20, Seed: uint64(seed), Constraints: constraints, Algorithm: &kmeans.Options{Algorithm: algorithm},
+			K: 4, Restarts: 1 + seed, MaxIterations: 20, Seed: uint64(seed), Supervision: clustering.Supervision{Constraints: constraints}, Algorithm: &kmeans.Options{Algorithm: algorithm},
 		})
 		if err != nil {
 			t.Fatal(err)

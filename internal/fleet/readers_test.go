@@ -36,7 +36,7 @@ func TestWorkersWithOtherRulesAreNotAsked(t *testing.T) {
 	f := New(Config{})
 	for name, rules := range map[string]uint32{"same": wire.TableRules, "earlier": wire.TableRules - 1, "later": wire.TableRules + 1} {
 		hello := &workerv1.Hello{ProtocolVersion: wire.WorkerProtocol, NumericClass: kernel.NumericClass, Name: name, ReadsObjects: true, TableRules: rules}
-		if _, _, err := f.admit(t.Context(), hello, false); err != nil {
+		if _, _, err := f.admit(t.Context(), hello); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -68,7 +68,7 @@ func TestAnImportWaitsForItsReader(t *testing.T) {
 		f := New(Config{Timing: DefaultTiming()})
 		defer f.Close()
 		hello := &workerv1.Hello{Name: "reader", ReadsObjects: true, TableRules: wire.TableRules}
-		s, a, err := f.admit(t.Context(), hello, false)
+		s, a, err := f.admit(t.Context(), hello)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +103,7 @@ func TestAnImportWithoutAReadyWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := New(Config{Timing: DefaultTiming()})
 		defer f.Close()
-		s, a, err := f.admit(t.Context(), &workerv1.Hello{Name: "draining", ReadsObjects: true, TableRules: wire.TableRules}, false)
+		s, a, err := f.admit(t.Context(), &workerv1.Hello{Name: "draining", ReadsObjects: true, TableRules: wire.TableRules})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/cleave-project/cleave/internal/fault"
@@ -22,63 +21,61 @@ const (
 	maxSlowFor = 600
 )
 
-// round runs the groups of an operation concurrently, except that the groups of one worker run one after the other.
-// If a worker keeps the others waiting for too long, its tiles are also given to others, which build them (a rescue);
-// the first answer counts. Only the goroutine of runGroups touches a round. Each chain runs in a goroutine of its own and
-// reports its end through ended.
+// round runs the groups of an operation concurrently. If a worker keeps the others waiting for too long, its tiles are
+// also given to others, which build them (a rescue); the first answer counts. Only the goroutine of runGroups touches a
+// round. Each group runs in a goroutine of its own, which reports its end through ended.
 type round struct {
 	*execution
 	op      *operation
 	ctx     context.Context
-	ended   chan *chain // receives each chain of running when it has ended
-	running map[*session]*chain
+	ended   chan *running // receives each of running when it has ended
+	running map[*session]*running
 	rescues []*rescue
 }
 
-// chain is the sequence of groups of one worker.
-type chain struct {
-	session *session
-	groups  []*group
-	done    atomic.Int32 // number of groups that have their answers
-	cancel  context.CancelCauseFunc
-	rescue  *rescue   // others doing the same work; nil if there are none
-	helps   *rescue   // the rescue that the chain belongs to; nil if it does its own work
-	asked   time.Time // when others were last asked to do the work too
+// running is a group of a round while its worker computes.
+type running struct {
+	*group
+	cancel context.CancelCauseFunc
+	rescue *rescue   // others doing the same work; nil if there are none
+	helps  *rescue   // the rescue that the group belongs to; nil if it does its own work
+	asked  time.Time // when others were last asked to do the work too
 }
 
 // rescue is the work of a late worker as done by others.
 type rescue struct {
-	late   *chain
-	covers []*group  // groups of the late worker
-	groups []*group  // groups of the others
-	copies []*copied // the copies that they make
-	left   int       // number of running chains
-	failed bool      // the others cannot do it
-	won    bool      // the others have done it
-	lost   bool      // the late worker has done it
+	late    *running
+	helpers []*group
+	copies  []*copied // the copies that the helpers make
+	left    int       // number of helpers that are still running
+	failed  bool      // the others cannot do it
+	won     bool      // the others have done it
+	lost    bool      // the late worker has done it
 }
-
-func (r *rescue) has(c *copied) bool { return slices.Contains(r.copies, c) }
 
 // runGroups runs groups and returns those whose answers count. Where others were faster, those are the groups of the
 // others.
 func (e *execution) runGroups(ctx context.Context, groups []*group, op *operation) []*group {
-	r := &round{execution: e, op: op, ctx: ctx, ended: make(chan *chain), running: map[*session]*chain{}}
-	chains, asked := chainsOf(groups)
+	r := &round{execution: e, op: op, ctx: ctx, ended: make(chan *running), running: map[*session]*running{}}
+	var asked []string
+	for _, g := range groups {
+		asked = append(asked, g.session.id)
+	}
 	e.pace.Ask(asked)
-	for _, c := range chains {
-		r.start(c)
+	var started []*running
+	for _, g := range groups {
+		started = append(started, r.start(g, nil))
 	}
 	tick := time.NewTicker(max(time.Millisecond, min(100*time.Millisecond, e.fleet.cfg.SlowAfter/8)))
 	defer tick.Stop()
 	for len(r.running) > 0 {
 		select {
-		case c := <-r.ended:
-			r.end(c)
+		case g := <-r.ended:
+			r.end(g)
 		case <-tick.C:
-			for _, c := range chains {
-				if r.needsHelp(c, time.Now()) {
-					r.help(c)
+			for _, g := range started {
+				if r.needsHelp(g, time.Now()) {
+					r.help(g)
 				}
 			}
 		}
@@ -90,166 +87,136 @@ func (e *execution) runGroups(ctx context.Context, groups []*group, op *operatio
 	return groups
 }
 
-// needsHelp reports whether others should do the work of a chain too, because its worker is late. If nobody had room,
-// it says so again only after a while.
-func (r *round) needsHelp(c *chain, now time.Time) bool {
-	if r.running[c.session] != c || c.rescue != nil || now.Sub(c.asked) < r.fleet.cfg.SlowAfter || !r.pace.Late(c.session.id, now) {
-		return false
-	}
-	c.asked = now
-	return true
-}
-
-// chainsOf sorts groups into chains, and returns the ids of the workers that have tiles of their own among them, some
-// repeatedly.
-func chainsOf(groups []*group) (chains []*chain, asked []string) {
-	of := map[*session]*chain{}
-	for _, g := range groups {
-		c := of[g.session]
-		if c == nil {
-			c = &chain{session: g.session}
-			of[g.session] = c
-			chains = append(chains, c)
-		}
-		if g.role == owns {
-			asked = append(asked, g.session.id)
-		}
-		c.groups = append(c.groups, g)
-	}
-	return chains, asked
-}
-
-func (r *round) start(c *chain) {
-	r.running[c.session] = c
+// start runs a group in a goroutine of its own. helps is the rescue that the group belongs to, or nil.
+func (r *round) start(g *group, helps *rescue) *running {
 	ctx, cancel := context.WithCancelCause(r.ctx)
-	c.cancel = cancel
+	started := &running{group: g, cancel: cancel, helps: helps}
+	r.running[g.session] = started
 	go func() {
 		defer cancel(nil)
-		for _, g := range c.groups {
-			if g.err = fault.Guard(r.fleet.log.Error, func() error { return r.runGroup(ctx, g, r.op) }); g.err != nil {
-				break // the worker may have lost what the remaining groups need
-			}
-			c.done.Add(1)
-		}
-		r.ended <- c
+		g.err = fault.Guard(r.fleet.log.Error, func() error { return r.runGroup(ctx, g, r.op) })
+		r.ended <- started
 	}()
+	return started
 }
 
-// end records that a chain has ended.
-func (r *round) end(c *chain) {
-	delete(r.running, c.session)
+// end records that a group has ended.
+func (r *round) end(g *running) {
+	delete(r.running, g.session)
 	switch {
-	case c.helps != nil:
-		rescue := c.helps
+	case g.helps != nil:
+		rescue := g.helps
 		rescue.left--
-		rescue.failed = rescue.failed || int(c.done.Load()) < len(c.groups)
-		if rescue.won = rescue.left == 0 && !rescue.failed && !rescue.lost; rescue.won {
+		rescue.failed = rescue.failed || g.err != nil
+		rescue.won = rescue.left == 0 && !rescue.failed && !rescue.lost
+		if rescue.won {
 			rescue.late.cancel(errOvertaken)
 		}
-	case c.rescue != nil && !c.rescue.won && int(c.done.Load()) == len(c.groups):
-		c.rescue.lost = true
+	case g.rescue != nil && !g.rescue.won && g.err == nil:
+		g.rescue.lost = true
 		for _, helper := range r.running {
-			if helper.helps == c.rescue {
+			if helper.helps == g.rescue {
 				helper.cancel(errOvertaken)
 			}
 		}
 	}
 }
 
+// needsHelp reports whether others should do the work of a group too, because its worker is late. If nobody had room,
+// it says so again only after a while.
+func (r *round) needsHelp(g *running, now time.Time) bool {
+	if r.running[g.session] != g || g.rescue != nil || now.Sub(g.asked) < r.fleet.cfg.SlowAfter {
+		return false
+	}
+	if !r.pace.Late(g.session.id, now) {
+		return false
+	}
+	g.asked = now
+	return true
+}
+
 // help gives the tiles of a late worker to workers that have nothing to do.
-func (r *round) help(c *chain) {
+func (r *round) help(late *running) {
 	f := r.fleet
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	busy := []*session{c.session}
-	for s := range r.running {
-		busy = append(busy, s)
-	}
-	rescue := &rescue{late: c}
-	tiles := 0
-	for _, g := range c.groups[c.done.Load():] {
-		if g.role == owns {
-			rescue.covers = append(rescue.covers, g)
-			tiles += len(g.tiles)
-		}
-	}
-	if tiles == 0 { // it only verifies others, which can wait
-		c.cancel(errOvertaken)
-		f.markSlowLocked(c.session)
-		return
-	}
-	helpers := r.helpersLocked(busy...)
-	// A helper that verifies these tiles has answered already; it makes room for the copies that replace the late ones.
-	r.placed.dropCopies(func(c *copied) bool {
-		covers := func(g *group) bool { return slices.Contains(g.tiles, c.number) }
-		return slices.Contains(helpers, c.worker) && slices.ContainsFunc(rescue.covers, covers)
-	})
+	idle := r.idleMembersLocked()
+	rescue := &rescue{late: late}
 	of := map[*session]*group{}
-	for _, g := range rescue.covers {
-		for _, t := range g.tiles {
-			made := r.copyToAnyLocked(helpers, of, t)
-			if made == nil {
-				r.placed.dropCopies(rescue.has)
-				return // nobody has room; the late worker may still answer
-			}
-			rescue.copies = append(rescue.copies, made)
-			helper := of[made.worker]
-			if helper == nil {
-				helper = &group{role: rescues, session: made.worker, member: r.placed.members[made.worker], copies: map[int]*tile{}}
-				of[made.worker] = helper
-				rescue.groups = append(rescue.groups, helper)
-			}
-			helper.tiles = append(helper.tiles, t)
-			helper.copies[t] = &made.tile
+	for _, t := range late.tiles {
+		c := r.copyToAnyLocked(idle, of, t)
+		if c == nil {
+			r.placed.freeCopies(rescue.copies)
+			return // nobody has room; the late worker may still answer
+		}
+		rescue.copies = append(rescue.copies, c)
+		helper := of[c.worker]
+		if helper == nil {
+			helper = &group{role: rescues, session: c.worker, member: r.placed.members[c.worker], copies: map[int]*tile{}}
+			of[c.worker] = helper
+			rescue.helpers = append(rescue.helpers, helper)
+		}
+		helper.tiles = append(helper.tiles, t)
+		helper.copies[t] = &c.tile
+	}
+	f.log.Warn("worker is slow; duplicating its tiles on other workers", "job", r.jobID, "worker", late.session.name,
+		"operation", r.op.name, "tiles", len(late.tiles), "helpers", len(rescue.helpers))
+	late.rescue = rescue
+	rescue.left = len(rescue.helpers)
+	r.rescues = append(r.rescues, rescue)
+	for _, g := range rescue.helpers {
+		r.start(g, rescue)
+	}
+}
+
+// idleMembersLocked returns the workers of the job that have nothing to do and can take copies of tiles, sorted by id.
+func (r *round) idleMembersLocked() []*session {
+	var idle []*session
+	for s, member := range r.placed.members {
+		if r.running[s] == nil && member.tiles > 0 && !s.ended && !s.away && r.blame.accepts(s) {
+			idle = append(idle, s)
 		}
 	}
-	f.log.Warn("worker is slow; duplicating its tiles on other workers", "job", r.jobID,
-		"worker", c.session.name, "operation", r.op.name, "tiles", tiles, "helpers", len(rescue.groups))
-	c.rescue, rescue.left = rescue, len(rescue.groups)
-	r.rescues = append(r.rescues, rescue)
-	for _, g := range rescue.groups {
-		r.start(&chain{session: g.session, groups: []*group{g}, helps: rescue})
-	}
+	slices.SortFunc(idle, func(a, b *session) int { return cmp.Compare(a.id, b.id) })
+	return idle
 }
 
 // copyToAnyLocked copies a tile to the worker that has the fewest tiles per thread in of, or returns nil if none has
 // room.
-func (e *execution) copyToAnyLocked(helpers []*session, of map[*session]*group, t int) *copied {
+func (r *round) copyToAnyLocked(idle []*session, of map[*session]*group, t int) *copied {
 	load := func(s *session) float64 {
 		if of[s] == nil {
 			return 0
 		}
 		return float64(len(of[s].tiles)) / float64(s.threads)
 	}
-	byLoad := slices.SortedStableFunc(slices.Values(helpers), func(a, b *session) int { return cmp.Compare(load(a), load(b)) })
-	return e.placed.copyTo(byLoad, t, e.placed.tiles[t].wantStored)
+	byLoad := slices.SortedStableFunc(slices.Values(idle), func(a, b *session) int { return cmp.Compare(load(a), load(b)) })
+	return r.placed.copyTo(byLoad, t, r.placed.tiles[t].wantStored)
 }
 
-// finishRescue takes the tiles away from a late worker if others were faster, and drops the copies otherwise. It
+// finishRescue takes the tiles away from a late worker if others were faster, and frees the copies otherwise. It
 // returns the groups whose answers count.
 func (r *round) finishRescue(rescue *rescue, groups []*group) []*group {
-	f, late := r.fleet, rescue.late.session
+	f := r.fleet
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !rescue.won || r.released.Err() != nil {
-		r.placed.dropCopies(rescue.has)
+		r.placed.freeCopies(rescue.copies)
 		return groups
 	}
-	for _, g := range rescue.covers {
-		r.placed.removeFrom(late, g.tiles)
-		g.parts, g.err = nil, errOvertaken
-	}
+	late := rescue.late.group
+	r.placed.removeFrom(late.session, late.tiles)
+	late.parts = nil
+	late.err = errOvertaken
 	for _, c := range rescue.copies {
-		if r.placed.copies[copyKey{c.worker, c.number}] == c { // otherwise its worker was excluded meanwhile, and the tile is placed again
-			r.placed.promote(c)
-		}
+		r.placed.promote(c)
 	}
-	for _, g := range rescue.groups {
+	for _, g := range rescue.helpers {
 		g.role = owns
 	}
-	r.pace.Forgive(late.id)
-	f.markSlowLocked(late)
-	return append(groups, rescue.groups...)
+	r.pace.Forgive(late.session.id)
+	f.markSlowLocked(late.session)
+	return append(groups, rescue.helpers...)
 }
 
 // dismissOvertaken releases overtaken workers that hold no tiles. It must run after all rescues are settled, because an
@@ -259,7 +226,8 @@ func (r *round) dismissOvertaken() {
 	defer r.fleet.mu.Unlock()
 	for _, rescue := range r.rescues {
 		late := rescue.late.session
-		if member := r.placed.members[late]; rescue.won && member != nil && member.tiles == 0 && !late.ended {
+		member := r.placed.members[late]
+		if rescue.won && member != nil && member.tiles == 0 && !late.ended {
 			r.placed.leave(late)
 		}
 	}
@@ -271,7 +239,8 @@ func (f *Fleet) markSlowLocked(s *session) {
 	pause := f.cfg.SlowAfter * time.Duration(min(maxSlowFor, slowFor<<min(s.overtaken, 10)))
 	s.overtaken++
 	overtaken := s.overtaken
-	f.log.Warn("worker was overtaken; it gets no tiles for a while", "worker", s.name, "id", s.id, "overtaken", text.Plural(s.overtaken, "time"), "pause", pause)
+	f.log.Warn("worker was overtaken; it gets no tiles for a while", "worker", s.name, "id", s.id,
+		"overtaken", text.Plural(s.overtaken, "time"), "pause", pause)
 	f.changed.Notify()
 	time.AfterFunc(pause, func() {
 		f.mu.Lock()

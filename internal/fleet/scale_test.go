@@ -2,14 +2,9 @@ package fleet
 
 import (
 	"fmt"
-	"runtime"
 	"testing"
-	"time"
 
-	"github.com/cleave-project/cleave/internal/fleet/pace"
-	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/partition"
-	"github.com/cleave-project/cleave/internal/planning"
 )
 
 // These benchmarks time what the coordinator does for each operation of a job with many workers. With ten times as
@@ -21,7 +16,7 @@ var scaled = []int{100, 1000, 10_000}
 func manySessions(count int) []*session {
 	sessions := make([]*session, count)
 	for at := range sessions {
-		sessions[at] = &session{id: fmt.Sprint(at), threads: 1, conduct: &conduct{}}
+		sessions[at] = &session{id: fmt.Sprint(at), threads: 1}
 	}
 	return sessions
 }
@@ -42,41 +37,12 @@ func BenchmarkGroups(b *testing.B) {
 			e := spreadTiles(manySessions(workers))
 			all := partition.AllTiles(e.rows)
 			for b.Loop() {
-				groups := e.groups(&operation{}, all)
-				chainsOf(groups)
-				for _, g := range groups {
+				for _, g := range e.groups(all) {
 					if len(e.tilesToUnstore(g)) > 0 {
 						b.Fatal("a tile that should be stored is not")
 					}
 				}
 			}
 		})
-	}
-}
-
-// Verifying many tiles on many workers takes the time of the tiles, not of the tiles times the workers: the fleet can
-// hear of nobody meanwhile. What is allocated tells.
-func TestVerificationGrowsWithTheTiles(t *testing.T) {
-	sessions := manySessions(200)
-	e := spreadTiles(sessions)
-	e.verify, e.pace, e.blame = 1, pace.New(time.Second), newBlame(nil)
-	need := planning.Workload{Matrix: kernel.MatrixSpec{Function: kernel.Linear, Rows: e.rows, Columns: 2}, K: 2, Lanes: 1}
-	placed := e.placed.tiles
-	e.placed = newPlacement(e.fleet, need)
-	e.placed.tiles = placed
-	for _, s := range sessions {
-		s.stream = &attachment{}
-		e.placed.members[s] = &membership{tiles: 10}
-	}
-	op, all := &operation{request: always(nil)}, partition.AllTiles(e.rows)
-	if copies := e.verifiedLocked(op, all); len(copies) != len(all) {
-		t.Fatalf("%d of %d tiles are verified", len(copies), len(all))
-	}
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	copies := e.verifiedLocked(op, all)
-	runtime.ReadMemStats(&after)
-	if each := (after.TotalAlloc - before.TotalAlloc) / uint64(len(all)); len(copies) != len(all) || each > 1000 {
-		t.Errorf("%d bytes for each of %d tiles", each, len(all))
 	}
 }

@@ -42,7 +42,7 @@ func TestLocalSearchOnWorkers(t *testing.T) {
 	}
 	for name, data := range map[string]dataset.Dataset{"points": randomPoints(t, 500, 4, 3), "graph": graphProblem(t, 500, 3000, 5).data} {
 		spec := clustering.Spec{
-			K: 4, Restarts: 5, MaxIterations: 200, Start: clustering.StartRandom, Constraints: constraints,
+			K: 4, Restarts: 5, MaxIterations: 200, Initialization: clustering.Initialization{Start: clustering.StartRandom}, Supervision: clustering.Supervision{Constraints: constraints},
 			Algorithm: &kernelkmeans.Options{OnRise: kernelkmeans.RiseIgnore, KeepBest: true, LocalSearch: 20},
 		}
 		p, err := kernelkmeans.Prepare(data, spec)

@@ -14,15 +14,13 @@ import (
 	"github.com/cleave-project/cleave/internal/fleet/outbox"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/security/identity"
-	"github.com/cleave-project/cleave/internal/signal"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
 // service implements WorkerService.
 type service struct {
 	workerv1.UnimplementedWorkerServiceServer
-	fleet   *Fleet
-	referee chan<- *session // receives the session of the referee; nil if workers serve all jobs
+	fleet *Fleet
 }
 
 // Attach serves one stream of a worker.
@@ -40,12 +38,9 @@ func (svc *service) Attach(stream workerv1.WorkerService_AttachServer) error {
 		svc.fleet.log.Warn("refused a worker", "worker", hello.GetName(), "error", err)
 		return wire.Status(err)
 	}
-	s, a, err := svc.fleet.admit(stream.Context(), hello, svc.referee != nil)
+	s, a, err := svc.fleet.admit(stream.Context(), hello)
 	if err != nil {
 		return err
-	}
-	if svc.referee != nil {
-		signal.Offer(svc.referee, s) // it may attach again
 	}
 	return outbox.Serve(stream, a, outbox.Handler[workerv1.AttachRequest, workerv1.AttachResponse]{
 		Log:      svc.fleet.log.Error,
@@ -105,7 +100,7 @@ func (f *Fleet) payloadFor(ctx context.Context, sessionID, reference string) ([]
 		return nil, err
 	}
 	large := f.payloads[reference]
-	if large == nil || !large.of.usesLocked(s) && !s.referee {
+	if large == nil || !large.of.usesLocked(s) {
 		return nil, status.Errorf(codes.NotFound, "payload %q is no longer needed", reference)
 	}
 	return large.data, nil

@@ -35,7 +35,7 @@ func as(t *testing.T, name string) context.Context {
 // attach opens or resumes the session of a worker.
 func attach(t *testing.T, f *Fleet, caller, sessionID string) *session {
 	t.Helper()
-	s, _, err := f.admit(as(t, caller), &workerv1.Hello{SessionId: sessionID}, false)
+	s, _, err := f.admit(as(t, caller), &workerv1.Hello{SessionId: sessionID})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
-	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet/outbox"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/security/identity"
@@ -44,7 +43,6 @@ const peerKeyBytes = 32
 type session struct {
 	id           string
 	caller       string // who attached it; empty if callers are not authenticated
-	before       string // id of the worker's session before; empty if it had none
 	name         string
 	version      string
 	numericClass string
@@ -56,7 +54,6 @@ type session struct {
 	peerKey      []byte        // of the tickets for that; nil if they cannot
 	readsObjects bool          // it knows the command, and reads tables by the same rules
 	fetchesRows  bool          // it can fetch the rows of its tiles only
-	referee      bool          // it only decides which of two workers is wrong
 	done         chan struct{} // closed when the session ends
 
 	// Leaving. A worker drains before it may leave, and has no stream once its session has ended.
@@ -78,7 +75,6 @@ type session struct {
 	pending map[uint64]*call // unanswered commands by id
 
 	// Evidence against it.
-	*conduct
 	stalled     uint64 // id of a command it seems to hang on; 0 for none
 	slow        bool   // recently overtaken by others
 	overtaken   int    // how often it was overtaken
@@ -95,53 +91,12 @@ type session struct {
 // byName orders sessions by the names of their workers.
 func byName(a, b *session) int { return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.id, b.id)) }
 
-const (
-	// conductKept is how long the conduct of a worker without blame is kept after its session has ended.
-	conductKept = time.Hour
-	// maxBlamedConducts is how many with blame are kept, without another limit: a worker may come back at any time.
-	maxBlamedConducts = 1000
-)
-
-// conduct is what a worker did wrong. It stays with the process of the worker, whose sessions share it, so that a
-// verdict about one that has ended counts for the next one too. Fleet.mu guards it.
-type conduct struct {
-	wrong     *fault.Error // why its answers are not trusted; nil if they are
-	sentWrong string       // that it passed on wrong bytes; empty if it did not
-	gotWrong  string       // that wrong bytes are its own fault; empty if they are not
-	accuser   *conduct     // of the first worker that got wrong bytes from it; nil if there is none
-	accused   *conduct     // of the first worker from which it got wrong bytes; nil if there is none
-	endedAt   time.Time    // when its latest session ended
-}
-
-// blamed reports whether there is a verdict against the worker.
-func (c *conduct) blamed() bool { return c.wrong != nil || c.sentWrong != "" || c.gotWrong != "" }
-
-// keepConductLocked keeps the conduct of a session that has ended, and drops those that are kept no longer.
-func (f *Fleet) keepConductLocked(s *session) {
-	s.endedAt = time.Now()
-	f.conducts[s.id] = s.conduct
-	blamed, oldest := 0, ""
-	for id, c := range f.conducts {
-		switch {
-		case c.blamed():
-			if blamed++; oldest == "" || c.endedAt.Before(f.conducts[oldest].endedAt) {
-				oldest = id
-			}
-		case time.Since(c.endedAt) > conductKept:
-			delete(f.conducts, id)
-		}
-	}
-	if blamed > maxBlamedConducts {
-		delete(f.conducts, oldest)
-	}
-}
-
 // attachment is a stream of a worker. It belongs to the session for as long as session.stream points to it.
 type attachment = outbox.Outbox[workerv1.AttachResponse]
 
 // admit opens a session for a worker, or resumes its previous one, with a new stream that replaces any other. Only the
 // caller that attached a session can resume it.
-func (f *Fleet) admit(ctx context.Context, hello *workerv1.Hello, referee bool) (*session, *attachment, error) {
+func (f *Fleet) admit(ctx context.Context, hello *workerv1.Hello) (*session, *attachment, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
@@ -154,7 +109,7 @@ func (f *Fleet) admit(ctx context.Context, hello *workerv1.Hello, referee bool) 
 	resumed := s != nil && s.caller == caller
 	if !resumed {
 		s = f.newSessionLocked(hello)
-		s.caller, s.referee = caller, referee
+		s.caller = caller
 	}
 	if s.stream != nil {
 		s.stream.End(status.Error(codes.Aborted, "the worker attached again"))
@@ -211,14 +166,10 @@ func (f *Fleet) newSessionLocked(hello *workerv1.Hello) *session {
 		done:         make(chan struct{}),
 		pending:      map[uint64]*call{},
 		offers:       offersOf(hello),
-		before:       hello.GetSessionId(),
 		readsObjects: hello.GetReadsObjects() && hello.GetTableRules() == wire.TableRules,
 	}
 	if s.name == "" {
 		s.name = s.id
-	}
-	if s.conduct = f.conducts[s.before]; s.conduct == nil {
-		s.conduct = &conduct{}
 	}
 	if s.peerAddress = hello.GetPeerAddress(); s.peerAddress != "" {
 		s.peerKey = make([]byte, peerKeyBytes)
@@ -296,9 +247,6 @@ func (f *Fleet) endSessionLocked(s *session, reason error) {
 	for e := range f.executions {
 		e.pace.Forget(s.id)
 	}
-	if !f.closed {
-		f.keepConductLocked(s)
-	}
 	f.changed.Notify()
 }
 
@@ -338,7 +286,6 @@ func (f *Fleet) receive(s *session, a *attachment, m *workerv1.AttachRequest) bo
 	case *workerv1.AttachRequest_Heartbeat:
 		f.cfg.Observe.Heartbeat()
 		f.noteProgressLocked(s, m.Heartbeat.GetRunning())
-		delete(f.conducts, s.before) // the worker has its new id, and will not attach with that one again
 		if said := fmt.Sprintf("%.300s", m.Heartbeat.GetStatusMessage()); said != s.reported {
 			s.reported = said
 			f.log.Warn("a worker reports", "worker", s.name, "id", s.id, "message", cmp.Or(said, "the problem is gone"))

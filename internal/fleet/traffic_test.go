@@ -156,7 +156,11 @@ func TestTrafficOfKernelKMeans(t *testing.T) {
 		for _, workers := range testscale.Some([]int{1, 2, 3, 5}, 2) {
 			t.Run(fmt.Sprint(name, "-", workers), func(t *testing.T) {
 				c, f := startTraffic(t, workers)
-				spec := clustering.Spec{K: 10, Seed: 1, MaxIterations: 60, Start: clustering.StartRandom, Restarts: 1, Algorithm: &kernelkmeans.Options{OnRise: kernelkmeans.RiseIgnore}}
+				spec := clustering.Spec{
+					K: 10, Seed: 1, MaxIterations: 60,
+					Initialization: clustering.Initialization{Start: clustering.StartRandom}, Restarts: 1,
+					Algorithm: &kernelkmeans.Options{OnRise: kernelkmeans.RiseIgnore},
+				}
 				result := f.runKernel(c, data, spec)
 				if workers == 1 {
 					objective = result.Objective
@@ -174,7 +178,7 @@ func TestTrafficOfKernelKMeans(t *testing.T) {
 func TestTrafficOfLocalSearch(t *testing.T) {
 	const k, chain, candidates = 10, 20, 80
 	data := randomPoints(t, 3000, 4, 1)
-	spec := clustering.Spec{K: k, Seed: 1, MaxIterations: 200, Start: clustering.StartRandom, Restarts: 1,
+	spec := clustering.Spec{K: k, Seed: 1, MaxIterations: 200, Initialization: clustering.Initialization{Start: clustering.StartRandom}, Restarts: 1,
 		Algorithm: &kernelkmeans.Options{OnRise: kernelkmeans.RiseIgnore, LocalSearch: chain}}
 	p, err := kernelkmeans.Prepare(data, spec)
 	if err != nil {
@@ -215,7 +219,10 @@ func TestTrafficOfKMeans(t *testing.T) {
 	const n, d, k, workers = 20_000, 8, 10, 3
 	c, f := startTraffic(t, workers)
 	data := randomPoints(t, n, d, 1)
-	spec := clustering.Spec{K: k, Seed: 1, MaxIterations: 40, Start: clustering.StartRandom, Restarts: 1, Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans}}
+	spec := clustering.Spec{
+		K: k, Seed: 1, MaxIterations: 40, Initialization: clustering.Initialization{Start: clustering.StartRandom},
+		Restarts: 1, Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans},
+	}
 	p, err := kmeans.Prepare(data, spec)
 	if err != nil {
 		t.Fatal(err)

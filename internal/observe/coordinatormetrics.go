@@ -80,7 +80,6 @@ type Gauges struct {
 	Leads                            bool
 	JobsQueued, JobsRunning          int
 	Ready, Silent, Draining          int // number of workers in each state
-	Quarantined                      int
 	Threads, Tiles                   int // of all workers
 	WorkerBytes, WorkerReservedBytes uint64
 	MemoryBytes, MemoryReservedBytes int64 // of the coordinator's jobs
@@ -92,10 +91,9 @@ var coordinatorGauges = []gauge[Gauges]{
 	{"cleave_leader", "1 if this coordinator leads and serves.", "", "", func(s Gauges) float64 { return truth(s.Leads) }},
 	{"cleave_jobs", "Unfinished jobs: queued, or running.", "state", "queued", func(s Gauges) float64 { return float64(s.JobsQueued) }},
 	{"cleave_jobs", "", "state", "running", func(s Gauges) float64 { return float64(s.JobsRunning) }},
-	{"cleave_workers", "Attached workers: ready, silent, draining or quarantined.", "state", "ready", func(s Gauges) float64 { return float64(s.Ready) }},
+	{"cleave_workers", "Attached workers: ready, silent or draining.", "state", "ready", func(s Gauges) float64 { return float64(s.Ready) }},
 	{"cleave_workers", "", "state", "silent", func(s Gauges) float64 { return float64(s.Silent) }},
 	{"cleave_workers", "", "state", "draining", func(s Gauges) float64 { return float64(s.Draining) }},
-	{"cleave_workers", "", "state", "quarantined", func(s Gauges) float64 { return float64(s.Quarantined) }},
 	{"cleave_worker_threads", "Threads of all workers.", "", "", func(s Gauges) float64 { return float64(s.Threads) }},
 	{"cleave_tiles", "Tiles that are placed on workers.", "", "", func(s Gauges) float64 { return float64(s.Tiles) }},
 	{"cleave_workers_memory_bytes", "Memory that all workers offer.", "", "", func(s Gauges) float64 { return float64(s.WorkerBytes) }},

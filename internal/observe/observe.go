@@ -51,7 +51,7 @@ func Start(ctx context.Context, options Options, program, version string, log hc
 	if options.Admin != "" {
 		o.metrics = newRegistry()
 		o.metrics.addProcess(program, version)
-		if o.admin, err = listenAdmin(options.Admin, options.AdminInsecure, o.metrics.gatherer(), log); err != nil {
+		if o.admin, err = listenAdmin(options.Admin, options.AdminInsecure, o.metrics, log); err != nil {
 			o.Close()
 			return nil, err
 		}

@@ -57,10 +57,10 @@ func TestAdminPort(t *testing.T) {
 	expect("/metrics", 200, `cleave_build_info{program="coordinator",version="v1"} 1`)
 	expect("/metrics", 200, "go_goroutines ")
 	expect("/metrics", 200, "process_open_fds ")
-	c.Watch(func() Gauges { return Gauges{Leads: true, JobsQueued: 3, Ready: 2, Quarantined: 1} })
+	c.Watch(func() Gauges { return Gauges{Leads: true, JobsQueued: 3, Ready: 2, Draining: 1} })
 	expect("/metrics", 200, "cleave_leader 1")
 	expect("/metrics", 200, `cleave_jobs{state="queued"} 3`)
-	expect("/metrics", 200, `cleave_workers{state="quarantined"} 1`)
+	expect("/metrics", 200, `cleave_workers{state="draining"} 1`)
 	expect("/debug/pprof/goroutine?debug=1", 200, "goroutine profile")
 	expect("/nothing", 404, "")
 }

@@ -1,18 +1,25 @@
 package observe
 
 import (
-	"strings"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-	dto "github.com/prometheus/client_model/go"
 )
 
 // Metric describes a metric.
 type Metric struct {
 	Name, Type, Help string
 	Labels           []string
+}
+
+// Metrics returns what a coordinator and a worker measure, for what checks and documents it.
+func Metrics() []Metric {
+	r := newRegistry()
+	r.addProcess("coordinator", "v1")
+	newCoordinatorMetrics(r)
+	newWorkerMetrics(r)
+	return r.made
 }
 
 // registry creates the metrics of one program and records their descriptions.
@@ -88,21 +95,6 @@ func (r *registry) addProcess(program, version string) {
 	const name, help = "cleave_build_info", "1, with the program and its version."
 	build := prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: prometheus.Labels{"program": program, "version": version}}
 	register(r, prometheus.NewGaugeFunc(build, func() float64 { return 1 }), Metric{name, "gauge", help, []string{"program", "version"}})
-}
-
-// gatherer returns the metrics of this registry, and those that an embedded etcd keeps in the global one.
-func (r *registry) gatherer() prometheus.Gatherer {
-	etcd := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
-		all, err := prometheus.DefaultGatherer.Gather()
-		var found []*dto.MetricFamily
-		for _, family := range all {
-			if strings.HasPrefix(family.GetName(), "etcd_") {
-				found = append(found, family)
-			}
-		}
-		return found, err
-	})
-	return prometheus.Gatherers{r.Registry, etcd}
 }
 
 // Bounds of histograms in seconds: shortTimes from 100 microseconds to half a minute, longTimes from 0.1 s to some

@@ -27,6 +27,9 @@ const (
 	ValueDamaged = "STATE_VALUE_DAMAGED"
 	Unreachable  = "STORE_UNREACHABLE"
 
+	dirInUse         = "DATA_DIR_IN_USE"
+	dirUnusable      = "DATA_DIR_UNUSABLE"
+	storeFailed      = "STORE_FAILED"
 	storeDamaged     = "STORE_DAMAGED"
 	blobsUnavailable = "BLOBS_UNAVAILABLE"
 )
@@ -49,6 +52,10 @@ func IsPermanent(err error) bool {
 func IsUnavailable(err error) bool {
 	f, is := errors.AsType[*fault.Error](err)
 	return is && f.Kind == fault.Unavailable
+}
+
+func unanswered(err error) error {
+	return fault.New(fault.Unavailable, "STORE_UNAVAILABLE", "the state store does not answer now; try again").Because(err)
 }
 
 // blobError adds the blob's name to an error. The path of a local file goes to the log only; clients see the name of

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,27 +24,17 @@ const (
 	electionRoot = "cleave/election" // the election appends a slash
 )
 
-// etcdState is a State in an etcd that runs in this process or elsewhere.
+// etcdState is a State in an etcd cluster, which several processes share.
 type etcdState struct {
-	client  *clientv3.Client
-	log     hclog.Logger
-	release func()          // stops what was started for this state; called last
-	admit   func(Txn) error // rejects transactions that must not be attempted; may be nil
-	lease   int             // seconds after which a silent leader is replaced
-
-	embedded bool // etcd runs in this process
+	client *clientv3.Client
+	log    hclog.Logger
+	lease  int // seconds after which a silent leader is replaced
 
 	// txnTimeout limits how long a transaction may take; 0 leaves that to its context. Without it, a cluster member
 	// waits for seconds for a transaction that was lost with the leader of the cluster.
 	txnTimeout time.Duration
 
-	// reading are the options of all reads. An embedded etcd has a single member, which has applied a transaction by
-	// the time it answers. It need not confirm that it is up to date, which would cost a log round trip for every
-	// read.
-	reading []clientv3.OpOption
-
-	// ctx ends when the state is closed, and cancels all calls. Close waits for them, because an embedded server must
-	// not stop during a call.
+	// ctx ends when the state is closed, and cancels all calls. Close waits for them.
 	ctx    context.Context
 	cancel context.CancelFunc
 	calls  sync.WaitGroup
@@ -53,15 +42,14 @@ type etcdState struct {
 	campaigning atomic.Bool // a Lead is running
 
 	// mu guards the fields below.
-	mu      sync.Mutex
-	closed  bool
-	failure *fault.Error // why the state ended by itself; nil if it did not
-	term    *etcdTerm    // nil when not leading
+	mu     sync.Mutex
+	closed bool
+	term   *etcdTerm // nil when not leading
 }
 
-func newEtcdState(client *clientv3.Client, log hclog.Logger, lease int, release func()) *etcdState {
+func newEtcdState(client *clientv3.Client, log hclog.Logger, lease int) *etcdState {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &etcdState{client: client, log: log, lease: lease, release: release, ctx: ctx, cancel: cancel}
+	return &etcdState{client: client, log: log, lease: lease, ctx: ctx, cancel: cancel}
 }
 
 // begin starts a call; the caller must call done at its end. It fails if ctx has already ended or the state is
@@ -72,9 +60,6 @@ func (s *etcdState) begin(ctx context.Context) (_ context.Context, done func(), 
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.failure != nil {
-		return nil, nil, s.failure
-	}
 	if s.closed {
 		return nil, nil, ErrClosed
 	}
@@ -90,7 +75,7 @@ func (s *etcdState) Get(ctx context.Context, key string) (Entry, error) {
 		return Entry{}, err
 	}
 	defer done()
-	resp, err := s.client.Get(ctx, entryRoot+key, s.reading...)
+	resp, err := s.client.Get(ctx, entryRoot+key)
 	if err != nil {
 		return Entry{}, s.explain(err)
 	}
@@ -118,7 +103,8 @@ func (s *etcdState) ListBackward(ctx context.Context, prefix, before string, lim
 		before = entryRoot + before
 	}
 	from, to := backwardRange(entryRoot+prefix, before)
-	return s.list(ctx, from, to, clientv3.WithLimit(int64(limit)), clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend))
+	descending := clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend)
+	return s.list(ctx, from, to, clientv3.WithLimit(int64(limit)), descending)
 }
 
 // walkPage is how many entries Walk reads at once.
@@ -133,8 +119,7 @@ func (s *etcdState) Walk(ctx context.Context, visit func(Entry) error) (revision
 	from, to := keyRange(entryRoot, "")
 	for {
 		// Revision 0 stands for the current one, which the first answer names.
-		options := []clientv3.OpOption{clientv3.WithRange(to), clientv3.WithLimit(walkPage), clientv3.WithRev(revision)}
-		resp, err := s.client.Get(ctx, from, slices.Concat(options, s.reading)...)
+		resp, err := s.client.Get(ctx, from, clientv3.WithRange(to), clientv3.WithLimit(walkPage), clientv3.WithRev(revision))
 		if errors.Is(err, rpctypes.ErrCompacted) {
 			return 0, ErrCompacted
 		}
@@ -176,7 +161,7 @@ func (s *etcdState) list(ctx context.Context, from, to string, options ...client
 	if from >= to { // entryRoot has an end, so `to` is never empty
 		return nil, nil
 	}
-	resp, err := s.client.Get(ctx, from, slices.Concat(options, []clientv3.OpOption{clientv3.WithRange(to)}, s.reading)...)
+	resp, err := s.client.Get(ctx, from, append(options, clientv3.WithRange(to))...)
 	if err != nil {
 		return nil, s.explain(err)
 	}
@@ -200,12 +185,6 @@ func (s *etcdState) Commit(ctx context.Context, txn Txn) (int64, error) {
 	if term == nil {
 		return 0, ErrNotLeader
 	}
-	if s.admit != nil {
-		if err := s.admit(txn); err != nil {
-			return 0, err
-		}
-	}
-
 	for {
 		revision, err := s.commitOnce(ctx, term, txn)
 		if !errors.Is(err, errMoved) {
@@ -221,7 +200,7 @@ func (s *etcdState) commitOnce(ctx context.Context, term *etcdTerm, txn Txn) (in
 	if err != nil {
 		return 0, s.explain(err)
 	}
-	conditions := append(make([]clientv3.Cmp, 0, len(txn.If)+2), term.holds(), clientv3.Compare(clientv3.ModRevision(term.key), "=", mark))
+	conditions := []clientv3.Cmp{term.holds(), clientv3.Compare(clientv3.ModRevision(term.key), "=", mark)}
 	for _, c := range txn.If {
 		conditions = append(conditions, clientv3.Compare(clientv3.ModRevision(entryRoot+c.Key), "=", c.Revision))
 	}
@@ -266,24 +245,16 @@ func (s *etcdState) Close() error {
 	s.mu.Unlock()
 
 	s.cancel()
-	if s.failed() != nil { // its etcd may hold locks forever, and the program is about to end
-		s.release()
-		return nil
-	}
 	s.calls.Wait()
 	err := s.client.Close()
 	if errors.Is(err, context.Canceled) { // returned by Close of an open client
-		err = nil
+		return nil
 	}
-	s.release()
 	return err
 }
 
 // explain converts etcd errors that a person can act on into faults.
 func (s *etcdState) explain(err error) error {
-	if failure := s.failed(); failure != nil {
-		return failure
-	}
 	if s.ctx.Err() != nil {
 		return ErrClosed
 	}
@@ -301,22 +272,19 @@ func explainEtcd(err error) error {
 			"etcd refuses a transaction of this size; start etcd with --max-request-bytes=1572864 or more")
 	case errors.Is(err, rpctypes.ErrNoSpace):
 		return fault.New(fault.ResourceExhausted, "STORE_FULL",
-			"the state store has reached its quota; delete jobs that are no longer needed and restart "+
-				"the coordinator (with an external etcd: compact, defragment and disarm the alarm)")
+			"etcd has reached its quota; delete jobs that are no longer needed, then compact and defragment etcd "+
+				"and disarm its alarm")
 	case errors.Is(err, rpctypes.ErrCorrupt):
 		return fault.New(fault.DataLoss, storeDamaged,
-			"etcd reports damaged data; restore it from a backup or start with another data directory")
+			"etcd reports damaged data; restore it from a backup, or use another etcd")
 	case errors.Is(err, rpctypes.ErrPermissionDenied), errors.Is(err, rpctypes.ErrUserEmpty):
 		return fault.New(fault.FailedPrecondition, "STORE_ACCESS_DENIED",
-			"etcd denies access to the keys under cleave/ (%v); allow them to the owner of the certificate, or to all, or use another etcd", err)
+			"etcd denies access to the keys under cleave/ (%v); allow them to the owner of the certificate, or to all, "+
+				"or use another etcd", err)
 	case etcdCode(err) == codes.Unavailable:
 		return unanswered(err)
 	}
 	return err
-}
-
-func unanswered(err error) error {
-	return fault.New(fault.Unavailable, "STORE_UNAVAILABLE", "the state store does not answer now; try again").Because(err)
 }
 
 // etcdCode returns the gRPC code of an error of etcd's client.

@@ -10,7 +10,6 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap/zapcore"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/status"
 
@@ -26,7 +25,9 @@ const (
 
 // openEtcd opens the state in an etcd cluster. Endpoints are HOST:PORT. If none of them answers within the timeout, it
 // returns the fault STORE_UNREACHABLE.
-func openEtcd(ctx context.Context, endpoints []string, sharing Sharing, log hclog.Logger, timeout time.Duration) (State, error) {
+func openEtcd(
+	ctx context.Context, endpoints []string, sharing Sharing, log hclog.Logger, timeout time.Duration,
+) (State, error) {
 	if log == nil {
 		log = hclog.NewNullLogger()
 	}
@@ -36,8 +37,8 @@ func openEtcd(ctx context.Context, endpoints []string, sharing Sharing, log hclo
 	for _, endpoint := range endpoints {
 		// The part before it may be a password, so do not repeat it.
 		if at := strings.LastIndexByte(endpoint, '@'); at >= 0 {
-			return nil, fault.Invalid("STORE_ENDPOINT_INVALID", "the etcd endpoint %q contains a user name, but Cleave authenticates to etcd with certificates only; "+
-				"use HOST:PORT, and --store-tls if etcd requires client certificates", endpoint[at+1:])
+			return nil, fault.Invalid("STORE_ENDPOINT_INVALID", "the etcd endpoint %q contains a user name, "+
+				"but Cleave authenticates to etcd with certificates only; use HOST:PORT, and --store-tls if etcd requires client certificates", endpoint[at+1:])
 		}
 		host, port, err := net.SplitHostPort(endpoint)
 		if _, portErr := strconv.ParseUint(port, 10, 16); err != nil || portErr != nil || host == "" {
@@ -53,13 +54,13 @@ func openEtcd(ctx context.Context, endpoints []string, sharing Sharing, log hclo
 		Endpoints:            endpoints,
 		DialKeepAliveTime:    keepaliveTime,
 		DialKeepAliveTimeout: keepaliveTimeout,
-		// The client warns about every failed attempt. If all fail, the call returns an error.
-		Logger: zapLogger(log.Named("etcd"), hclog.Debug, zapcore.WriteThenPanic),
+		// The client would write about every failed attempt to standard error. If all fail, the call returns an error.
+		Logger: clientv3.NewCtxClient(ctx).GetLogger(), // which logs nothing
 	})
 	if err != nil {
 		return nil, err
 	}
-	s := newEtcdState(client, log, max(1, int(sharing.Lease/time.Second)), func() {})
+	s := newEtcdState(client, log, max(1, int(sharing.Lease/time.Second)))
 	s.txnTimeout = time.Duration(s.lease) * time.Second * 2 / 3
 	if sharing.Unchecked {
 		return s, nil

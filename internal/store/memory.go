@@ -84,7 +84,9 @@ func (m *memory) ListBackward(ctx context.Context, prefix, before string, limit 
 }
 
 // list returns at most limit entries with keys in [from, to), in the given order. to == "" means no end.
-func (m *memory) list(ctx context.Context, from, to string, limit int, order func([]string) iter.Seq2[int, string]) ([]Entry, error) {
+func (m *memory) list(
+	ctx context.Context, from, to string, limit int, order func([]string) iter.Seq2[int, string],
+) ([]Entry, error) {
 	unlock, err := m.begin(ctx)
 	if err != nil {
 		return nil, err

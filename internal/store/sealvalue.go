@@ -8,9 +8,12 @@ import (
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
-// sealMark is the prefix of sealed values. No protobuf message begins with 0, so values stored without a seal by
-// versions before 0.1.0 can be told apart, and a sealed value is never mistaken for a message.
+// sealMark is the prefix of sealed values. No protobuf message begins with 0, so a sealed value is never mistaken for
+// one.
 var sealMark = []byte{0, 'S', 'v', 1}
+
+// sealBytes is how many bytes of a sealed value come before the value.
+const sealBytes = 4 + crc32.Size
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -34,15 +37,14 @@ func sealValue(key string, value []byte) []byte {
 
 // unsealValue returns the value that was sealed, and whether it is intact.
 func unsealValue(key string, sealed []byte) (value []byte, intact bool) {
-	rest, isSealed := bytes.CutPrefix(sealed, sealMark)
-	if !isSealed { // empty, or stored before 0.1.0, unless a bit of the mark flipped
-		return sealed, len(sealed) == 0 || sealed[0] != 0 && !bytes.HasPrefix(sealed[1:], sealMark[1:])
+	if len(sealed) == 0 {
+		return nil, true
 	}
-	if len(rest) < crc32.Size {
+	if len(sealed) < sealBytes || !bytes.HasPrefix(sealed, sealMark) {
 		return nil, false
 	}
-	value = rest[crc32.Size:]
-	return value, binary.LittleEndian.Uint32(rest) == valueSum(key, value)
+	value = sealed[sealBytes:]
+	return value, binary.LittleEndian.Uint32(sealed[len(sealMark):]) == valueSum(key, value)
 }
 
 func valueSum(key string, value []byte) uint32 {

@@ -7,9 +7,9 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// etcd cannot continue after a failed write. An embedded store therefore rejects transactions while there is still
-// some room on its disk: for a segment of the log, for the database, which grows by 16 MiB at a time, and for
-// transactions that end or delete something.
+// After a failed write it is not known what is on the disk, so an embedded store cannot continue. It therefore rejects
+// transactions while there is still some room on its disk: for its file, in which a change needs free pages before the
+// old ones become free, and for transactions that end or delete something.
 const (
 	// ReservedSpace is how many bytes must be free for transactions that store something and are not urgent.
 	ReservedSpace = 64 << 20
@@ -29,6 +29,7 @@ func checkSpace(dir string, txn Txn) error {
 		return nil
 	}
 	return fault.New(fault.ResourceExhausted, DiskFull,
-		"the disk of the state store has %s free and needs %s; free some space and try again", text.Bytes(free), text.Bytes(need)).
+		"the disk of the state store has %s free and needs %s; free some space and try again",
+		text.Bytes(free), text.Bytes(need)).
 		Because(fmt.Errorf("the disk of %s has %d bytes", dir, free))
 }

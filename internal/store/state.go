@@ -1,8 +1,8 @@
 // Package store keeps the durable state of a coordinator. It knows nothing about what keys, values and blobs mean.
 //
 // Small values (jobs, numbered events, data set records) are in a State: an ordered map with conditional, atomic
-// transactions and a leader election. It is kept in etcd (embedded in this process or an existing cluster) or in
-// memory. Every write requires that its process still leads, so a process that lost the election changes nothing.
+// transactions and a leader election. It is kept in a file, in an etcd cluster or in memory. Every write requires that
+// its process still leads, so a process that lost the election changes nothing.
 //
 // Large values (data sets, specs, labels, results) are in Blobs: write-once names in a directory or an object store.
 // A blob is written before the transaction that refers to it. A crash between the two leaves an unused blob, never a
@@ -23,6 +23,7 @@ import (
 const (
 	MaxCommitOps   = 1000                    // applies to conditions, and to changes (puts plus deletes)
 	MaxCommitBytes = 3<<19 - requestOverhead // all keys and values: just under 1.5 MiB
+	MaxKeyBytes    = 4 << 10
 
 	requestOverhead = 4 << 10 // for the fence and the message around the operations
 	opOverhead      = 72      // of one operation beyond its key and value: tags, lengths, kind
@@ -104,6 +105,21 @@ type Leadership interface {
 	Resign(ctx context.Context) error
 }
 
+// size returns how many bytes the keys and values of the transaction have.
+func (t Txn) size() int {
+	total := 0
+	for _, c := range t.If {
+		total += len(c.Key) + opOverhead
+	}
+	for _, e := range t.Put {
+		total += len(e.Key) + len(e.Value) + opOverhead
+	}
+	for _, key := range t.Delete {
+		total += len(key) + opOverhead
+	}
+	return total
+}
+
 // validate rejects a transaction that some kind of State could not apply.
 func (t Txn) validate() error {
 	changes := len(t.Put) + len(t.Delete)
@@ -112,36 +128,37 @@ func (t Txn) validate() error {
 			"a transaction has %d conditions and %d changes, the limit is %d of each; use several transactions",
 			len(t.If), changes, MaxCommitOps)
 	}
-	total, largest := 0, Entry{}
+	var largest Entry
 	changed := make([]string, 0, changes)
 	for _, c := range t.If {
 		if c.Key == "" {
 			return emptyKey("condition")
 		}
-		total += len(c.Key) + opOverhead
 	}
 	for _, e := range t.Put {
 		changed = append(changed, e.Key)
-		total += len(e.Key) + len(e.Value) + opOverhead
 		if len(e.Value) >= len(largest.Value) {
 			largest = e
 		}
 	}
 	for _, key := range t.Delete {
 		changed = append(changed, key)
-		total += len(key) + opOverhead
 	}
 	slices.Sort(changed)
 	for i, key := range changed {
 		if key == "" {
 			return emptyKey("change")
 		}
+		if len(key) > MaxKeyBytes {
+			return fault.New(fault.Internal, "TRANSACTION_LONG_KEY",
+				"a key of a transaction has %d bytes, the limit is %d: %.40q...", len(key), MaxKeyBytes, key)
+		}
 		if i > 0 && key == changed[i-1] {
 			return fault.New(fault.Internal, "TRANSACTION_REPEATS_KEY",
 				"a transaction changes the key %q twice", key)
 		}
 	}
-	if total > MaxCommitBytes {
+	if total := t.size(); total > MaxCommitBytes {
 		return fault.New(fault.ResourceExhausted, "TRANSACTION_TOO_LARGE",
 			"a transaction holds %d bytes, the limit is %d; its largest value, %q, has %d: keep large values in blobs",
 			total, MaxCommitBytes, largest.Key, len(largest.Value))

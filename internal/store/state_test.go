@@ -5,17 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
-	"go.etcd.io/etcd/server/v3/embed"
-	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
+
+	"github.com/cleave-project/cleave/test/etcdtest"
 )
 
 // testLease is the lease of a leader in seconds.
@@ -23,28 +21,18 @@ const testLease = 5
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// backend is a kind of State. All that it opens share one store.
+// backend is a kind of State. Unless it is of one process, all that it opens share one store.
 type backend struct {
 	open          func(t *testing.T) State // like another process
 	depose        func(t *testing.T, leader State)
+	oneProcess    bool // no other process can open what a process has opened
 	defaultLimits bool // an etcd with default settings, which allows fewer operations
 }
 
-// backends starts every kind. The two etcds run until the test ends, because starting one takes a while.
+// backends starts every kind. The etcd runs until the test ends, because starting one takes a while.
 func backends(t *testing.T) map[string]backend {
 	shared := &sharedMemory{entries: map[string]Entry{}}
-	_, inProcess := startEmbedded(t, nil)
-	_, listening := startEmbedded(t, func(cfg *embed.Config) {
-		cfg.ListenClientUrls = []url.URL{{Scheme: "http", Host: "127.0.0.1:0"}}
-		cfg.AdvertiseClientUrls = cfg.ListenClientUrls
-		// Its own defaults.
-		cfg.MaxTxnOps, cfg.MaxRequestBytes = embed.DefaultMaxTxnOps, embed.DefaultMaxRequestBytes
-	})
-	address := listening.Clients[0].Addr().String()
-	revoke := func(t *testing.T, leader State) {
-		s := leader.(*etcdState)
-		check(t, s.revoke(t.Context(), s.currentTerm().lease))
-	}
+	address := etcdtest.Start(t)
 	return map[string]backend{
 		"memory": {
 			open: func(t *testing.T) State { return &memory{shared: shared, closed: make(chan struct{})} },
@@ -53,29 +41,26 @@ func backends(t *testing.T) map[string]backend {
 			},
 		},
 		"embedded": {
-			open: func(t *testing.T) State {
-				return newEtcdState(v3client.New(inProcess.Server), hclog.NewNullLogger(), testLease, func() {})
-			},
-			depose: revoke,
+			open:       func(t *testing.T) State { return embedded(t, t.TempDir()) },
+			depose:     func(t *testing.T, leader State) { check(t, leader.(*boltState).term.Load().Resign(t.Context())) },
+			oneProcess: true,
 		},
 		"external": {
-			open: func(t *testing.T) State {
-				s, err := Open(t.Context(), "etcd://"+address, "", Sharing{Lease: testLease * time.Second}, nil)
-				check(t, err)
-				return s
+			open: func(t *testing.T) State { return external(t, address) },
+			depose: func(t *testing.T, leader State) {
+				s := leader.(*etcdState)
+				check(t, s.revoke(t.Context(), s.currentTerm().lease))
 			},
-			depose:        revoke,
 			defaultLimits: true,
 		},
 	}
 }
 
-func startEmbedded(t *testing.T, adjust func(*embed.Config)) (State, *embed.Etcd) {
+func external(t *testing.T, address string) State {
 	t.Helper()
-	s, server, err := openEmbedded(t.Context(), t.TempDir(), nil, adjust)
+	s, err := Open(t.Context(), "etcd://"+address, "", Sharing{Lease: testLease * time.Second}, nil)
 	check(t, err)
-	t.Cleanup(func() { check(t, s.Close()) })
-	return s, server
+	return s
 }
 
 // TestConformance checks that every kind of State behaves the same.
@@ -90,19 +75,27 @@ func TestConformance(t *testing.T) {
 		"limits":               testLimits,
 		"values are copied":    testCopies,
 		"resigned":             testResigned,
-		"deposed":              testDeposed,
 		"lost without writing": testLost,
-		"one leader":           testOneLeader,
 		"lead twice":           testLeadTwice,
-		"leader":               testLeader,
-		"canceled candidate":   testCanceledCandidate,
-		"closing":              testClosing,
 		"canceled":             testCanceled,
+	}
+	several := map[string]func(*testing.T, backend){
+		"deposed":            testDeposed,
+		"one leader":         testOneLeader,
+		"leader":             testLeader,
+		"canceled candidate": testCanceledCandidate,
+		"closing":            testClosing,
 	}
 	for name, b := range backends(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for what, run := range cases {
+				t.Run(what, func(t *testing.T) { run(t, b) })
+			}
+			if b.oneProcess {
+				return
+			}
+			for what, run := range several {
 				t.Run(what, func(t *testing.T) { run(t, b) })
 			}
 		})
@@ -127,7 +120,10 @@ func testWalking(t *testing.T, b backend) {
 			t.Errorf("entry %d is %q with %q", seen, e.Key, e.Value)
 		}
 		if seen == 0 {
-			commit(t, s, Txn{Put: []Entry{{Key: key(count - 1), Value: []byte("after")}, {Key: key(count), Value: []byte("after")}}, Delete: []string{key(count - 2)}})
+			commit(t, s, Txn{
+				Put:    []Entry{{Key: key(count - 1), Value: []byte("after")}, {Key: key(count), Value: []byte("after")}},
+				Delete: []string{key(count - 2)},
+			})
 		}
 		seen++
 		return nil
@@ -192,7 +188,9 @@ func testAtomic(t *testing.T, b backend) {
 	if got := keys(t, s, t.Name(), "", 0); !slices.Equal(got, []string{key(1), key(2)}) {
 		t.Fatalf("a failed transaction left %q", got)
 	}
-	r = commit(t, s, Txn{If: []Condition{{key(1), r}}, Put: []Entry{{Key: key(3)}, {Key: key(2)}}, Delete: []string{key(1)}})
+	r = commit(t, s, Txn{
+		If: []Condition{{key(1), r}}, Put: []Entry{{Key: key(3)}, {Key: key(2)}}, Delete: []string{key(1)},
+	})
 	for _, k := range []string{key(2), key(3)} {
 		if e := get(t, s, k); e.Revision != r {
 			t.Fatalf("%s is of revision %d, its transaction %d", k, e.Revision, r)

@@ -26,7 +26,9 @@ func TestDefaults(t *testing.T) {
 		`{"mKmeans": {}, "paperSettings": true, "supervision": {"entail": true}}`: {false, true, false, 1},
 	} {
 		spec, err := Spec(parse(t, text), &recipe.Rows{Count: 6}, NoTables)
-		if got := (settings{spec.Choose, spec.Entail, spec.EntailSmall, spec.Runs()}); err != nil || got != want {
+		if got := (settings{
+			spec.Choose, spec.Supervision.Entail, spec.Supervision.EntailSmall, spec.Runs(),
+		}); err != nil || got != want {
 			t.Errorf("%s: got %+v, want %+v, %v", text, got, want, err)
 		}
 	}

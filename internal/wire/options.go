@@ -290,9 +290,9 @@ func Spec(p *cleavev1.JobSpec, rows *recipe.Rows, tables Tables) (clustering.Spe
 	request := Request(p, 0)
 	spec := clustering.NewSpec(request)
 	spec.MaxK = int(p.GetKRange().GetMax())
-	spec.Constraints = readTable(r, p.GetSupervision().GetConstraints(), fieldConstraints, table.Constraints)
-	spec.Seeds = readTable(r, p.GetSupervision().GetSeeds(), fieldSeeds, table.Seeds)
-	spec.InitialLabels = readTable(r, p.GetInitialization().GetLabels(), fieldLabels, table.Clusters)
+	spec.Supervision.Constraints = readTable(r, p.GetSupervision().GetConstraints(), fieldConstraints, table.Constraints)
+	spec.Supervision.Seeds = readTable(r, p.GetSupervision().GetSeeds(), fieldSeeds, table.Seeds)
+	spec.Initialization.Labels = readTable(r, p.GetInitialization().GetLabels(), fieldLabels, table.Clusters)
 	switch Algorithm(p).Family {
 	case catalog.AutoFamily:
 		spec.Algorithm = auto.NewOptions(request)

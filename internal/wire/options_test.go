@@ -62,7 +62,7 @@ func TestEveryOptionReachesItsAlgorithm(t *testing.T) {
 			t.Errorf("%s is read as %s, %v", a.Name, absent.Algorithm.Name(), err)
 		}
 		for _, o := range catalog.Options {
-			if !a.Takes(o.Name) || o.Field == "" || o.Type == catalog.File || o.Name == "storage" || o.Name == "verify" { // which are about workers
+			if !a.Takes(o.Name) || o.Field == "" || o.Type == catalog.File || o.Name == "storage" { // which is about workers
 				continue
 			}
 			o, _ = catalog.FindOption(o.Name, a)

@@ -22,15 +22,15 @@ func ResultProto(r *clustering.Result) *cleavev1.Result {
 		Iterations:     uint32(r.Iterations),
 		ObjectiveName:  r.ObjectiveName,
 		Objective:      r.Objective,
-		PlainObjective: r.PlainObjective,
+		PlainObjective: r.Kernel.PlainObjective,
 		Constraints:    ConstraintReportProto(r.Satisfaction),
-		Sigma:          r.Sigma,
+		Sigma:          r.Kernel.Sigma,
 		Restart:        uint32(r.Restart),
 		K:              uint32(len(r.ClusterSizes)),
 		Rows:           uint32(len(r.Labels)),
 	}
 	p.History = each(r.History, func(e clustering.HistoryEntry) *cleavev1.Iteration { return IterationProto(r.Restart, e) })
-	p.Shifts = each(r.Shifts, ShiftProto)
+	p.Shifts = each(r.Kernel.Shifts, ShiftProto)
 	p.Warnings = each(r.Warnings, NoticeProto)
 	p.ClusterSizes = each(r.ClusterSizes, number)
 	if r.Model != nil {
@@ -39,24 +39,24 @@ func ResultProto(r *clustering.Result) *cleavev1.Result {
 	if r.Units != nil {
 		p.Scale = enumValue[cleavev1.Scale](clustering.ScaleOf(r.Units).String()).Enum()
 	}
-	if r.Embedding != nil {
-		p.Embedding = EmbeddingHead(r.Embedding)
+	if r.Spectral.Embedding != nil {
+		p.Embedding = EmbeddingHead(r.Spectral.Embedding)
 	}
-	if r.Matrix != nil {
-		p.Kernel = kernelReport(*r.Matrix)
+	if r.Kernel.Matrix != nil {
+		p.Kernel = kernelReport(*r.Kernel.Matrix)
 	}
 	if g := r.NeighborGraph; g != nil {
 		p.NeighborGraph = &cleavev1.NeighborGraphReport{Neighbors: uint32(g.Count),
 			Weights: enumValue[cleavev1.NeighborWeights](g.Weights.String()), Edges: uint64(g.Edges())}
 	}
 	p.Inference = inferenceProto(r.Inference)
-	p.Spectral = spectralProto(r.Eigen)
-	p.Choice = choiceProto(r.Choice)
+	p.Spectral = spectralProto(r.Spectral.Eigen)
+	p.Choice = choiceProto(r.Auto.Choice)
 	if l := r.Landmarks; l != nil {
 		p.Landmarks = &cleavev1.LandmarkReport{Count: uint32(l.Count), Rank: uint32(l.Rank), Lost: l.Lost, ExactNmi: l.ExactNMI, ExactObjective: l.ExactObjective}
 	}
 	p.KSelection = kSelectionProto(r.KSelection)
-	p.Suspects = each(r.Suspects, suspectProto)
+	p.Suspects = each(r.Auto.Suspects, suspectProto)
 	p.RowScores = RowScoresHead(r.Rows)
 	return p
 }

@@ -19,9 +19,24 @@ import (
 func TestResultHasEveryField(t *testing.T) {
 	added := []protoreflect.Name{"state", "dropped_rows", "evaluation", "plan", "timings", "version", "origin", "recipe", "solver_steps"}
 	r := &clustering.Result{}
-	fields := reflect.ValueOf(r).Elem()
+	setEveryField(reflect.ValueOf(r).Elem())
+	r.Kernel.Matrix.Function, r.Model.Metric = kernel.Gaussian, metric.NewIdentity(1)
+	r.NeighborGraph.Graph = &dataset.Graph{}
+	m := ResultProto(r).ProtoReflect()
+	for at := range m.Descriptor().Fields().Len() {
+		field := m.Descriptor().Fields().Get(at)
+		if m.Has(field) == slices.Contains(added, field.Name()) {
+			t.Errorf("%s is set: %t", field.Name(), m.Has(field))
+		}
+	}
+}
+
+// setEveryField sets the fields of a struct, and those of the structs within it, to something that is not zero.
+func setEveryField(fields reflect.Value) {
 	for at := range fields.NumField() {
 		switch field := fields.Field(at); field.Kind() {
+		case reflect.Struct:
+			setEveryField(field)
 		case reflect.Int:
 			field.SetInt(1)
 		case reflect.Uint8:
@@ -34,15 +49,6 @@ func TestResultHasEveryField(t *testing.T) {
 			field.Set(reflect.MakeSlice(field.Type(), 1, 1))
 		case reflect.Pointer:
 			field.Set(reflect.New(field.Type().Elem()))
-		}
-	}
-	r.Matrix.Function, r.Model.Metric = kernel.Gaussian, metric.NewIdentity(1)
-	r.NeighborGraph.Graph = &dataset.Graph{}
-	m := ResultProto(r).ProtoReflect()
-	for at := range m.Descriptor().Fields().Len() {
-		field := m.Descriptor().Fields().Get(at)
-		if m.Has(field) == slices.Contains(added, field.Name()) {
-			t.Errorf("%s is set: %t", field.Name(), m.Has(field))
 		}
 	}
 }

@@ -84,11 +84,20 @@ func TestSpec(t *testing.T) {
 			"initialization": {"start": "START_LABELS", "farthest": "FARTHEST_RULE_MEAN",
 				"labels": {"inline": {"columns": [{"name": "label", "integers": {"values": [0, 2147483647, 0, 1, 2, 3]}}]}}}, "kernelKmeans": {}}`,
 			clustering.Spec{
-				K: 3, Seed: math.MaxUint64, Restarts: 7, Tolerance: 0.5, HalfPrecision: true, Entail: true,
-				Constraints: []constraint.Constraint{{I: 1, J: 5, Kind: constraint.MustLink},
-					{I: 2, J: 0, Kind: constraint.CannotLink, Weight: 0.5, Weighted: true}, {I: 3, J: 4, Kind: constraint.MustLink, Weight: 2, Weighted: true}},
-				Seeds: []constraint.Seed{{Index: 4, Label: 1}, {Index: 5, Label: 2, Probability: 0.5}},
-				Start: clustering.StartLabels, InitialLabels: []int32{0, math.MaxInt32, 0, 1, 2, 3}, FarthestMean: true, Algorithm: &kernelkmeans.Options{},
+				K: 3, Seed: math.MaxUint64, Restarts: 7, Tolerance: 0.5,
+				Supervision: clustering.Supervision{
+					Entail: true,
+					Constraints: []constraint.Constraint{
+						{I: 1, J: 5, Kind: constraint.MustLink},
+						{I: 2, J: 0, Kind: constraint.CannotLink, Weight: 0.5, Weighted: true},
+						{I: 3, J: 4, Kind: constraint.MustLink, Weight: 2, Weighted: true},
+					},
+					Seeds: []constraint.Seed{{Index: 4, Label: 1}, {Index: 5, Label: 2, Probability: 0.5}},
+				},
+				Initialization: clustering.Initialization{
+					Start: clustering.StartLabels, Labels: []int32{0, math.MaxInt32, 0, 1, 2, 3}, FarthestMean: true,
+				},
+				Algorithm: &kernelkmeans.Options{HalfPrecision: true},
 			}},
 		{`{"kernelKmeans": {"objective": "OBJECTIVE_RATIO_CUT", "onRise": "RISE_POLICY_STOP", "onEmpty": "EMPTY_POLICY_KEEP",
 			"affinityDiagonal": "AFFINITY_DIAGONAL_KEEP", "weights": {"inline": {"columns": [{"name": "index", "integers": {"values": [1]}}, {"name": "weight", "numbers": {"values": [0.5]}}]}}, "shift": {"sigma": 0.5},
@@ -126,8 +135,10 @@ func TestResultProto(t *testing.T) {
 	r := &clustering.Result{
 		Labels: []int32{0, 1, 1}, StopReason: clustering.StopCycle, Iterations: 2, Objective: -1.5, ObjectiveName: "ratio-cut",
 		History: []clustering.HistoryEntry{{Iteration: 0, Objective: 3}, {Iteration: 2, Objective: -1.5, Moved: 4}},
-		Shifts:  []clustering.ShiftChange{{Iteration: 1, Sigma: 0.5, Reason: "rise"}}, Warnings: []clustering.Notice{{Code: "A", Message: "b"}},
-		Sigma: 0.5, Restart: 3, ClusterSizes: []int{1, 2},
+		Kernel: clustering.KernelReport{
+			Shifts: []clustering.ShiftChange{{Iteration: 1, Sigma: 0.5, Reason: "rise"}}, Sigma: 0.5,
+		}, Warnings: []clustering.Notice{{Code: "A", Message: "b"}},
+		Restart: 3, ClusterSizes: []int{1, 2},
 		Satisfaction: constraint.Satisfaction{Total: 5, MustLinkViolated: 1, CannotLinkViolated: 2},
 	}
 	value := 2.5

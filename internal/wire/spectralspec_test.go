@@ -72,9 +72,10 @@ func TestSpectralSpecRefusesWhatItCannotSay(t *testing.T) {
 func TestSpectralResultProto(t *testing.T) {
 	beta, feasible, count := 2.5, 3, uint32(3)
 	r := &clustering.Result{
-		Embedding: &clustering.Embedding{Rows: 1, Columns: 1, Values: []float64{1}},
-		Eigen: &clustering.EigenReport{Beta: &beta, FeasibleVectors: &feasible, Volume: 14, Eigenvalues: []float64{1, 2},
-			Costs: []float64{3, 4}, Satisfaction: []float64{5, 6}, Residuals: []float64{7, 8}, Products: 9},
+		Spectral: clustering.SpectralReport{Embedding: &clustering.Embedding{
+			Rows: 1, Columns: 1, Values: []float64{1},
+		}, Eigen: &clustering.EigenReport{Beta: &beta, FeasibleVectors: &feasible, Volume: 14, Eigenvalues: []float64{1, 2},
+			Costs: []float64{3, 4}, Satisfaction: []float64{5, 6}, Residuals: []float64{7, 8}, Products: 9}},
 	}
 	p := ResultProto(r)
 	want := &cleavev1.SpectralReport{Beta: &beta, FeasibleVectors: &count, Volume: 14, Eigenvalues: []float64{1, 2},

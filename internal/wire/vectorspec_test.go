@@ -36,7 +36,7 @@ func TestVectorSpec(t *testing.T) {
 			vector(kmeans.Options{Algorithm: kmeans.HMRFKmeans, Distortion: metric.IDivergence, Metric: metric.Identity,
 				Penalty: metric.Basu2003, Inference: inference.Exact})},
 		{`{"initialization": {"start": "START_CENTROIDS", "centroids": [1, 2]}, "kmeans": {}}`, clustering.Spec{
-			MaxIterations: clustering.DefaultMaxIterations, Start: clustering.StartCentroids,
+			MaxIterations: clustering.DefaultMaxIterations, Initialization: clustering.Initialization{Start: clustering.StartCentroids},
 			Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans, InitialCentroids: []float64{1, 2}}}},
 	})
 }

@@ -78,8 +78,28 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 }
 
-// A backup of an embedded store is restored into an etcd and an object store, which must both be empty. The job that was running goes on
-// there, and again after a failover.
+// A data directory of a version with an embedded etcd is refused, with what to do. A backup that such a version made of
+// a job that had ended, testdata/earlier.tar, is restored.
+func TestTheStateOfAnEarlierVersion(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "etcd", "member", "wal"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	refused := Command(t, Build(t).Coordinator, "--listen", "127.0.0.1:0", "--data-dir", dir)
+	if refused.ExitCode == 0 || !strings.Contains(refused.Stderr, "make a backup with cleave backup, and restore it") {
+		t.Errorf("a directory with an embedded etcd: %+v", refused)
+	}
+
+	c := StartCoordinator(t, Options{Args: []string{"--restore", filepath.Join("testdata", "earlier.tar")}})
+	labels := c.Labels("01a1f410-e0ae-78e6-8e1a-87c2f276c497")
+	if !slices.Equal(labels, []uint32{1, 1, 0, 0}) {
+		t.Errorf("the labels of the job that had ended are %v", labels)
+	}
+}
+
+// A backup of a data directory is restored into an etcd and an object store, which must both be empty. The job that was
+// running goes on there, and again after a failover.
 func TestRestoreIntoEtcdAndAnObjectStore(t *testing.T) {
 	testscale.LongOnly(t, "TestBackupAndRestore restores into a data directory")
 	t.Parallel()

@@ -39,11 +39,8 @@ func Build(t testing.TB) Programs {
 }
 
 // Main runs a package's tests with the credentials of the S3 server for tests, and afterward removes the directory that
-// they share. In a child process of StartEtcd it runs an etcd member instead.
+// they share.
 func Main(m *testing.M) int {
-	if member := os.Getenv(etcdVariable); member != "" {
-		return runEtcd(member)
-	}
 	defer os.RemoveAll(sharedDir())
 	setKeys()
 	flag.Parse()

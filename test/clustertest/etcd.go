@@ -1,24 +1,14 @@
 package clustertest
 
 import (
-	"encoding/json"
+	"bytes"
 	"fmt"
-	"math/rand/v2"
-	"net"
-	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"go.etcd.io/etcd/client/pkg/v3/transport"
-	"go.etcd.io/etcd/server/v3/embed"
-
-	"github.com/cleave-project/cleave/internal/security/credentials"
+	"github.com/cleave-project/cleave/test/etcdtest"
 )
-
-// etcdVariable tells a process of the test program to be a member of an etcd cluster.
-const etcdVariable = "CLEAVE_TEST_ETCD"
 
 // Etcd is a cluster of etcd, each member a process of its own.
 type Etcd struct {
@@ -28,13 +18,8 @@ type Etcd struct {
 // EtcdMember is a process of etcd.
 type EtcdMember struct {
 	*Process
-	settings etcdSettings
-}
-
-// etcdSettings are passed to the process of a member.
-type etcdSettings struct {
-	Name, Dir, Client, Peer, Cluster string
-	TLS                              string // a folder with certificates; empty: there is no encryption
+	member  etcdtest.Member
+	cluster []etcdtest.Member
 }
 
 // StartEtcd starts an etcd cluster.
@@ -51,17 +36,16 @@ func StartSecureEtcd(t testing.TB, members int, f SecureFolder) *Etcd {
 
 func startEtcd(t testing.TB, members int, tls string) *Etcd {
 	t.Helper()
-	settings, peers := make([]etcdSettings, members), make([]string, members)
-	for i := range settings {
+	cluster := make([]etcdtest.Member, members)
+	for i := range cluster {
 		name := fmt.Sprintf("etcd%d", i)
-		settings[i] = etcdSettings{Name: name, Dir: filepath.Join(t.TempDir(), name), Client: FreeAddress(t), Peer: FreeAddress(t), TLS: tls}
-		peer := settings[i].url(settings[i].Peer)
-		peers[i] = name + "=" + peer.String()
+		cluster[i] = etcdtest.Member{
+			Name: name, Dir: filepath.Join(t.TempDir(), name), Client: FreeAddress(t), Peer: FreeAddress(t), TLS: tls,
+		}
 	}
 	e := &Etcd{}
-	for _, s := range settings {
-		s.Cluster = strings.Join(peers, ",")
-		m := &EtcdMember{settings: s}
+	for _, one := range cluster {
+		m := &EtcdMember{member: one, cluster: cluster}
 		m.launch(t)
 		e.Members = append(e.Members, m)
 	}
@@ -75,7 +59,7 @@ func startEtcd(t testing.TB, members int, tls string) *Etcd {
 func (e *Etcd) Store() string {
 	clients := make([]string, len(e.Members))
 	for i, m := range e.Members {
-		clients[i] = m.settings.Client
+		clients[i] = m.member.Client
 	}
 	return "etcd://" + strings.Join(clients, ",")
 }
@@ -88,74 +72,23 @@ func (m *EtcdMember) Restart() {
 
 func (m *EtcdMember) launch(t testing.TB) {
 	t.Helper()
-	encoded, err := json.Marshal(m.settings)
-	must(t, encoded, err)
-	m.Process = newProcess(t, m.settings.Name, os.Args[0])
-	m.cmd.Env = append(m.cmd.Env, etcdVariable+"="+string(encoded))
-	m.start()
+	program, err := etcdtest.Program()
+	must(t, program, err)
+	m.Process = start(t, m.member.Name, program, append(m.member.Args(m.cluster), "--max-txn-ops=1024")...)
 }
 
 func (m *EtcdMember) awaitReady() {
 	m.t.Helper()
-	Eventually(m.t, m.settings.Name+" is ready", func() (bool, string) {
+	Eventually(m.t, m.member.Name+" is ready", func() (bool, string) {
 		if !m.Running() {
-			m.t.Fatal(m.settings.Name + " ended while starting")
+			m.t.Fatal(m.member.Name + " ended while starting")
 		}
-		return strings.Contains(string(m.stdout.bytes()), "ready"), "it has not said so"
+		return bytes.Contains(m.stderr.bytes(), etcdtest.Ready), "it has not said so"
 	})
 }
 
-func (s etcdSettings) url(address string) url.URL {
-	if s.TLS != "" {
-		return url.URL{Scheme: "https", Host: address}
-	}
-	return url.URL{Scheme: "http", Host: address}
-}
-
-// runEtcd serves as a member of an etcd cluster until the process is killed.
-func runEtcd(encoded string) int {
-	var s etcdSettings
-	if err := json.Unmarshal([]byte(encoded), &s); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	cfg := embed.NewConfig()
-	cfg.Name, cfg.Dir, cfg.InitialCluster, cfg.LogLevel = s.Name, s.Dir, s.Cluster, "error"
-	client, peer := s.url(s.Client), s.url(s.Peer)
-	if s.TLS != "" {
-		files := transport.TLSInfo{
-			CertFile: filepath.Join(s.TLS, credentials.CertFile), KeyFile: filepath.Join(s.TLS, credentials.KeyFile),
-			TrustedCAFile: filepath.Join(s.TLS, credentials.CAFile), ClientCertAuth: true,
-		}
-		cfg.ClientTLSInfo, cfg.PeerTLSInfo = files, files
-	}
-	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
-	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{peer}, []url.URL{peer}
-	cfg.TickMs, cfg.ElectionMs = 50, 500 // half of the defaults, so that a lease can be a second
-	cfg.MaxTxnOps = 1024
-	server, err := embed.StartEtcd(cfg)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	<-server.Server.ReadyNotify()
-	fmt.Println("ready")
-	<-server.Server.StopNotify()
-	return 1
-}
-
-// FreeAddress returns an address of this machine that nobody listens on. Its port is outside the range from which the
-// system picks ports of outgoing connections, so that none of them takes it before the caller does.
+// FreeAddress returns an address of this machine that nobody listens on.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
-	for {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000)))
-		if err == nil {
-			defer l.Close()
-			return l.Addr().String()
-		}
-		if t.Context().Err() != nil {
-			t.Fatal(err)
-		}
-	}
+	return etcdtest.FreeAddress(t)
 }

@@ -44,7 +44,10 @@ func Compute(t testing.TB, data dataset.Dataset, spec *cleavev1.JobSpec) Outcome
 			result.Warnings = append(result.Warnings, *notice)
 		}
 	}
-	return Outcome{Result: wire.ResultProto(result), Labels: wire.LabelsProto(result.Labels), Model: modelBytes(t, result.Model), Rows: RowBytes(t, result.Rows), Embedding: result.Embedding}
+	return Outcome{
+		Result: wire.ResultProto(result), Labels: wire.LabelsProto(result.Labels), Model: modelBytes(t, result.Model),
+		Rows: RowBytes(t, result.Rows), Embedding: result.Spectral.Embedding,
+	}
 }
 
 // RowBytes encodes the scores of rows so that any different bit shows.

@@ -7,7 +7,7 @@ import (
 
 // TestTheCoordinatorIsPaused pauses the coordinator for longer than LostAfter and longer than the lease of
 // a leader. Afterwards it must not treat the workers as lost, because it was not there to read their
-// heartbeats. It must also still lead: no other process can lead with an embedded store.
+// heartbeats. It must also still lead: no other process can lead with its data directory.
 func TestTheCoordinatorIsPaused(t *testing.T) {
 	t.Parallel()
 	c, _ := StartCluster(t, 2)

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/cleave-project/cleave/internal/security/credentials"
-	"github.com/cleave-project/cleave/test/documents"
 	"github.com/cleave-project/cleave/test/testscale"
 )
 
@@ -43,7 +42,7 @@ type soak struct {
 
 // TestSoak strikes all faults again and again, with other seeds each time, until the time is over, each has had its runs, or
 // somebody interrupts it. It goes on after failures. After each strike it says how that went on standard error and writes a
-// table to SOAK_OUT; at the end it puts the table into the document SOAK_FILL. With SOAK_TLS there are certificates.
+// table to SOAK_OUT. With SOAK_TLS there are certificates.
 func TestSoak(t *testing.T) {
 	s := soak{table: &soakTable{began: time.Now(), tls: os.Getenv("SOAK_TLS") != ""}, faults: regexp.MustCompile(os.Getenv("FAULTS"))}
 	if limit := os.Getenv("SOAK"); limit != "" {
@@ -69,11 +68,6 @@ func TestSoak(t *testing.T) {
 	}
 	s.run(t)
 	t.Log("\n" + s.table.String())
-	if document := os.Getenv("SOAK_FILL"); document != "" {
-		if err := documents.FillFile(document, "soak", s.table.String()); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 func (s *soak) run(t *testing.T) {

@@ -17,7 +17,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/cleave-project/cleave/test/documents"
 	"github.com/cleave-project/cleave/tools/measure"
 )
 
@@ -85,7 +84,7 @@ func Suite() measure.Suite {
 					page.Answers = append(page.Answers, list...)
 				}
 				if cfg.Fill != "" && slices.Contains(cfg.Parts, Constraints) {
-					if err := documents.FillFile(cfg.Fill, algorithmsMark, page.algorithms()); err != nil {
+					if err := measure.FillFile(cfg.Fill, algorithmsMark, page.algorithms()); err != nil {
 						return err
 					}
 				}

@@ -48,7 +48,9 @@ func measureAuto(ctx context.Context, b *benchmark) error {
 	solve := func(data dataset.Dataset, algorithm clustering.Algorithm, pairs []constraint.Constraint) func() (float64, error) {
 		return func() (float64, error) {
 			return stopwatch(func() error {
-				_, err := local.Solve(ctx, data, clustering.Spec{K: s.k, Constraints: pairs, Algorithm: algorithm}, b.Threads, clustering.NopObserver{})
+				_, err := local.Solve(ctx, data, clustering.Spec{
+					K: s.k, Supervision: clustering.Supervision{Constraints: pairs}, Algorithm: algorithm,
+				}, b.Threads, clustering.NopObserver{})
 				return err
 			})
 		}

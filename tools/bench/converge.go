@@ -150,7 +150,7 @@ func (b *benchmark) ourRun(ctx context.Context, r *convergenceRuns) error {
 // kmeansPlusPlusRun counts the columns that a run from a k-means++ start reads.
 func (b *benchmark) kmeansPlusPlusRun(ctx context.Context, r *convergenceRuns) error {
 	problem, err := kernelkmeans.Prepare(r.points, clustering.Spec{
-		K: r.k, MaxIterations: iterationLimit, Start: clustering.StartKmeansPlusPlus,
+		K: r.k, MaxIterations: iterationLimit, Initialization: clustering.Initialization{Start: clustering.StartKmeansPlusPlus},
 		Algorithm: &kernelkmeans.Options{Rho: r.rho},
 	})
 	if err != nil {

@@ -126,7 +126,9 @@ func agreement(a, b []int32) float64 {
 // labels.
 func gaussian(s set, rho float64, labels []int32, iterations int) (*kernelkmeans.Problem, error) {
 	return kernelkmeans.Prepare(s.points, clustering.Spec{
-		K: s.k, MaxIterations: iterations, Start: clustering.StartLabels, InitialLabels: labels,
+		K: s.k, MaxIterations: iterations, Initialization: clustering.Initialization{
+			Start: clustering.StartLabels, Labels: labels,
+		},
 		Algorithm: &kernelkmeans.Options{Rho: rho},
 	})
 }
@@ -203,7 +205,7 @@ func prepareJob(points *dataset.Points) error {
 		return err
 	}
 	_, err := kmeans.Prepare(points, clustering.Spec{
-		K: pointsK, Start: clustering.StartRandom, Scale: clustering.ScaleAuto, EntailSmall: true, Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans},
+		K: pointsK, Initialization: clustering.Initialization{Start: clustering.StartRandom}, Scale: clustering.ScaleAuto, Supervision: clustering.Supervision{EntailSmall: true}, Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans},
 	})
 	return err
 }

@@ -62,7 +62,7 @@ func (b *benchmark) cut(ctx context.Context, graph *dataset.Graph, prepare, run 
 	var local kernelkmeans.Executor
 	seconds, err := stopwatch(func() (err error) {
 		problem, err = kernelkmeans.Prepare(graph, clustering.Spec{
-			K: blocks, MaxIterations: iterationLimit, Start: clustering.StartRandom,
+			K: blocks, MaxIterations: iterationLimit, Initialization: clustering.Initialization{Start: clustering.StartRandom},
 			// After a random start of a million vertices all clusters are nearly alike: a step may raise the
 			// objective a little, and a shift of the diagonal would then stop the run at once.
 			Algorithm: &kernelkmeans.Options{Objective: kernelkmeans.ObjectiveNormalizedCut, OnRise: kernelkmeans.RiseIgnore},

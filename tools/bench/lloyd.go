@@ -41,7 +41,7 @@ func measureLloyd(ctx context.Context, b *benchmark) error {
 	var executor kmeans.Executor
 	problemOf := func(iterations int) (*kmeans.Problem, error) {
 		return kmeans.Prepare(points, clustering.Spec{
-			K: k, MaxIterations: iterations, Start: clustering.StartCentroids,
+			K: k, MaxIterations: iterations, Initialization: clustering.Initialization{Start: clustering.StartCentroids},
 			Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans, InitialCentroids: first},
 		})
 	}

@@ -74,7 +74,7 @@ func matrixFreePoints(n int) (*dataset.Points, error) {
 // matrixFreeRun clusters with tiles that are stored, for comparison, or not.
 func (b *benchmark) matrixFreeRun(ctx context.Context, points *dataset.Points, stored bool, limit int, counted *columnCounter) (*clustering.Result, error) {
 	problem, err := kernelkmeans.Prepare(points, clustering.Spec{
-		K: matrixFreeClusters, MaxIterations: limit, Start: clustering.StartKmeansPlusPlus, Algorithm: &kernelkmeans.Options{},
+		K: matrixFreeClusters, MaxIterations: limit, Initialization: clustering.Initialization{Start: clustering.StartKmeansPlusPlus}, Algorithm: &kernelkmeans.Options{},
 	})
 	if err != nil {
 		return nil, err

@@ -111,7 +111,7 @@ func (b *benchmark) restart(ctx context.Context, s set, r *restartRun) error {
 	var local kernelkmeans.Executor
 	build, err := stopwatch(func() (err error) {
 		problem, err = kernelkmeans.Prepare(s.points, clustering.Spec{
-			K: s.k, Restarts: r.restarts, MaxIterations: iterationLimit, Start: clustering.StartKmeansPlusPlus,
+			K: s.k, Restarts: r.restarts, MaxIterations: iterationLimit, Initialization: clustering.Initialization{Start: clustering.StartKmeansPlusPlus},
 			Algorithm: &kernelkmeans.Options{},
 		})
 		if err != nil {

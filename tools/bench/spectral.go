@@ -74,7 +74,9 @@ func (b *benchmark) measureDense(ctx context.Context) error {
 		return err
 	}
 	constrained, err := b.newSpectralRun(ctx, s.points, clustering.Spec{
-		K: s.k, Constraints: pairs, Algorithm: &spectral.Options{Algorithm: spectral.Constrained, BetaRule: spectral.BetaPaper},
+		K: s.k, Supervision: clustering.Supervision{Constraints: pairs}, Algorithm: &spectral.Options{
+			Algorithm: spectral.Constrained, BetaRule: spectral.BetaPaper,
+		},
 	})
 	if err != nil {
 		return err
@@ -113,7 +115,7 @@ func (b *benchmark) measureDense(ctx context.Context) error {
 		Goal:  fmt.Sprintf("<= %dx", constrainedGoal), Verdict: b.report.verdict(ratio <= constrainedGoal),
 	})
 	b.report.note("from the affinity in memory to labels, k-means on the eigenvectors (10 starts) counted on both sides; scikit-learn has its default eigensolver and tolerance. spectral multiplied the matrix with %d vectors, constrained-spectral with %d.",
-		plain.result.Eigen.Products, constrained.result.Eigen.Products)
+		plain.result.Spectral.Eigen.Products, constrained.result.Spectral.Eigen.Products)
 	if err := b.noteSpectralQuality(s, plain, constrained, out, len(theirs) > 0); err != nil {
 		return err
 	}
@@ -180,7 +182,9 @@ func (b *benchmark) measureSparse(ctx context.Context) error {
 	_, peak, err := peakMemory(func() error {
 		seconds, err = stopwatch(func() error {
 			e, err := b.newSpectralRun(limited, graph, clustering.Spec{
-				K: 2, Constraints: pairs, Algorithm: &spectral.Options{Algorithm: spectral.Constrained, BetaRule: spectral.BetaPaper},
+				K: 2, Supervision: clustering.Supervision{Constraints: pairs}, Algorithm: &spectral.Options{
+					Algorithm: spectral.Constrained, BetaRule: spectral.BetaPaper,
+				},
 			})
 			if err != nil {
 				return err
@@ -214,7 +218,7 @@ func (b *benchmark) measureSparse(ctx context.Context) error {
 		return err
 	}
 	b.report.note("the large graph is cut from memory, with %d products and residuals of %.2g; peak memory is that of the whole process, including the graph; NMI with the blocks %.3f.",
-		result.Eigen.Products, result.Eigen.Residuals[0], scores.NMI)
+		result.Spectral.Eigen.Products, result.Spectral.Eigen.Residuals[0], scores.NMI)
 	return nil
 }
 

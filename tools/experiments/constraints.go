@@ -71,7 +71,7 @@ func (r *runner) solveFold(ctx context.Context, s set, m method, count, run int)
 	spec := m.spec()
 	spec.Seed = uint64(run)
 	if spec.Algorithm.(*kmeans.Options).Algorithm != kmeans.Kmeans {
-		spec.Constraints = f.pairs(s.truth, count)
+		spec.Supervision.Constraints = f.pairs(s.truth, count)
 	}
 	return r.solve(ctx, s, spec, f.test)
 }

@@ -78,7 +78,7 @@ type cutRun struct {
 // solveCut runs a method with constraints and scores it on the points of `on`, or on all if it is nil.
 func solveCut(ctx context.Context, s set, m cutMethod, rho float64, list []constraint.Constraint, on []int32) (cutRun, error) {
 	spec := m.spec(affinityOf(s.data, rho))
-	spec.K, spec.Constraints = s.k, list
+	spec.K, spec.Supervision.Constraints = s.k, list
 	begun := time.Now()
 	result, err := local.Solve(ctx, s.data, spec, 1, clustering.NopObserver{})
 	c := cutRun{seconds: time.Since(begun).Seconds()}
@@ -88,9 +88,9 @@ func solveCut(ctx context.Context, s set, m cutMethod, rho float64, list []const
 	case err != nil:
 		return c, err
 	default:
-		c.labels, c.found, c.rho = result.Labels, true, result.Matrix.Rho
-		if result.Embedding != nil && result.Embedding.Columns == 1 {
-			c.vector = result.Embedding.Values
+		c.labels, c.found, c.rho = result.Labels, true, result.Kernel.Matrix.Rho
+		if result.Spectral.Embedding != nil && result.Spectral.Embedding.Columns == 1 {
+			c.vector = result.Spectral.Embedding.Values
 		}
 	}
 	if c.scores, err = evaluate.Compare(c.labels, s.truth, on); err != nil {

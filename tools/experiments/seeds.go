@@ -114,11 +114,11 @@ func (r *runner) seedCell(ctx context.Context, s set, algorithm kmeans.Algorithm
 		spec := clustering.Spec{Seed: uint64(run), Algorithm: options}
 		switch {
 		case algorithm == kmeans.CopKmeans:
-			spec.Constraints = constraintsOf(seeds)
+			spec.Supervision.Constraints = constraintsOf(seeds)
 		case algorithm == kmeans.Kmeans || len(seeds) == 0:
-			options.Algorithm, spec.Start = kmeans.Kmeans, clustering.StartRandom
+			options.Algorithm, spec.Initialization.Start = kmeans.Kmeans, clustering.StartRandom
 		default:
-			spec.Seeds = seeds
+			spec.Supervision.Seeds = seeds
 		}
 		o, err := r.solve(ctx, s, spec, f.test)
 		if failure, is := errors.AsType[*fault.Error](err); is {

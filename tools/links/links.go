@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cleave-project/cleave/test/documents"
 	"github.com/cleave-project/cleave/tools/measure"
 )
 
@@ -101,7 +100,7 @@ func Run(ctx context.Context, cfg Config) error {
 			fmt.Println(text.String())
 			continue
 		}
-		if err := documents.FillFile(cfg.Fill, "links "+p.name, text.String()); err != nil {
+		if err := measure.FillFile(cfg.Fill, "links "+p.name, text.String()); err != nil {
 			return err
 		}
 	}

@@ -20,7 +20,6 @@ import (
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/security/credentials"
 	"github.com/cleave-project/cleave/internal/wire"
-	"github.com/cleave-project/cleave/test/documents"
 	"github.com/cleave-project/cleave/tools/measure"
 )
 
@@ -115,7 +114,7 @@ func Run(ctx context.Context, cfg Config) error {
 		_, err := os.Stdout.WriteString(table.String())
 		return err
 	}
-	return documents.FillFile(cfg.Fill, "load", table.String())
+	return measure.FillFile(cfg.Fill, "load", table.String())
 }
 
 // client is a connection to a coordinator.

@@ -70,10 +70,38 @@ func (p Page) Write(path string, sections map[string]string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
+	return write(path, text)
+}
+
+func write(path, text string) error {
 	return format.WriteFile(path, func(w io.Writer) error {
 		_, err := io.WriteString(w, text)
 		return err
 	})
+}
+
+// FillFile puts content into a document that people write, between the lines <!-- NAME --> and <!-- end of NAME -->.
+func FillFile(path, name, content string) error {
+	old, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	filled, err := Fill(string(old), name, content)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return write(path, filled)
+}
+
+// Fill does for a text what FillFile does for a file.
+func Fill(document, name, content string) (string, error) {
+	begin, end := "<!-- "+name+" -->\n", "<!-- end of "+name+" -->"
+	before, rest, found := strings.Cut(document, begin)
+	_, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		return "", fmt.Errorf("the document has no line %s, or none %s after it", strings.TrimSpace(begin), end)
+	}
+	return before + begin + content + end + after, nil
 }
 
 // Row writes one row of a table in Markdown.

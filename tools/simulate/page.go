@@ -12,7 +12,6 @@ import (
 
 	"github.com/cleave-project/cleave/internal/format"
 	"github.com/cleave-project/cleave/internal/render/picture"
-	"github.com/cleave-project/cleave/test/documents"
 	"github.com/cleave-project/cleave/tools/measure"
 	"github.com/cleave-project/cleave/tools/simulate/model"
 )
@@ -48,7 +47,7 @@ func (r *report) write() error {
 	if err != nil {
 		return err
 	}
-	return documents.FillFile(r.cfg.Fill, "simulate", text.String())
+	return measure.FillFile(r.cfg.Fill, "simulate", text.String())
 }
 
 // table writes the constants of the model and a row for each job.

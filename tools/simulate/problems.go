@@ -73,7 +73,9 @@ func runMatrix(ctx context.Context, cfg *Config, h *host, data dataset.Dataset, 
 		labels[i] = simworker.Label(i, 0, cfg.K, cfg.MovedEvery)
 	}
 	p, err := kernelkmeans.Prepare(data, clustering.Spec{
-		K: cfg.K, MaxIterations: cfg.Iterations, Restarts: 1, Algorithm: options, Start: clustering.StartLabels, InitialLabels: labels,
+		K: cfg.K, MaxIterations: cfg.Iterations, Restarts: 1, Algorithm: options, Initialization: clustering.Initialization{
+			Start: clustering.StartLabels, Labels: labels,
+		},
 	})
 	if err != nil {
 		return err
@@ -104,7 +106,7 @@ func runLandmarks(ctx context.Context, cfg *Config, h *host, n int, o *observer)
 	}
 	rows := vector.NewFeatureSpec(features, 1)
 	p, err := kmeans.NewProblem(points, rows, nil, clustering.Spec{
-		K: cfg.K, MaxIterations: cfg.Iterations, Restarts: 1, Start: clustering.StartCentroids,
+		K: cfg.K, MaxIterations: cfg.Iterations, Restarts: 1, Initialization: clustering.Initialization{Start: clustering.StartCentroids},
 		Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans, InitialCentroids: make([]float64, cfg.K*featureRank)},
 	})
 	if err != nil {

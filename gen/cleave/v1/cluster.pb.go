@@ -36,8 +36,6 @@ const (
 	WorkerState_WORKER_STATE_SILENT WorkerState = 2
 	// The worker was drained or is shutting down: it takes no new tiles, and its tiles move to other workers.
 	WorkerState_WORKER_STATE_DRAINING WorkerState = 3
-	// The worker returned wrong results. It gets no work until its process is restarted.
-	WorkerState_WORKER_STATE_QUARANTINED WorkerState = 4
 )
 
 // Enum value maps for WorkerState.
@@ -47,14 +45,12 @@ var (
 		1: "WORKER_STATE_READY",
 		2: "WORKER_STATE_SILENT",
 		3: "WORKER_STATE_DRAINING",
-		4: "WORKER_STATE_QUARANTINED",
 	}
 	WorkerState_value = map[string]int32{
 		"WORKER_STATE_UNSPECIFIED": 0,
 		"WORKER_STATE_READY":       1,
 		"WORKER_STATE_SILENT":      2,
 		"WORKER_STATE_DRAINING":    3,
-		"WORKER_STATE_QUARANTINED": 4,
 	}
 )
 
@@ -836,7 +832,7 @@ type Worker struct {
 	// The unfinished jobs that those tiles belong to, as far as the caller may see them. Predictions have tiles too, but are
 	// not listed.
 	JobIds []string `protobuf:"bytes,13,rep,name=job_ids,json=jobIds,proto3" json:"job_ids,omitempty"`
-	// A human-readable description of what is wrong with the worker, such as why it is quarantined or that it is slow.
+	// A human-readable description of what is wrong with the worker, such as that it is slow.
 	// Empty if nothing is wrong.
 	StatusMessage string `protobuf:"bytes,14,opt,name=status_message,json=statusMessage,proto3" json:"status_message,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1041,13 +1037,12 @@ const file_cleave_v1_cluster_proto_rawDesc = "" +
 	"\n" +
 	"tile_bytes\x18\f \x01(\x04R\ttileBytes\x12\x17\n" +
 	"\ajob_ids\x18\r \x03(\tR\x06jobIds\x12%\n" +
-	"\x0estatus_message\x18\x0e \x01(\tR\rstatusMessage*\x95\x01\n" +
+	"\x0estatus_message\x18\x0e \x01(\tR\rstatusMessage*\x97\x01\n" +
 	"\vWorkerState\x12\x1c\n" +
 	"\x18WORKER_STATE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12WORKER_STATE_READY\x10\x01\x12\x17\n" +
 	"\x13WORKER_STATE_SILENT\x10\x02\x12\x19\n" +
-	"\x15WORKER_STATE_DRAINING\x10\x03\x12\x1c\n" +
-	"\x18WORKER_STATE_QUARANTINED\x10\x042\x9c\x03\n" +
+	"\x15WORKER_STATE_DRAINING\x10\x03\"\x04\b\x04\x10\x04*\x18WORKER_STATE_QUARANTINED2\x9c\x03\n" +
 	"\x0eClusterService\x12a\n" +
 	"\vListWorkers\x12\x1d.cleave.v1.ListWorkersRequest\x1a\x1e.cleave.v1.ListWorkersResponse\"\x13\x82\xd3\xe4\x93\x02\r\x12\v/v1/workers\x12v\n" +
 	"\vDrainWorker\x12\x1d.cleave.v1.DrainWorkerRequest\x1a\x1e.cleave.v1.DrainWorkerResponse\"(\x82\xd3\xe4\x93\x02\":\x01*\"\x1d/v1/workers/{worker_id}:drain\x12Z\n" +

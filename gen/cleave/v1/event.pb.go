@@ -1146,9 +1146,9 @@ func (x *MethodTried) GetCannotLinksRight() uint32 {
 	return 0
 }
 
-// EventsRevoked reports that earlier events are void because a worker had computed wrong results, or because the
-// coordinator was replaced by a version whose answers have different bits. The job started over. The void events are
-// those from first_sequence up to, but not including, this one; the events that follow replace them.
+// EventsRevoked reports that earlier events are void because the coordinator was replaced by a version whose answers have
+// different bits. The job started over. The void events are those from first_sequence up to, but not including, this
+// one; the events that follow replace them.
 type EventsRevoked struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number of the first void event.

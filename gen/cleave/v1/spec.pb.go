@@ -1868,9 +1868,6 @@ type Scheduling struct {
 	// How long the job may take once its turn has come, including time spent waiting for workers. After that the job is
 	// CANCELLED with its labels so far and STOP_REASON_TIME_LIMIT. Unset means the default of the coordinator.
 	TimeLimit *durationpb.Duration `protobuf:"bytes,2,opt,name=time_limit,json=timeLimit,proto3" json:"time_limit,omitempty"`
-	// The share of the work, from 0 to 1, that a second worker repeats in order to detect workers that compute wrong
-	// results. Unset means the coordinator's --verify.
-	Verify *float64 `protobuf:"fixed64,3,opt,name=verify,proto3,oneof" json:"verify,omitempty"`
 	// A URL that gets a signed CloudEvent when the job has ended; empty means none. It is sent at least once, with the ID
 	// JOB_ID.ended each time. Returns PERMISSION_DENIED if the operator does not allow the host.
 	WebhookUrl    string `protobuf:"bytes,4,opt,name=webhook_url,json=webhookUrl,proto3" json:"webhook_url,omitempty"`
@@ -1920,13 +1917,6 @@ func (x *Scheduling) GetTimeLimit() *durationpb.Duration {
 		return x.TimeLimit
 	}
 	return nil
-}
-
-func (x *Scheduling) GetVerify() float64 {
-	if x != nil && x.Verify != nil {
-		return *x.Verify
-	}
-	return 0
 }
 
 func (x *Scheduling) GetWebhookUrl() string {
@@ -3390,16 +3380,14 @@ const file_cleave_v1_spec_proto_rawDesc = "" +
 	"time_limitR\bpriorityR\x06verify\",\n" +
 	"\x06KRange\x12\x10\n" +
 	"\x03min\x18\x01 \x01(\rR\x03min\x12\x10\n" +
-	"\x03max\x18\x02 \x01(\rR\x03max\"\xc0\x01\n" +
+	"\x03max\x18\x02 \x01(\rR\x03max\"\xa6\x01\n" +
 	"\n" +
 	"Scheduling\x12/\n" +
 	"\bpriority\x18\x01 \x01(\x0e2\x13.cleave.v1.PriorityR\bpriority\x128\n" +
 	"\n" +
-	"time_limit\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\ttimeLimit\x12\x1b\n" +
-	"\x06verify\x18\x03 \x01(\x01H\x00R\x06verify\x88\x01\x01\x12\x1f\n" +
+	"time_limit\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\ttimeLimit\x12\x1f\n" +
 	"\vwebhook_url\x18\x04 \x01(\tR\n" +
-	"webhookUrlB\t\n" +
-	"\a_verify\"v\n" +
+	"webhookUrlJ\x04\b\x03\x10\x04R\x06verify\"v\n" +
 	"\rNeighborGraph\x12!\n" +
 	"\tneighbors\x18\x01 \x01(\rH\x00R\tneighbors\x88\x01\x01\x124\n" +
 	"\aweights\x18\x02 \x01(\x0e2\x1a.cleave.v1.NeighborWeightsR\aweightsB\f\n" +
@@ -3804,7 +3792,6 @@ func file_cleave_v1_spec_proto_init() {
 		(*JobSpec_SpectralLearning)(nil),
 		(*JobSpec_ConstrainedSpectral)(nil),
 	}
-	file_cleave_v1_spec_proto_msgTypes[2].OneofWrappers = []any{}
 	file_cleave_v1_spec_proto_msgTypes[3].OneofWrappers = []any{}
 	file_cleave_v1_spec_proto_msgTypes[4].OneofWrappers = []any{}
 	file_cleave_v1_spec_proto_msgTypes[6].OneofWrappers = []any{}

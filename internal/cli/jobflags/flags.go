@@ -35,7 +35,6 @@ import (
 // Flags are the flags that describe a job, shared by run, submit and plan.
 type Flags struct {
 	DataFlags
-	imports           bool
 	options           map[string]*OptionFlag // those of the catalog, by name
 	labelAs           *shell.Value           // a wire.LabelUse
 	sampleConstraints *shell.Value           // how many
@@ -43,22 +42,18 @@ type Flags struct {
 	givenName         string                 // --name
 	timeout           shell.Duration
 	priority          *shell.Value
-	verify            *shell.Value // the share of the work to repeat
 	webhook           string
 
 	streamFrom *shell.Value // in bytes
 }
 
 // Add declares the flags. A flag that is not given leaves its field of the JobSpec unset, so that the service's
-// default applies. imports allows --data to name objects in a store, which workers read.
-func Add(set *pflag.FlagSet, imports bool) *Flags {
-	f := &Flags{DataFlags: newDataFlags(set), imports: imports, options: map[string]*OptionFlag{}}
-	from := ""
-	if imports {
-		from = "objects in a store (s3://...), "
-	}
-	f.inputFlags.add(set, "the rows to cluster: a `FILE` with a table ("+suffixes(format.TableSuffixes())+"), an array (.npy, .npz, .mtx) or sparse rows ("+suffixes(format.SparseSuffixes())+
-		"), also .gz or .zst; or a folder, "+from+"or - for standard input; repeatable")
+// default applies.
+func Add(set *pflag.FlagSet) *Flags {
+	f := &Flags{DataFlags: newDataFlags(set), options: map[string]*OptionFlag{}}
+	f.inputFlags.add(set, "the rows to cluster: a `FILE` with a table ("+suffixes(format.TableSuffixes())+
+		"), an array (.npy, .npz, .mtx) or sparse rows ("+suffixes(format.SparseSuffixes())+
+		"), also .gz or .zst; or a folder, objects in a store (s3://...), or - for standard input; repeatable")
 	f.tableFlags.add(set)
 	f.labelAs = shell.NewChoice("auto", wire.LabelUses()...).Declare(set, "label-as", "how to use the classes of --label-column: as seeds, as constraints, or as the truth to score against (auto: the truth if all rows have a class, else seeds)")
 	f.sampleConstraints = shell.NewWhole(0, 1, math.MaxInt32).Declare(set, "sample-constraints", "sample this many constraints from --truth or --label-column, with --seed")
@@ -79,8 +74,6 @@ func Add(set *pflag.FlagSet, imports bool) *Flags {
 	set.StringVarP(&f.jobFile, "file", "f", "", "job `FILE` in YAML or JSON with the fields of JobSpec and Scheduling, and display_name; flags override it")
 	set.Var(&f.timeout, "timeout", "end the job, keeping the labels so far, after this time, such as 10m; time in the queue does not count")
 	f.priority = shell.NewChoice("normal", "low", "normal", "high").Declare(set, "priority", "low: after your other jobs; high: before all others, for administrators")
-	f.verify = &shell.Value{Option: catalog.Option{Type: catalog.Number, Max: 1}}
-	set.Var(f.verify, "verify", "share of the work that a second worker repeats, such as 0.01, to find workers with wrong answers (default: the coordinator's --verify)")
 	set.StringVar(&f.webhook, "webhook", "", "`URL` that gets a signed notification when the job has ended; the operator of the coordinator must allow its host")
 	f.addStreamFlags(set)
 	set.StringVar(&f.givenName, "name", "", "display name of the job (default: the name of the data file)")
@@ -186,9 +179,6 @@ func (f *Flags) apply(j *Job, kind dataset.Kind) error {
 	}
 	if f.Given("timeout") {
 		j.Scheduling.TimeLimit = durationpb.New(time.Duration(f.timeout))
-	}
-	if f.Given("verify") {
-		j.Scheduling.Verify = new(f.verify.Number())
 	}
 	if f.Given("webhook") {
 		j.Scheduling.WebhookUrl = f.webhook

@@ -54,7 +54,7 @@ func TestTheTruthNamesNoClusters(t *testing.T) {
 func TestConstraintsOfLargeClasses(t *testing.T) {
 	clitest.Folder(t, map[string]string{"p.csv": "x,y\n0,0\n0,1\n5,5\n5,6\n", "truth.csv": "index,label\n0,0\n1,0\n2,4294967296\n3,4294967296\n"})
 	set := pflag.NewFlagSet("run", pflag.ContinueOnError)
-	f := Add(set, false)
+	f := Add(set)
 	set.String("truth", "", "")
 	if err := set.Parse(strings.Fields("--data p.csv --k 2 --sample-constraints 6 --truth truth.csv")); err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func TestUsageErrorsReadNothing(t *testing.T) {
 		"--data p.csv -f - --k 2":         "--file is not read from standard input",
 	} {
 		set := pflag.NewFlagSet("run", pflag.ContinueOnError)
-		f := Add(set, false)
+		f := Add(set)
 		f.Stdin = unreadable{t}
 		err := set.Parse(strings.Fields(args))
 		if err == nil {

@@ -126,7 +126,7 @@ func tableText(header string, rows ...string) string {
 func checkSpec(t *testing.T, args, text string) {
 	t.Helper()
 	set := pflag.NewFlagSet("run", pflag.ContinueOnError)
-	f := Add(set, false)
+	f := Add(set)
 	if err := set.Parse(strings.Fields(args)); err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,8 @@ func checkSpec(t *testing.T, args, text string) {
 
 // A job file may set every field of the scheduling, by both names of the field.
 func TestJobFileSetsTheScheduling(t *testing.T) {
-	const yaml, json = "priority: PRIORITY_LOW\ntime_limit: 9s\nverify: 0.5\nwebhook_url: https://h\n", `{"priority": "PRIORITY_LOW", "timeLimit": "9s", "verify": 0.5, "webhookUrl": "https://h"}`
+	const yaml = "priority: PRIORITY_LOW\ntime_limit: 9s\nwebhook_url: https://h\n"
+	const json = `{"priority": "PRIORITY_LOW", "timeLimit": "9s", "webhookUrl": "https://h"}`
 	clitest.Folder(t, map[string]string{"job.yaml": yaml, "job.json": json})
 	for _, path := range []string{"job.yaml", "job.json"} {
 		job, err := readJobFile(path)

@@ -86,7 +86,7 @@ type SentTable struct {
 
 // importsObjects reports whether workers read the data from an object store.
 func (f *Flags) importsObjects() bool {
-	return f.imports && slices.ContainsFunc(f.files, objects.IsURI)
+	return slices.ContainsFunc(f.files, objects.IsURI)
 }
 
 // checkImport refuses flags that need rows of objects here.

@@ -67,18 +67,13 @@ func OpenOutput(ctx context.Context, path string) (*OutputDir, error) {
 	return d, d.remove(successFile)
 }
 
-// The names of the tables that a command may write.
-var (
-	RunTables   = regexp.MustCompile(`^(labels(-k[0-9]+)?|joined|centroids|metric|units|mixture|landmarks|projection|forest|embedding|suspects)\.[a-z]+$`)
-	SweepTables = regexp.MustCompile("^" + regexp.QuoteMeta(SweepTable) + "$")
-)
+// runTables are the names of the tables that a run may write.
+var runTables = regexp.MustCompile(`^(labels(-k[0-9]+)?|joined|centroids|metric|units|mixture|landmarks|projection|forest|embedding|suspects)\.[a-z]+$`)
 
 // ProtectInputs refuses an input file in the folder that one of the tables would overwrite, unless an earlier run wrote
 // the file. It lets Write keep the files of an earlier run that are inputs and that this run does not overwrite.
 // Relative paths start from directory.
-func (d *OutputDir) ProtectInputs(
-	ctx context.Context, inputs []jobflags.NamedFile, directory string, tables *regexp.Regexp,
-) error {
+func (d *OutputDir) ProtectInputs(ctx context.Context, inputs []jobflags.NamedFile, directory string) error {
 	before, err := d.readManifest()
 	if err != nil {
 		return err
@@ -98,7 +93,7 @@ func (d *OutputDir) ProtectInputs(
 				unreadable := fault.Invalid("FILE_NOT_READABLE", "%s: the file cannot be read: %v", path, shell.WithoutPath(err))
 				return cmp.Or[error](ctx.Err(), unreadable)
 			}
-		case tables.MatchString(name):
+		case runTables.MatchString(name):
 			return fault.Invalid("BAD_OUTPUT", "%s would be overwritten by the %s of the result; choose another folder with --out", path, name)
 		}
 	}

@@ -162,7 +162,7 @@ func TestInputsOfAnEarlierRunAreKept(t *testing.T) {
 	}
 	out, err := OpenOutput(t.Context(), folder)
 	if err == nil {
-		err = errors.Join(out.ProtectInputs(t.Context(), []jobflags.NamedFile{{Path: "joined.csv"}}, folder, RunTables), out.Write(t.Context(), texts("labels.csv")))
+		err = errors.Join(out.ProtectInputs(t.Context(), []jobflags.NamedFile{{Path: "joined.csv"}}, folder), out.Write(t.Context(), texts("labels.csv")))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -187,14 +187,14 @@ func TestInputsAreSpared(t *testing.T) {
 	}{
 		{"labels.csv", true}, {"labels-k3.csv", true}, {"joined.parquet", true}, {"data.csv", false}, {"../labels.csv", false}, {"labels", false},
 	} {
-		if err := out.ProtectInputs(t.Context(), []jobflags.NamedFile{{Path: c.input}}, folder, RunTables); (err != nil) != c.refused {
+		if err := out.ProtectInputs(t.Context(), []jobflags.NamedFile{{Path: c.input}}, folder); (err != nil) != c.refused {
 			t.Errorf("%s: %v", c.input, err)
 		}
 	}
 	if err := out.Write(t.Context(), []File{{"labels.csv", func(io.Writer) error { return nil }}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := out.ProtectInputs(t.Context(), []jobflags.NamedFile{{Path: "labels.csv"}}, folder, RunTables); err != nil {
+	if err := out.ProtectInputs(t.Context(), []jobflags.NamedFile{{Path: "labels.csv"}}, folder); err != nil {
 		t.Errorf("the labels of an earlier run: %v", err)
 	}
 }
@@ -208,7 +208,7 @@ func TestInputsOfAnEarlierRunAreRemembered(t *testing.T) {
 	for _, input := range []string{"embedding.csv", "embedding.csv", "elsewhere.csv", "embedding.csv"} {
 		out, err := OpenOutput(t.Context(), dir)
 		if err == nil {
-			err = out.ProtectInputs(t.Context(), []jobflags.NamedFile{{Path: input}}, dir, RunTables)
+			err = out.ProtectInputs(t.Context(), []jobflags.NamedFile{{Path: input}}, dir)
 		}
 		if err == nil {
 			err = out.Write(t.Context(), texts("labels.csv"))
@@ -228,7 +228,7 @@ func TestInputsOfAnEarlierRunExpire(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return out, out.ProtectInputs(t.Context(), []jobflags.NamedFile{{Path: "embedding.csv"}}, dir, RunTables)
+		return out, out.ProtectInputs(t.Context(), []jobflags.NamedFile{{Path: "embedding.csv"}}, dir)
 	}
 	if err := writeOutput(t, dir, texts("embedding.csv", "labels.csv")); err != nil {
 		t.Fatal(err)

@@ -1,6 +1,6 @@
 // Package report presents a job to people and programs: its progress on the terminal (Progress), the summary at its
 // end, and the files of an output folder, except for pictures and report.html, which resultpage makes. It also reads
-// such a folder back, to label new rows. A Sweep presents many jobs in one table.
+// such a folder back, to label new rows.
 package report
 
 import (

@@ -2,26 +2,22 @@
 //
 // It chooses among methods. A method is a space, in which points are compared (the rows, unchanged or standardized,
 // the eigenvectors of a graph, a mixture, or the graph itself), and a use of the supervision, which is constraints and
-// seeds. Prepare checks a spec, lists the spaces of the data in order (listSpaces) and divides the supervision into
-// folds (package heldout). Run then does the following:
+// seeds. table.go has the whole decision: which methods compete, by how much supervision there is, and what it takes to
+// win. Prepare checks a spec, lists the spaces of the data in order and divides the supervision into folds (package
+// heldout). Run then passes three stages, which hand on values:
 //
-//  1. chooseSpace finds the baseline, the answer without supervision. For points, chooseByCut prefers the neighbor
-//     graph to k-means if k-means cuts through it, unless sharpColumn says that the graph only follows a column of few
-//     values; otherwise chooseMixture may continue from k-means. Without supervision, the baseline is the answer.
-//  2. choose uses the supervision, depending on how much there is. If it is all must-links or all cannot-links, the
-//     method is the space of the baseline with its default use (defaultUse). chooseByFew compares spaces by fewer than
-//     50 pairs. chooseByFolds compares methods by more, as follows.
-//  3. methods lists what competes: the candidates, each in the spaces that suit it.
-//  4. tryMethods fits every method to all folds but one, for every fold (crossValidate), and finds which pairs of the
-//     fold it has right. If fits take long, methods that fall behind are dropped early (screen).
-//  5. compare takes the method that agrees best with held-out supervision, among those that mayReplace the baseline.
-//     noticeTrials finds the suspects: supervision that all good methods contradict while it is held out.
-//  6. fit fits the chosen method to all supervision, and the rater of the answer measures how clearly each row is in
-//     its cluster.
-//  7. respect makes certain supervision hold in the answer (enforce), unless so much of it seems wrong that the data
-//     may overrule it (overruled).
+//  1. Spaces (spaces.go). A space is opened when it is first needed: the representation of the data, and the answer in
+//     it without supervision. findBaseline chooses among these answers; without supervision, the baseline is the answer.
+//  2. Outcomes (outcomes.go). tryMethods fits methods to all folds but one, for every fold, and finds which pairs of the
+//     fold each has right. If fits take long, methods that fall behind are dropped early. A fitter (fit.go) does the
+//     fits, each in a file named after it.
+//  3. Choice (choice.go). Pure functions of the outcomes choose the method that agrees best with held-out supervision,
+//     among those that reach their bar in the table, and find the suspects: supervision that all good methods
+//     contradict while it is held out.
 //
-// All thresholds are in tuning.go, with what they were compared on.
+// At last the chosen method is fitted to all supervision, the rater of the answer measures how clearly each row is in
+// its cluster, and respect makes certain supervision hold (package enforce), unless so much of it seems wrong that the
+// data may overrule it.
 //
 // The fits themselves are done by packages kmeans, span, multilevel, mixture, discriminant and forest. Operations on
 // rows, neighbors and given matrices run on Executors, wherever the data is; neighbor graphs and their eigenvectors
@@ -102,5 +98,5 @@ func (o *Options) OnPart(int, []int32) clustering.Algorithm {
 
 // SearchesEigenvectors implements clustering.Algorithm.
 func (*Options) SearchesEigenvectors(g *dataset.Graph, spec clustering.Spec) bool {
-	return len(spec.Constraints)+len(spec.Seeds) > 0 || hasNegativeWeight(g)
+	return len(spec.Supervision.Constraints)+len(spec.Supervision.Seeds) > 0 || hasNegativeWeight(g)
 }

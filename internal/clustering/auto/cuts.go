@@ -13,6 +13,9 @@ import (
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
+// foldSample is the number of points by which cuts compare their candidates in a fold.
+const foldSample = 5000
+
 // eigenspan holds more than k eigenvectors of a graph. Constraints select coordinates from their span.
 type eigenspan struct {
 	vectors [][]float64
@@ -21,13 +24,13 @@ type eigenspan struct {
 
 // openSpan computes the eigenvectors on the first call. The first coordinate is fixed as (d + t)^1/2, which is close to
 // the leading eigenvector; see leading. Eigenvectors after the k-th may be rough, because only their span matters.
-func (r *run) openSpan(ctx context.Context, s *space) error {
+func (f *fitter) openSpan(ctx context.Context, s *space) error {
 	if s.span != nil {
 		return nil
 	}
-	keep, _ := r.includedVertices(s.graph, r.noConstraints)
-	c := newContraction(s.graph, s.adjacency, keep, r.noConstraints.Components())
-	count := span.Size(c.Rows(), r.spec.K, len(r.supervision.Pairs))
+	keep, _ := f.spaces.includedVertices(s.graph, f.p.none)
+	c := newContraction(s.graph, s.adjacency, keep, f.p.none.Components())
+	count := span.Size(c.Rows(), f.p.spec.K, len(f.p.supervision.Pairs))
 	whole, square := make([]float64, c.Rows()), 0.0
 	for i, f := range c.factor {
 		if whole[i] = 1; f > 0 { // without edges all vertices are alike
@@ -38,8 +41,8 @@ func (r *run) openSpan(ctx context.Context, s *space) error {
 	for i := range whole {
 		whole[i] /= math.Sqrt(square)
 	}
-	found, err := r.leading(snapshot.Within(ctx, s.name.String()+" span"), s, c, [][]float64{whole}, count-1,
-		eigen.Options{Tolerance: eigenTolerance, MaxProducts: embedding.MaxProducts, Rough: count - r.spec.K, Scale: 1})
+	found, err := f.spaces.leading(snapshot.Within(ctx, s.name.String()+" span"), s, c, [][]float64{whole}, count-1,
+		eigen.Options{Tolerance: eigenTolerance, MaxProducts: embedding.MaxProducts, Rough: count - f.p.spec.K, Scale: 1})
 	if err != nil {
 		return err
 	}
@@ -51,14 +54,14 @@ func (r *run) openSpan(ctx context.Context, s *space) error {
 }
 
 // fitCuts lets the constraints select coordinates.
-func (r *run) fitCuts(ctx context.Context, s *space, t task, set *constraint.Set) (*answer, error) {
-	kept, err := constraint.NewSet(len(s.plain.kept), s.plain.among(r.n, r.shown(t)), constraint.UnitWeight)
+func (f *fitter) fitCuts(ctx context.Context, s *space, t task, set *constraint.Set) (*answer, error) {
+	kept, err := constraint.NewSet(len(s.plain.kept), s.plain.among(f.p.n, f.p.shown(t)), constraint.UnitWeight)
 	if err != nil {
 		return nil, err
 	}
 	problem := &span.Problem{
-		K: r.spec.K, Vectors: s.span.vectors, Costs: s.span.costs, Pairs: kept.Pairs(),
-		Random: r.spec.Random(clustering.StreamCuts + uint64(t.fold+1)), Starts: r.spec.Restarts, Quick: true,
+		K: f.p.spec.K, Vectors: s.span.vectors, Costs: s.span.costs, Pairs: kept.Pairs(),
+		Random: f.p.spec.Random(clustering.StreamCuts + uint64(t.fold+1)), Starts: f.p.spec.Restarts, Quick: true,
 	}
 	if t.fold != heldout.None {
 		problem.Sample = foldSample
@@ -68,9 +71,9 @@ func (r *run) fitCuts(ctx context.Context, s *space, t task, set *constraint.Set
 		return nil, err
 	}
 	at := &coordinates{kept: s.plain.kept, columns: found.Embedding.Columns, values: found.Embedding.Values}
-	all := r.expand(s, at, &clustering.Result{Labels: found.Labels, StopReason: clustering.StopConverged, ObjectiveName: "normalized-cut"}, set)
+	all := f.spaces.expand(s, at, &clustering.Result{Labels: found.Labels, StopReason: clustering.StopConverged, ObjectiveName: "normalized-cut"}, set)
 	all.result.Runs = found.Runs
-	all.result.Objective = normalizedCut(s.graph, all.labels, r.spec.K)
+	all.result.Objective = normalizedCut(s.graph, all.labels, f.p.spec.K)
 	return all, nil
 }
 

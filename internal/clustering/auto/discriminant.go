@@ -22,6 +22,29 @@ import (
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
+// Classifiers. 19 sets with 5 and 20 % of the labels; docs/design/tuning.md compares other members and shares.
+const (
+	// A classifier is fitted to at most maxFitted known rows. If that would compute more than maxEntries kernel
+	// values, which takes a few seconds, it is fitted to fewer rows, but at least to minFitted, and to one of each
+	// class.
+	maxFitted  = 2000
+	minFitted  = 256
+	maxEntries = 1 << 29
+	// maxVoted is the maximum number of rows x fitted rows for which confidences are computed, by one classifier for
+	// each fold.
+	maxVoted = 1 << 27
+	// maxValue is the largest magnitude, in the units of the space, that a classifier accepts: squares must fit in
+	// float32.
+	maxValue = 1e15
+	// The scores of a row are forestWeight times those of forestTrees trees, plus the rest times those of the
+	// discriminant, plus clusterShare times the shares of the classes in its cluster, plus spreadShare times the shares
+	// of those that reach it.
+	forestTrees  = 100
+	forestWeight = 0.5
+	clusterShare = 0.15
+	spreadShare  = 0.25
+)
+
 // classifier is a discriminant and a forest fitted to known rows.
 type classifier struct {
 	rule         discriminant.Rule
@@ -64,29 +87,29 @@ func (c *classifier) blend(row int32, values, scores, shares []float64) {
 // of the baseline and from classes spread over the neighbor graph in the same units, if there is one. Clusters and
 // graph help when few rows are known, the classifiers when many are; trees help when few columns or jumps matter. In a
 // fold, only rows with supervision are labeled.
-func (r *run) fitDiscriminant(ctx context.Context, s *space, t task) (*answer, error) {
-	known := r.known(t.fold)
+func (f *fitter) fitDiscriminant(ctx context.Context, s *space, t task) (*answer, error) {
+	known := f.p.known(t.fold)
 	if known == nil { // too little supervision is left
 		return s.unconstrained, nil
 	}
-	units, err := r.Units(s.name)
+	units, err := f.p.Units(s.name)
 	if err != nil {
 		return nil, err
 	}
-	c, err := r.newClassifier(ctx, s, known, t.fold, units)
+	c, err := f.newClassifier(ctx, s, known, t.fold, units)
 	if err != nil {
 		return nil, err
 	}
 	if t.fold != heldout.None {
-		labels, err := r.classifySome(ctx, c, units)
+		labels, err := f.classifySome(ctx, c, units)
 		return &answer{labels: labels}, err
 	}
-	a, err := r.classifyAll(ctx, c, known, units)
-	if err != nil || r.n*len(c.rows) > maxVoted {
+	a, err := f.classifyAll(ctx, c, known, units)
+	if err != nil || f.p.n*len(c.rows) > maxVoted {
 		return a, err
 	}
-	for fold := range r.folds {
-		if err := r.classifyFold(ctx, s, a, fold, units); err != nil {
+	for fold := range f.p.folds {
+		if err := f.classifyFold(ctx, s, a, fold, units); err != nil {
 			return nil, err
 		}
 	}
@@ -95,38 +118,38 @@ func (r *run) fitDiscriminant(ctx context.Context, s *space, t task) (*answer, e
 
 // classifyFold labels all rows without the supervision of a fold and adds the labels to the runs of an answer, from
 // which confidences are computed.
-func (r *run) classifyFold(ctx context.Context, s *space, a *answer, fold int, units *dataset.Units) error {
-	known := r.known(fold)
+func (f *fitter) classifyFold(ctx context.Context, s *space, a *answer, fold int, units *dataset.Units) error {
+	known := f.p.known(fold)
 	if known == nil {
 		return nil
 	}
-	c, err := r.newClassifier(ctx, s, known, fold, units)
-	if err != nil || len(c.classes) < r.spec.K {
+	c, err := f.newClassifier(ctx, s, known, fold, units)
+	if err != nil || len(c.classes) < f.p.spec.K {
 		return err
 	}
-	found, err := r.classifyAll(ctx, c, known, units)
+	found, err := f.classifyAll(ctx, c, known, units)
 	if err == nil {
-		a.result.Runs = append(a.result.Runs, clustering.NewLabeling(found.labels, r.spec.K))
+		a.result.Runs = append(a.result.Runs, clustering.NewLabeling(found.labels, f.p.spec.K))
 	}
 	return err
 }
 
 // spreadClasses sets how much of each class reaches every row in the neighbor graph in the units of s, if there is one.
-func (r *run) spreadClasses(ctx context.Context, s *space, c *classifier, known *discriminant.Known) error {
+func (f *fitter) spreadClasses(ctx context.Context, s *space, c *classifier, known *discriminant.Known) error {
 	near := clustering.SpaceNeighbors
 	if s.name == clustering.SpaceStandardized {
 		near = clustering.SpaceStandardizedNeighbors
 	}
-	if !slices.Contains(r.openable, near) {
+	if !slices.Contains(f.p.spaces, near) {
 		return nil
 	}
-	_, graph, err := r.neighborGraph(snapshot.Within(ctx, near.String()), near)
+	_, graph, err := f.spaces.neighborGraph(snapshot.Within(ctx, near.String()), near)
 	if err == nil {
 		tolerance := spreadTolerance
-		if len(known.Rows) >= manySeeds {
+		if len(known.Rows) >= fromManySeeds {
 			tolerance = roughSpreadTolerance
 		}
-		c.reach, err = r.reach(ctx, graph, known, tolerance)
+		c.reach, err = f.reach(ctx, graph, known, tolerance)
 	}
 	return err
 }
@@ -154,15 +177,15 @@ func classShares(clusters []int32, known *discriminant.Known, k int) [][]float64
 func (p *Problem) fittedLimit() int { return max(minFitted, p.spec.K, min(maxFitted, maxEntries/p.n)) }
 
 // newClassifier fits a classifier to the rows that are known without a fold, in the units of s.
-func (r *run) newClassifier(ctx context.Context, s *space, known *discriminant.Known, fold int, units *dataset.Units) (*classifier, error) {
+func (f *fitter) newClassifier(ctx context.Context, s *space, known *discriminant.Known, fold int, units *dataset.Units) (*classifier, error) {
 	fitted := known
-	if most := r.fittedLimit(); len(known.Rows) > most {
-		sampled := discriminant.Sample(known.Classes, r.spec.K, most)
+	if most := f.p.fittedLimit(); len(known.Rows) > most {
+		sampled := discriminant.Sample(known.Classes, f.p.spec.K, most)
 		fitted = &discriminant.Known{Rows: choose.At(known.Rows, sampled), Classes: choose.At(known.Classes, sampled), Weights: choose.At(known.Weights, sampled)}
 	}
 	c := &classifier{rows: fitted.Rows}
 	var err error
-	if c.raw, c.scaled, err = r.take(c.rows, units); err != nil {
+	if c.raw, c.scaled, err = f.take(c.rows, units); err != nil {
 		return nil, err
 	}
 	c.classes = slices.Compact(slices.Sorted(slices.Values(fitted.Classes)))
@@ -180,24 +203,24 @@ func (r *run) newClassifier(ctx context.Context, s *space, known *discriminant.K
 	for i := range c.coefficients {
 		c.coefficients[i] *= 1 - forestWeight
 	}
-	if r.forests[fold] == nil { // the same in all units
-		trees, err := forest.Fit(ctx, c.raw, index, fitted.Weights, len(c.classes), forestTrees, r.spec.Random(clustering.StreamForest), r.threads)
+	if f.forests[fold] == nil { // the same in all units
+		trees, err := forest.Fit(ctx, c.raw, index, fitted.Weights, len(c.classes), forestTrees, f.p.spec.Random(clustering.StreamForest), f.spaces.threads)
 		if err != nil {
 			return nil, err
 		}
-		r.forests[fold] = &model.Forest{Trees: trees, Weight: forestWeight}
+		f.forests[fold] = &model.Forest{Trees: trees, Weight: forestWeight}
 	}
-	c.forest = r.forests[fold]
-	if c.clusters = r.baseline; c.clusters == nil {
+	c.forest = f.forests[fold]
+	if c.clusters = f.labels; c.clusters == nil {
 		c.clusters = s.unconstrained.labels
 	}
-	c.shares = classShares(c.clusters, known, r.spec.K)
-	return c, r.spreadClasses(ctx, s, c, known)
+	c.shares = classShares(c.clusters, known, f.p.spec.K)
+	return c, f.spreadClasses(ctx, s, c, known)
 }
 
 // take returns some rows of the data, in its own coordinates and in the given units.
-func (r *run) take(rows []int32, units *dataset.Units) (raw, scaled *dataset.Points, err error) {
-	taken, err := dataset.Take(r.data, rows)
+func (f *fitter) take(rows []int32, units *dataset.Units) (raw, scaled *dataset.Points, err error) {
+	taken, err := dataset.Take(f.p.data, rows)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -216,14 +239,14 @@ func (c *classifier) features(points dataset.Dataset, fitted []int32) (*kernel.F
 }
 
 // classifySome labels the rows with supervision, in this process. All other rows get label 0.
-func (r *run) classifySome(ctx context.Context, c *classifier, units *dataset.Units) ([]int32, error) {
+func (f *fitter) classifySome(ctx context.Context, c *classifier, units *dataset.Units) ([]int32, error) {
 	wanted := slices.Clone(c.rows)
-	for _, pair := range r.supervision.Pairs {
+	for _, pair := range f.p.supervision.Pairs {
 		wanted = append(wanted, pair.I, pair.J)
 	}
 	slices.Sort(wanted)
 	wanted = slices.Compact(wanted)
-	raw, scaled, err := r.take(wanted, units)
+	raw, scaled, err := f.take(wanted, units)
 	if err != nil {
 		return nil, err
 	}
@@ -240,9 +263,9 @@ func (r *run) classifySome(ctx context.Context, c *classifier, units *dataset.Un
 	if err != nil {
 		return nil, err
 	}
-	labels := make([]int32, r.n)
+	labels := make([]int32, f.p.n)
 	blocks := (len(wanted) + kernel.FeatureRows - 1) / kernel.FeatureRows
-	err = parallel.Run(ctx, r.threads, blocks, func(block int) error {
+	err = parallel.Run(ctx, f.spaces.threads, blocks, func(block int) error {
 		rows := partition.Range{From: block * kernel.FeatureRows, To: min((block+1)*kernel.FeatureRows, len(wanted))}
 		scores := make([]float64, len(c.classes)*kernel.FeatureRows)
 		if err := features.Compute(scores, rows); err != nil {
@@ -263,16 +286,16 @@ func (r *run) classifySome(ctx context.Context, c *classifier, units *dataset.Un
 }
 
 // classifyAll labels all rows, wherever they are stored. Known rows keep their class.
-func (r *run) classifyAll(ctx context.Context, c *classifier, known *discriminant.Known, units *dataset.Units) (*answer, error) {
-	distances, scorer, err := r.fromIdealScores(ctx, c, units)
+func (f *fitter) classifyAll(ctx context.Context, c *classifier, known *discriminant.Known, units *dataset.Units) (*answer, error) {
+	distances, scorer, err := f.fromIdealScores(ctx, c, units)
 	if err != nil {
 		return nil, err
 	}
-	k, raw := r.spec.K, r.data.(*dataset.Points)
-	labels, own, next, enforceable := make([]int32, r.n), make([]float64, r.n), make([]float64, r.n), r.enforceable()
-	fixed := r.fixedLabels(known)
-	err = parallel.Run(ctx, r.threads, partition.TileCount(r.n), func(tile int) error {
-		rows, scores, shares := partition.Tile(r.n, tile), make([]float64, k), make([]float64, k)
+	k, raw := f.p.spec.K, f.p.data.(*dataset.Points)
+	labels, own, next, enforceable := make([]int32, f.p.n), make([]float64, f.p.n), make([]float64, f.p.n), f.p.enforceable()
+	fixed := f.p.fixedLabels(known)
+	err = parallel.Run(ctx, f.spaces.threads, partition.TileCount(f.p.n), func(tile int) error {
+		rows, scores, shares := partition.Tile(f.p.n, tile), make([]float64, k), make([]float64, k)
 		for i := rows.From; i < rows.To; i++ {
 			model.ClassScores(distances[i*k:(i+1)*k], scores)
 			c.blend(int32(i), raw.Row(i), scores, shares)
@@ -288,18 +311,18 @@ func (r *run) classifyAll(ctx context.Context, c *classifier, known *discriminan
 	if err != nil {
 		return nil, err
 	}
-	a := r.newAnswer(labels, &clustering.Result{
+	a := f.spaces.newAnswer(labels, &clustering.Result{
 		StopReason: clustering.StopConverged, ObjectiveName: "leave-one-out-error", Objective: c.rule.Error, Units: units, Model: scorer,
-	}, r.byScores(labels, own, next, enforceable))
+	}, f.byScores(labels, own, next, enforceable))
 	a.note = fmt.Sprintf("%s and %d decision trees, fitted to %d known rows", c.rule, forestTrees, len(c.rows))
 	return a, nil
 }
 
 // byScores returns the rater of labels, which are classes, by the distances of rows from their own class and from the
 // nearest other one, and by the scores of rows whose label may be enforced.
-func (r *run) byScores(labels []int32, own, next []float64, enforceable map[int32][]float64) rater {
+func (f *fitter) byScores(labels []int32, own, next []float64, enforceable map[int32][]float64) rater {
 	return func(_ context.Context, result *clustering.Result) error {
-		numbers, own, next := r.numbers(labels), slices.Clone(own), slices.Clone(next)
+		numbers, own, next := f.p.numbers(labels), slices.Clone(own), slices.Clone(next)
 		for i, scores := range enforceable {
 			own[i], next[i] = model.FromIdealScores(scores, slices.Index(numbers, result.Labels[i]))
 		}
@@ -309,25 +332,25 @@ func (r *run) byScores(labels []int32, own, next []float64, enforceable map[int3
 }
 
 // enforceable returns room for the scores of the rows with supervision.
-func (r *run) enforceable() map[int32][]float64 {
+func (p *Problem) enforceable() map[int32][]float64 {
 	scores := make(map[int32][]float64)
-	for _, c := range r.supervision.Constraints {
+	for _, c := range p.supervision.Constraints {
 		scores[c.I], scores[c.J] = nil, nil
 	}
-	for _, s := range r.supervision.Seeds {
+	for _, s := range p.supervision.Seeds {
 		scores[s.Point] = nil
 	}
 	for row := range scores {
-		scores[row] = make([]float64, r.spec.K)
+		scores[row] = make([]float64, p.spec.K)
 	}
 	return scores
 }
 
 // fixedLabels returns the classes of known rows that keep them in the answer.
-func (r *run) fixedLabels(known *discriminant.Known) map[int32]int32 {
+func (p *Problem) fixedLabels(known *discriminant.Known) map[int32]int32 {
 	classes := make(map[int32]int32)
 	for i, row := range known.Rows {
-		if known.Weights[i] == 1 && r.options.Enforce != EnforceNever {
+		if known.Weights[i] == 1 && p.options.Enforce != EnforceNever {
 			classes[row] = known.Classes[i]
 		}
 	}
@@ -337,8 +360,8 @@ func (r *run) fixedLabels(known *discriminant.Known) map[int32]int32 {
 // fromIdealScores returns the distances of all rows from the scores that each class should have. The scores of a row
 // are its features in a problem of k-means, so workers compute them, and they follow from these distances. The model
 // predicts new rows in the same way.
-func (r *run) fromIdealScores(ctx context.Context, c *classifier, units *dataset.Units) ([]float64, *model.Model, error) {
-	all, err := units.Apply(r.data)
+func (f *fitter) fromIdealScores(ctx context.Context, c *classifier, units *dataset.Units) ([]float64, *model.Model, error) {
+	all, err := units.Apply(f.p.data)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -346,19 +369,19 @@ func (r *run) fromIdealScores(ctx context.Context, c *classifier, units *dataset
 	if err != nil {
 		return nil, nil, err
 	}
-	spec, k := r.kmeansSpec(clustering.ScaleNone), r.spec.K
+	spec, k := f.p.kmeansSpec(clustering.ScaleNone), f.p.spec.K
 	spec.Restarts = 1
 	problem, err := kmeans.NewProblem(all, vector.NewFeatureSpec(features, entry), units, spec)
 	if err != nil {
 		return nil, nil, err
 	}
-	x, release, err := r.executors.Rows(ctx, problem)
+	x, release, err := f.spaces.executors.Rows(ctx, problem)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer release()
 	ideal := &vector.Model{Distortion: metric.SquaredEuclidean, Clusters: k, Centroids: model.IdealScores(k)}
-	distances, err := x.Distances(ctx, []vector.Query{{Model: ideal, Points: choose.All[int32](r.n)}})
+	distances, err := x.Distances(ctx, []vector.Query{{Model: ideal, Points: choose.All[int32](f.p.n)}})
 	if err != nil {
 		return nil, nil, err
 	}

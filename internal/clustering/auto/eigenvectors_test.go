@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
 	"github.com/cleave-project/cleave/internal/data/constraint"
@@ -31,7 +33,7 @@ func (m dense) Multiply(_ context.Context, x [][]float64) ([][]float64, error) {
 	return products, nil
 }
 
-func (m dense) values() []float64 { return slices.Concat(m...) }
+func (m dense) symmetric() *mat.SymDense { return mat.NewSymDense(len(m), slices.Concat(m...)) }
 
 func newDense(n int) dense {
 	m := make(dense, n)
@@ -158,21 +160,24 @@ func TestContractionAgainstItsDefinition(t *testing.T) {
 			}
 		}
 		sameMatrix(t, "the entries", filled, want, 1e-12)
-		values, _ := eigen.DenseEigenvalues(context.Background(), len(want), want.values())
+		values, _ := eigen.DenseEigenvalues(context.Background(), want.symmetric())
 		if most := max(math.Abs(values[0]), math.Abs(values[len(values)-1])); most > entries.Bound+1e-12 {
 			t.Fatalf("seed %d: an eigenvalue of %g, bound %g", seed, most, entries.Bound)
 		}
 	}
 }
 
-// eigenRun is a run that can find eigenvectors.
-func eigenRun(n, k int) *run {
+// testSpaces can find eigenvectors.
+func testSpaces(n, k int) *spaces {
 	none, err := constraint.NewSet(n, nil, constraint.UnitWeight)
 	if err != nil {
 		panic(err)
 	}
-	return &run{
-		Problem: &Problem{spec: clustering.Spec{K: k, Seed: 1, Algorithm: &Options{}}, n: n, neighbors: DefaultNeighbors, folds: DefaultFolds, given: none},
+	return &spaces{
+		p: &Problem{
+			spec: clustering.Spec{K: k, Seed: 1, Algorithm: &Options{}}, n: n,
+			neighbors: DefaultNeighbors, folds: DefaultFolds, given: none, none: none,
+		},
 		threads: 1, reporter: embedding.NewReporter(clustering.NopObserver{}),
 	}
 }
@@ -208,14 +213,14 @@ func TestEigenvectorsAgainstDenseOnes(t *testing.T) {
 		rng := clusteringtest.NewRand(seed)
 		n, k := 60+rng.IntN(60), 2+rng.IntN(3)
 		g, set := clusteringtest.RandomGraph(t, rng, n, k), mustLinks(t, rng, n, rng.IntN(15))
-		r, s := eigenRun(n, k), &space{graph: g, adjacency: denseOf(g)}
+		r, s := testSpaces(n, k), &space{graph: g, adjacency: denseOf(g)}
 		e, err := r.eigenvectors(t.Context(), s, set, nil, eigen.Options{Tolerance: 1e-12})
 		if err != nil {
 			t.Fatal(err)
 		}
 		keep, _ := r.includedVertices(g, set)
 		matrix, block := naiveContraction(denseOf(g), keep, set.Components())
-		_, vectors := eigen.DenseEigenpairs(len(matrix), matrix.values())
+		_, vectors := eigen.DenseEigenpairs(matrix.symmetric())
 		if len(e.kept) != n || e.columns != k {
 			t.Fatalf("seed %d: %d of %d vertices are kept in %d columns", seed, len(e.kept), n, e.columns)
 		}
@@ -223,10 +228,10 @@ func TestEigenvectorsAgainstDenseOnes(t *testing.T) {
 		for i := range n {
 			length := 0.0
 			for j := range k {
-				length = math.Hypot(length, vectors[j][block[i]])
+				length = math.Hypot(length, vectors.At(int(block[i]), j))
 			}
 			for j := range k {
-				want = append(want, vectors[j][block[i]]/length)
+				want = append(want, vectors.At(int(block[i]), j)/length)
 			}
 		}
 		sameMatrix(t, "eigenvectors", gramOf(e.values, k), gramOf(want, k), 1e-6)
@@ -244,10 +249,10 @@ func TestSmallPiecesStayOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	none := mustLinks(t, clusteringtest.NewRand(1), 43, 0)
-	if keep, kept := eigenRun(43, 2).includedVertices(g, none); slices.Index(keep, false) != 40 || slices.Contains(keep[40:], true) || kept != 40 {
+	if keep, kept := testSpaces(43, 2).includedVertices(g, none); slices.Index(keep, false) != 40 || slices.Contains(keep[40:], true) || kept != 40 {
 		t.Errorf("two clusters: kept are %v", keep)
 	}
-	if keep, kept := eigenRun(43, 43).includedVertices(g, none); slices.Contains(keep, false) || kept != 43 {
+	if keep, kept := testSpaces(43, 43).includedVertices(g, none); slices.Contains(keep, false) || kept != 43 {
 		t.Errorf("43 clusters: kept are %v", keep)
 	}
 }
@@ -273,7 +278,7 @@ func TestPrincipalComponentsOfALinearKernel(t *testing.T) {
 				}
 			}
 		}
-		r := eigenRun(n, k)
+		r := testSpaces(n, k)
 		e, err := r.principalComponents(t.Context(), linear)
 		if err != nil {
 			t.Fatal(err)
@@ -281,11 +286,11 @@ func TestPrincipalComponentsOfALinearKernel(t *testing.T) {
 		if e.columns != k || len(e.kept) != n {
 			t.Fatalf("seed %d: %d columns of %d points", seed, e.columns, len(e.kept))
 		}
-		values, vectors := eigen.DenseEigenpairs(n, centeredRows.values())
+		values, vectors := eigen.DenseEigenpairs(centeredRows.symmetric())
 		var want []float64
 		for i := range n {
 			for j := range k {
-				want = append(want, vectors[j][i]*math.Sqrt(max(0, values[j])))
+				want = append(want, vectors.At(i, j)*math.Sqrt(max(0, values[j])))
 			}
 		}
 		if d > k && values[k-1]-values[k] < 0.2*values[0] {

@@ -31,13 +31,15 @@ func TestEnforceCountsOne(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := eigenRun(4, 2)
-		r.o, r.given, r.options.Enforce = clustering.NopObserver{}, set, EnforceAlways
-		r.supervision = heldout.New(set, nil, 2, r.folds, clusteringtest.NewRand(1))
-		if _, err := r.enforce(t.Context(), []int32{0, 0, 1, 1}, nil, nil); err != nil {
+		p := testSpaces(4, 2).p
+		p.given = set
+		p.options.Enforce = EnforceAlways
+		p.supervision = heldout.New(set, nil, 2, p.folds, clusteringtest.NewRand(1))
+		j := &journal{o: clustering.NopObserver{}}
+		if _, err := enforceIn(t.Context(), j, p, []int32{0, 0, 1, 1}, nil, ""); err != nil {
 			t.Fatal(err)
 		}
-		wantNotices(t, r, c.want...)
+		wantNotices(t, j.notices, c.want...)
 	}
 }
 
@@ -50,22 +52,26 @@ func TestEnforcedRowsAreMeasuredByTheirScores(t *testing.T) {
 		t.Fatal(err)
 	}
 	seeds := []constraint.Seed{{Index: 1, Label: 0}, {Index: 2, Label: 1}, {Index: 3, Label: 2}}
-	r := eigenRun(n, k)
-	r.o, r.given, r.options.Enforce = clustering.NopObserver{}, set, EnforceAlways
-	r.supervision = heldout.New(set, seeds, k, r.folds, clusteringtest.NewRand(1))
-	r.opened = map[clustering.Space]*space{clustering.SpaceRows: {name: clustering.SpaceRows}}
+	ss := testSpaces(n, k)
+	p := ss.p
+	p.given = set
+	p.options.Enforce = EnforceAlways
+	p.supervision = heldout.New(set, seeds, k, p.folds, clusteringtest.NewRand(1))
 	scores := [][]float64{{0.6, 0.3, 0.1}, {0, 0.1, 0.9}, {0.9, 0, 0.1}, {0.1, 0.9, 0}} // classes 2, 0 and 1 are called 0, 1 and 2
-	labels, own, next, enforceable := []int32{0, 2, 0, 1}, make([]float64, n), make([]float64, n), r.enforceable()
+	labels, own, next, enforceable := []int32{0, 2, 0, 1}, make([]float64, n), make([]float64, n), p.enforceable()
 	for i := range n {
 		copy(enforceable[int32(i)], scores[i])
 		own[i], next[i] = model.FromIdealScores(scores[i], int(labels[i]))
 	}
-	found := r.newAnswer(labels, &clustering.Result{}, r.byScores(labels, own, next, enforceable))
-	result := r.report(found, &clustering.Choice{Chosen: clustering.Method{Space: clustering.SpaceRows}})
+	f := newFitter(ss, labels)
+	found := ss.newAnswer(labels, &clustering.Result{}, f.byScores(labels, own, next, enforceable))
+	d := decision{choice: clustering.Choice{Chosen: clustering.Method{Space: clustering.SpaceRows}}}
+	result := report(p, clustering.NopObserver{}, found, d)
 	if err := found.rate(t.Context(), result); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.respect(t.Context(), found, result); err != nil {
+	j := &journal{o: clustering.NopObserver{}}
+	if err := respect(t.Context(), j, p, &baseline{}, d, found, result); err != nil {
 		t.Fatal(err)
 	}
 	if want := []int32{0, 0, 1, 2}; !slices.Equal(result.Labels, want) {
@@ -79,17 +85,17 @@ func TestEnforcedRowsAreMeasuredByTheirScores(t *testing.T) {
 
 // A notice about trials says what was held out.
 func TestNearChanceNamesSeeds(t *testing.T) {
-	r := eigenRun(4, 2)
-	r.o, r.spec.Seeds = clustering.NopObserver{}, []constraint.Seed{{Index: 0, Label: 0}, {Index: 3, Label: 1}}
-	r.noticeTrials(&clustering.MethodScore{Trial: clustering.Trial{MustLinks: 4, MustLinksRight: 2, CannotLinks: 4, CannotLinksRight: 2}}, nil)
-	wantNotices(t, r, "with the held-out seeds, ")
+	p := testSpaces(4, 2).p
+	p.spec.Supervision.Seeds = []constraint.Seed{{Index: 0, Label: 0}, {Index: 3, Label: 1}}
+	notices, _ := findSuspects(p, outcome{}, 0, nil)
+	wantNotices(t, notices, "with the held-out seeds, ")
 }
 
 // wantNotices checks that each text is in some notice.
-func wantNotices(t *testing.T, r *run, want ...string) {
+func wantNotices(t *testing.T, notices []clustering.Notice, want ...string) {
 	t.Helper()
 	var all []string
-	for _, n := range r.notices {
+	for _, n := range notices {
 		all = append(all, n.Message)
 	}
 	for _, one := range want {

@@ -9,12 +9,25 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
 	"github.com/cleave-project/cleave/internal/clustering/heldout"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/parallel"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/snapshot"
 )
+
+// fitter fits methods to supervision.
+type fitter struct {
+	p       *Problem
+	spaces  *spaces
+	labels  []int32               // of the baseline; nil if there is none
+	forests map[int]*model.Forest // the key is the fold that is held out
+}
+
+func newFitter(ss *spaces, labels []int32) *fitter {
+	return &fitter{p: ss.p, spaces: ss, labels: labels, forests: map[int]*model.Forest{}}
+}
 
 // task is one fit. Its fields name snapshots, so their order must not change.
 type task struct {
@@ -24,7 +37,7 @@ type task struct {
 }
 
 // fit runs several tasks in a space and returns their answers in the same order.
-func (r *run) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error) {
+func (f *fitter) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error) {
 	whole := ctx
 	ctx = snapshot.Within(ctx, fmt.Sprint(s.name, " ", tasks))
 	answers := make([]*answer, len(tasks))
@@ -37,14 +50,14 @@ func (r *run) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error
 			answers[at] = s.unconstrained
 			continue
 		case clustering.UseDiscriminant:
-			answers[at], err = r.fitDiscriminant(whole, s, t)
+			answers[at], err = f.fitDiscriminant(whole, s, t)
 		case clustering.UseSpread:
-			answers[at], err = r.fitSpread(ctx, s, t)
+			answers[at], err = f.fitSpread(ctx, s, t)
 		default:
 			var fit func(context.Context) (*answer, error)
-			if fit, err = r.prepareTask(whole, s, t, at, onRows); fit != nil {
+			if fit, err = f.prepareTask(whole, s, t, at, onRows); fit != nil {
 				alone = append(alone, func() (err error) {
-					answers[at], err = r.remembered(ctx, t, fit)
+					answers[at], err = f.remembered(ctx, t, fit)
 					return err
 				})
 			}
@@ -54,21 +67,21 @@ func (r *run) fit(ctx context.Context, s *space, tasks []task) ([]*answer, error
 		}
 	}
 	if len(onRows.places) > 0 { // workers may compute these while this process computes the others
-		alone = slices.Insert(alone, 0, func() error { return r.fitOnRows(ctx, s, onRows, answers) })
+		alone = slices.Insert(alone, 0, func() error { return f.fitOnRows(ctx, s, onRows, answers) })
 	}
-	err := parallel.Run(ctx, r.fitsAtOnce(s), len(alone), func(at int) error { return alone[at]() })
+	err := parallel.Run(ctx, f.fitsAtOnce(s), len(alone), func(at int) error { return alone[at]() })
 	return answers, err
 }
 
 // fitsAtOnce returns the number of fits in a space that run at the same time. If it is 1, each uses all threads.
-func (r *run) fitsAtOnce(s *space) int {
+func (f *fitter) fitsAtOnce(s *space) int {
 	switch {
 	case s.name == clustering.SpaceMixture, s.name == clustering.SpaceLevels && len(s.graph.Column) > planning.SideBySideEntries:
 		return 1
 	case s.name == clustering.SpaceLevels:
-		return r.threads
+		return f.spaces.threads
 	}
-	return min(r.threads, r.searches())
+	return min(f.spaces.threads, f.p.searches())
 }
 
 // rowFits is tasks that run together on the rows of a space.
@@ -80,40 +93,59 @@ type rowFits struct {
 
 // prepareTask returns the fit of a task that is independent of the others. It adds a task on the rows of the space to
 // onRows instead, and returns nil.
-func (r *run) prepareTask(ctx context.Context, s *space, t task, at int, onRows *rowFits) (func(context.Context) (*answer, error), error) {
-	shown := r.shown(t)
-	set, err := constraint.NewSet(r.n, shown, constraint.UnitWeight)
+func (f *fitter) prepareTask(ctx context.Context, s *space, t task, at int, onRows *rowFits) (func(context.Context) (*answer, error), error) {
+	shown := f.p.shown(t)
+	set, err := constraint.NewSet(f.p.n, shown, constraint.UnitWeight)
 	if err != nil {
 		return nil, err
 	}
 	switch {
 	case s.name == clustering.SpaceLevels:
-		return func(ctx context.Context) (*answer, error) { return r.fitLevels(ctx, s, set) }, nil
+		return func(ctx context.Context) (*answer, error) { return f.fitLevels(ctx, s, set) }, nil
 	case s.name == clustering.SpaceMixture:
-		return func(ctx context.Context) (*answer, error) { return r.fitMixture(ctx, s, set, shown) }, nil
+		return func(ctx context.Context) (*answer, error) { return f.fitMixture(ctx, s, set, shown) }, nil
 	case t.use == clustering.UseWhitened:
-		return func(ctx context.Context) (*answer, error) { return r.fitWhitened(ctx, s, t, set) }, nil
+		return func(ctx context.Context) (*answer, error) { return f.fitWhitened(ctx, s, t, set) }, nil
 	case t.use == clustering.UseCuts:
-		return func(ctx context.Context) (*answer, error) { return r.fitCuts(ctx, s, t, set) }, r.openSpan(ctx, s)
-	case t.use == clustering.UseHard && s.graph != nil && set.Components().Count() < r.n:
-		return func(ctx context.Context) (*answer, error) { return r.fitContracted(ctx, s, t, set) }, nil
+		return func(ctx context.Context) (*answer, error) { return f.fitCuts(ctx, s, t, set) }, f.openSpan(ctx, s)
+	case t.use == clustering.UseHard && s.graph != nil && set.Components().Count() < f.p.n:
+		return func(ctx context.Context) (*answer, error) { return f.fitContracted(ctx, s, t, set) }, nil
 	}
-	problems, err := r.variants(s.rows, t, s.plain.among(r.n, shown))
+	problems, err := f.variants(s.rows, t, s.plain.among(f.p.n, shown))
 	onRows.places, onRows.sets, onRows.fits = append(onRows.places, at), append(onRows.sets, set), append(onRows.fits, problems)
 	return nil, err
 }
 
 // fitOnRows runs tasks on the rows of a space and sets their answers.
-func (r *run) fitOnRows(ctx context.Context, s *space, batch *rowFits, answers []*answer) error {
+func (f *fitter) fitOnRows(ctx context.Context, s *space, batch *rowFits, answers []*answer) error {
 	results, err := leastOf(ctx, s.rows, batch.fits)
 	for at, found := range results {
 		if s.plain != nil {
-			answers[batch.places[at]] = r.expand(s, s.plain, found, batch.sets[at])
+			answers[batch.places[at]] = f.spaces.expand(s, s.plain, found, batch.sets[at])
 		} else {
-			answers[batch.places[at]] = r.newAnswer(found.Labels, found, r.newRater(s))
+			answers[batch.places[at]] = f.spaces.newAnswer(found.Labels, found, f.spaces.newRater(s))
 		}
 	}
 	return err
+}
+
+// fitMixture fits a mixture with constraints. One in which a cluster becomes empty counts as that without constraints.
+func (f *fitter) fitMixture(ctx context.Context, s *space, set *constraint.Set, shown []constraint.Constraint) (*answer, error) {
+	found, err := f.spaces.findMixture(ctx, s, set, shown)
+	if found == nil {
+		return s.unconstrained, err
+	}
+	return f.spaces.mixtureAnswer(found, s.units), err
+}
+
+// fitLevels cuts the graph with constraints.
+func (f *fitter) fitLevels(ctx context.Context, s *space, set *constraint.Set) (*answer, error) {
+	threads := 1
+	if f.fitsAtOnce(s) == 1 {
+		threads = f.spaces.threads
+	}
+	found, _, err := f.spaces.cutLevels(ctx, s, set, threads, nil)
+	return found, err
 }
 
 // shown returns the constraints of a task. With two clusters, hard constraints imply more than must-links alone do.
@@ -126,29 +158,29 @@ func (p *Problem) shown(t task) []constraint.Constraint {
 }
 
 // fitContracted fits in the eigenvectors of the graph in which must-linked vertices are merged.
-func (r *run) fitContracted(ctx context.Context, s *space, t task, set *constraint.Set) (*answer, error) {
+func (f *fitter) fitContracted(ctx context.Context, s *space, t task, set *constraint.Set) (*answer, error) {
 	tolerance := eigenTolerance
 	if t.fold != heldout.None {
 		tolerance = foldTolerance
 	}
-	at, err := r.eigenvectors(ctx, s, set, nil, eigen.Options{Tolerance: tolerance, MaxProducts: embedding.MaxProducts})
+	at, err := f.spaces.eigenvectors(ctx, s, set, nil, eigen.Options{Tolerance: tolerance, MaxProducts: embedding.MaxProducts})
 	if err != nil {
 		return nil, err
 	}
-	found, err := r.fitLocally(ctx, t, at)
+	found, err := f.fitLocally(ctx, t, at)
 	if err != nil {
 		return nil, err
 	}
-	return r.expand(s, at, found, set), nil
+	return f.spaces.expand(s, at, found, set), nil
 }
 
 // fitLocally runs a task on coordinates in this process.
-func (r *run) fitLocally(ctx context.Context, t task, at *coordinates) (*clustering.Result, error) {
-	w, err := r.localRows(ctx, at)
+func (f *fitter) fitLocally(ctx context.Context, t task, at *coordinates) (*clustering.Result, error) {
+	w, err := f.spaces.localRows(ctx, at)
 	if err != nil {
 		return nil, err
 	}
-	problems, err := r.variants(w, t, at.among(r.n, r.shown(t)))
+	problems, err := f.variants(w, t, at.among(f.p.n, f.p.shown(t)))
 	if err != nil {
 		return nil, err
 	}
@@ -161,13 +193,13 @@ func (r *run) fitLocally(ctx context.Context, t task, at *coordinates) (*cluster
 
 // remembered computes the answer to a task, or reads it from a snapshot. Of a fold, only labels are needed, so only
 // they are saved. The answer to all constraints is computed anew from the snapshots of its parts.
-func (r *run) remembered(ctx context.Context, t task, compute func(ctx context.Context) (*answer, error)) (*answer, error) {
+func (f *fitter) remembered(ctx context.Context, t task, compute func(ctx context.Context) (*answer, error)) (*answer, error) {
 	name := fmt.Sprint(t)
 	if t.fold == heldout.None {
 		return compute(snapshot.Within(ctx, name))
 	}
 	labels, err := snapshot.Once(ctx, name, (*snapshot.Writer).Int32s,
-		func(reader *snapshot.Reader) []int32 { return reader.Labels(r.n, r.spec.K) },
+		func(reader *snapshot.Reader) []int32 { return reader.Labels(f.p.n, f.p.spec.K) },
 		func(ctx context.Context) ([]int32, error) {
 			found, err := compute(ctx)
 			if err != nil {

@@ -12,110 +12,136 @@ import (
 	"github.com/cleave-project/cleave/internal/text"
 )
 
-// noticeFew warns that there are too few constraints to compare methods.
-func (r *run) noticeFew(pairs int) {
-	what := "constraints"
-	if len(r.spec.Seeds) > 0 {
-		what = "pairs of seeds"
-	}
-	r.warn("FEW_CONSTRAINTS",
-		"there are too few %s (%d) to tell which method suits the data; with %d or more, methods are compared on held-out ones", what, pairs, heldout.EnoughPairs)
+// journal collects the notices of a run and reports them to its observer.
+type journal struct {
+	o       clustering.Observer
+	notices []clustering.Notice
 }
 
-// noticeOneKind warns that must-links or cannot-links alone cannot compare methods: a single cluster, or one per point,
+func (j *journal) add(notices ...clustering.Notice) {
+	for _, n := range notices {
+		j.notices = append(j.notices, n)
+		j.o.Observe(n)
+	}
+}
+
+// leftOut reports how many of n vertices of a graph take no part in its cut.
+func (j *journal) leftOut(left, n int) {
+	j.add(notice("SMALL_PIECES", "%d of %d vertices are isolated or in components too small to be clusters; "+
+		"each component is assigned to the cluster that its constraints favor, "+
+		"else to the cluster with the weakest internal connections", left, n))
+}
+
+// notice returns a notice that refers to no row or column.
+func notice(code, format string, args ...any) clustering.Notice {
+	return clustering.Notice{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// fewNotice warns that there are too few constraints to compare methods.
+func fewNotice(p *Problem) clustering.Notice {
+	what := "constraints"
+	if len(p.spec.Supervision.Seeds) > 0 {
+		what = "pairs of seeds"
+	}
+	return notice("FEW_CONSTRAINTS", "there are too few %s (%d) to tell which method suits the data; "+
+		"with %d or more, methods are compared on held-out ones", what, len(p.supervision.Pairs), heldout.EnoughPairs)
+}
+
+// oneKindNotice warns that must-links or cannot-links alone cannot compare methods: a single cluster, or one per point,
 // satisfies them all.
-func (r *run) noticeOneKind(must, cannot int) {
+func oneKindNotice(p *Problem) clustering.Notice {
+	must, cannot := p.supervision.CountPairs()
 	what := fmt.Sprintf("all constraints (%d) are must-links", must)
 	if must == 0 {
 		what = fmt.Sprintf("all constraints (%d) are cannot-links", cannot)
 	}
-	if seeds := r.spec.Seeds; len(seeds) > 0 {
+	if seeds := p.spec.Supervision.Seeds; len(seeds) > 0 {
 		what = fmt.Sprintf("the seeds (%d) are too few to hold out pairs of both kinds", len(seeds))
 		if !slices.ContainsFunc(seeds, func(s constraint.Seed) bool { return s.Label != seeds[0].Label }) {
 			what = fmt.Sprintf("the seeds (%d) are all of one class", len(seeds))
 		}
 	}
-	r.warn("ONE_KIND_OF_CONSTRAINTS",
-		"%s: they cannot tell which method suits the data, so the method is chosen without them and then uses them", what)
+	return notice("ONE_KIND_OF_CONSTRAINTS", "%s: they cannot tell which method suits the data, "+
+		"so the method is chosen without them and then uses them", what)
 }
 
-// noticeLeftOut reports how many vertices of a graph take no part in its cut.
-func (r *run) noticeLeftOut(left int) {
-	r.warn("SMALL_PIECES",
-		"%d of %d vertices are isolated or in components too small to be clusters; each component is assigned to the cluster that its constraints favor, else to the cluster with the weakest internal connections", left, r.n)
+// unitsNotices warns if a single column decides which rows are near and auto chose the units.
+func unitsNotices(p *Problem, chosen clustering.Space) []clustering.Notice {
+	unscaled := chosen == clustering.SpaceRows || chosen == clustering.SpaceNeighbors
+	if !unscaled || p.spec.Scale != clustering.ScaleDefault {
+		return nil
+	}
+	_, notices, err := clustering.UnitsOf(p.data, clustering.ScaleDefault)
+	if err != nil {
+		return nil
+	}
+	return notices
 }
 
-// noticeUnits warns if a single column decides which rows are near and auto chose the units.
-func (r *run) noticeUnits(chosen clustering.Space) {
-	if chosen != clustering.SpaceRows && chosen != clustering.SpaceNeighbors || r.spec.Scale != clustering.ScaleDefault {
-		return
+// findSuspects returns what outcomes say about the answer and about the supervision, given the outcome that agrees best
+// and all that are of all folds.
+func findSuspects(p *Problem, best outcome, agreement float64, all outcomes) ([]clustering.Notice, []clustering.Suspect) {
+	var notices []clustering.Notice
+	if agreement < nearChance {
+		notices = append(notices, notice("NEAR_CHANCE", "the best method has an agreement of %.2f with the held-out %s, "+
+			"where 0 is chance: the data says little about the classes that they come from", agreement, p.noun()))
 	}
-	if _, notices, err := clustering.UnitsOf(r.data, clustering.ScaleDefault); err == nil {
-		r.notice(notices...)
-	}
-}
-
-// noticeTrials reports what the trials say about the answer and about the constraints. If every
-// method was dropped after its first fold, best is nil, there are no outcomes, and it reports nothing.
-func (r *run) noticeTrials(best *clustering.MethodScore, outcomes []outcome) {
-	if best == nil {
-		return
-	}
-	if best.Agreement() < nearChance {
-		r.warn("NEAR_CHANCE",
-			"the best method has an agreement of %.2f with the held-out %s, where 0 is chance: the data says little about the classes that they come from", best.Agreement(), r.noun())
-	}
-	if best.Agreement() < goodAgreement {
-		return
+	if agreement < goodAgreement {
+		return notices, nil
 	}
 	// A method is good if it is not clearly worse than the best.
-	var good [][]bool
-	at := slices.IndexFunc(outcomes, func(one outcome) bool { return one.method == best.Method })
-	for _, other := range outcomes {
-		if r.supervision.Advantage(outcomes[at].right, other.right) <= minAdvantage {
-			good = append(good, other.right)
+	var good outcomes
+	for _, other := range all {
+		if p.supervision.Advantage(best.right, other.right) <= minAdvantage {
+			good = append(good, other)
 		}
 	}
 	never := func(pair int) bool {
-		return !slices.ContainsFunc(good, func(right []bool) bool { return right[pair] })
+		return !slices.ContainsFunc(good, func(one outcome) bool { return one.right[pair] })
 	}
-	if len(r.supervision.Seeds) > 0 {
-		r.noticeSeeds(never, outcomes)
-	} else {
-		r.noticeConstraints(never)
+	find := suspectConstraints
+	if len(p.supervision.Seeds) > 0 {
+		find = suspectSeeds
 	}
+	against, suspects := find(p, never, all)
+	return append(notices, against...), suspects
 }
 
-// noticeConstraints names constraints that no good method satisfies when they are held out. Without seeds, all held-out
+// suspectConstraints names constraints that no good method satisfies when they are held out. Without seeds, all held-out
 // pairs are constraints.
-func (r *run) noticeConstraints(never func(pair int) bool) {
+func suspectConstraints(p *Problem, never func(pair int) bool, _ outcomes) ([]clustering.Notice, []clustering.Suspect) {
 	var against []text.Part
-	for i, pair := range r.supervision.Pairs {
-		if !never(i) {
-			continue
+	var suspects []clustering.Suspect
+	for i, pair := range p.supervision.Pairs {
+		if never(i) {
+			against = append(against, text.Link(int(pair.I), int(pair.J), pair.Must))
+			suspects = append(suspects, clustering.Suspect{Row: pair.I, Other: pair.J, Must: pair.Must})
 		}
-		against = append(against, text.Link(int(pair.I), int(pair.J), pair.Must))
-		r.suspects = append(r.suspects, clustering.Suspect{Row: pair.I, Other: pair.J, Must: pair.Must})
 	}
-	r.noticeAgainst("CONSTRAINTS_AGAINST_DATA", "constraints that no good method satisfies when they are held out: ", against, len(r.supervision.Pairs),
-		"they are wrong, or lie on the border between two clusters")
+	return againstNotices("CONSTRAINTS_AGAINST_DATA",
+		"constraints that no good method satisfies when they are held out: ", against, len(p.supervision.Pairs),
+		"they are wrong, or lie on the border between two clusters"), suspects
 }
 
-// noticeAgainst lists the supervision that the data contradicts, unless there is none: what it is, which of all there
+// againstNotices lists the supervision that the data contradicts, unless there is none: what it is, which of all there
 // are, and what that may mean.
-func (r *run) noticeAgainst(code, what string, against []text.Part, all int, meaning string) {
-	if len(against) > 0 {
-		message := append(text.Message{text.Plain("%s", what)}, text.FirstParts(against, listed)...)
-		r.notice(clustering.NewNotice(code, append(message, text.Plain(" (%d of %d); %s", len(against), all, meaning))...))
+func againstNotices(code, what string, against []text.Part, all int, meaning string) []clustering.Notice {
+	if len(against) == 0 {
+		return nil
 	}
+	message := append(text.Message{text.Plain("%s", what)}, text.FirstParts(against, listed)...)
+	message = append(message, text.Plain(" (%d of %d); %s", len(against), all, meaning))
+	return []clustering.Notice{clustering.NewNotice(code, message...)}
 }
 
-// noticeSeeds names seeds that no good method groups with most others of their label. The strength of such a suspect is
+// suspectSeeds names seeds that no good method groups with most others of their label. The strength of such a suspect is
 // the share of its pairs that methods get wrong, over all methods.
-func (r *run) noticeSeeds(never func(pair int) bool, all []outcome) {
-	others, apart, wrong := map[int32]int{}, map[int32]int{}, map[int32]int{} // by held-out seed
-	for i, pair := range r.supervision.Pairs {
-		if i < len(r.supervision.Constraints) || !pair.Must {
+func suspectSeeds(p *Problem, never func(pair int) bool, all outcomes) ([]clustering.Notice, []clustering.Suspect) {
+	others := map[int32]int{} // by held-out seed, like the next two
+	apart := map[int32]int{}
+	wrong := map[int32]int{}
+	for i, pair := range p.supervision.Pairs {
+		if i < len(p.supervision.Constraints) || !pair.Must {
 			continue
 		}
 		others[pair.I]++
@@ -129,16 +155,21 @@ func (r *run) noticeSeeds(never func(pair int) bool, all []outcome) {
 		}
 	}
 	var against []text.Part
-	for _, seed := range r.supervision.Seeds {
-		if count := others[seed.Point]; 2*apart[seed.Point] > count {
-			against = append(against, text.Row(int(seed.Point)))
-			r.suspects = append(r.suspects, clustering.Suspect{
-				Row: seed.Point, Other: -1, Label: seed.Label, Strength: float64(wrong[seed.Point]) / float64(count*len(all)),
-			})
+	var suspects []clustering.Suspect
+	for _, seed := range p.supervision.Seeds {
+		count := others[seed.Point]
+		if 2*apart[seed.Point] <= count {
+			continue
 		}
+		against = append(against, text.Row(int(seed.Point)))
+		suspects = append(suspects, clustering.Suspect{
+			Row: seed.Point, Other: -1, Label: seed.Label,
+			Strength: float64(wrong[seed.Point]) / float64(count*len(all)),
+		})
 	}
-	r.noticeAgainst("SEEDS_AGAINST_DATA", "seeds that no good method groups with others of their label when they are held out: ", against, len(r.supervision.Seeds),
-		"their labels are wrong, or they lie on the border between two clusters")
+	return againstNotices("SEEDS_AGAINST_DATA",
+		"seeds that no good method groups with others of their label when they are held out: ", against,
+		len(p.supervision.Seeds), "their labels are wrong, or they lie on the border between two clusters"), suspects
 }
 
 // clarityOf returns a function that maps a row to the share of rows with smaller margins, in magnitude.

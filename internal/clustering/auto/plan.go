@@ -13,6 +13,13 @@ import (
 
 // What a problem will take, for the plan of its job. No answer depends on it.
 
+// searchBytes bounds the memory of fits that run at the same time. A fit to whitened rows holds whitenedCopies copies of
+// the rows.
+const (
+	searchBytes    = 1 << 28
+	whitenedCopies = 4
+)
+
 // Spaces returns the spaces that are tried, in order.
 func (p *Problem) Spaces() []clustering.Space {
 	if p.supervised() {
@@ -30,9 +37,9 @@ func (p *Problem) Fitted() int {
 	if _, dense := p.data.(*dataset.Points); !dense {
 		return 0
 	}
-	known := len(p.spec.Seeds) + 2*p.given.Len()
+	known := len(p.spec.Supervision.Seeds) + 2*p.given.Len()
 	if known < 2*p.spec.K { // k classes from pairs have at least two rows each
-		known = len(p.spec.Seeds)
+		known = len(p.spec.Supervision.Seeds)
 	}
 	return min(known, p.fittedLimit(), p.n)
 }
@@ -44,7 +51,7 @@ func (p *Problem) Fits(rows *kmeans.Problem) int {
 	if rows.RaceRows() > 0 {
 		starts, inFold = 1, 0
 	}
-	if !p.supervised() || p.discriminants {
+	if !p.supervised() || p.regime == manySeeds {
 		return starts
 	}
 	soft, hard := inFold+1, inFold+2
@@ -55,7 +62,7 @@ func (p *Problem) Fits(rows *kmeans.Problem) int {
 // and neighbor graphs. Spreading beside discriminants takes about as much as a search for k eigenvectors.
 func (p *Problem) Eigensolver(threads int) *planning.Eigensolver {
 	e := &planning.Eigensolver{Pairs: p.spec.K, Columns: p.spec.K, Restarts: embedding.DefaultRestarts}
-	if p.supervised() && !p.discriminants {
+	if p.supervised() && p.regime != manySeeds {
 		// Either one search for cuts or as many concurrent ones as there are folds, whichever takes more.
 		wide := span.Size(p.n, p.spec.K, len(p.supervision.Pairs))
 		if e.Searches = min(p.folds, threads, p.searches()); eigen.SearchColumns(wide, false) > e.Searches*eigen.SearchColumns(e.Pairs, false) {

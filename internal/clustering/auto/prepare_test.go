@@ -45,9 +45,9 @@ func TestPlannedSearchesAreLimitedByThreads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := Prepare(g, clustering.Spec{K: 10, Algorithm: &Options{}, Constraints: []constraint.Constraint{
+	p, err := Prepare(g, clustering.Spec{K: 10, Algorithm: &Options{}, Supervision: clustering.Supervision{Constraints: []constraint.Constraint{
 		{I: 0, J: 1, Kind: constraint.MustLink}, {I: 0, J: 199, Kind: constraint.CannotLink},
-	}})
+	}}})
 	if err != nil {
 		t.Fatal(err)
 	}

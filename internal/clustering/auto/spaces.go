@@ -1,16 +1,104 @@
 package auto
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
-	"github.com/cleave-project/cleave/internal/clustering/kmeans"
+	"github.com/cleave-project/cleave/internal/clustering/embedding"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/parallel"
 	"github.com/cleave-project/cleave/internal/planning"
+	"github.com/cleave-project/cleave/internal/snapshot"
 )
 
-// listSpaces returns the spaces of the data. Without constraints, one of the first two is used.
+// spaces holds the representations of the data, each with its answer without supervision. They are opened when they are
+// needed first. One goroutine owns it; fits that run concurrently only read it, except for what has a lock of its own.
+type spaces struct {
+	p         *Problem
+	executors Executors
+	threads   int
+	journal   *journal
+	reporter  *embedding.Reporter
+	opened    map[clustering.Space]*space
+	shared    *Shared  // graphs and eigenvectors of all k, or of this run alone
+	releases  []func() // release the executors that are in use
+}
+
+func newSpaces(ctx context.Context, p *Problem, x Executors, o clustering.Observer) *spaces {
+	shared := p.shared
+	if shared == nil {
+		shared = NewShared(p.spec.K)
+	}
+	return &spaces{
+		p:         p,
+		executors: x,
+		threads:   parallel.Threads(ctx),
+		journal:   &journal{o: o},
+		reporter:  embedding.NewReporter(o),
+		opened:    map[clustering.Space]*space{},
+		shared:    shared,
+	}
+}
+
+// release releases the executors of all spaces.
+func (ss *spaces) release() {
+	for _, release := range ss.releases {
+		release()
+	}
+}
+
+// open returns a space. It creates it on the first call.
+func (ss *spaces) open(ctx context.Context, name clustering.Space) (*space, error) {
+	if s, opened := ss.opened[name]; opened {
+		return s, nil
+	}
+	s, err := ss.newSpace(snapshot.Within(ctx, name.String()), name)
+	if err != nil {
+		return nil, err
+	}
+	ss.opened[name] = s
+	return s, nil
+}
+
+// newSpace makes the points, the graph or the matrix that the methods of a space compare points by.
+func (ss *spaces) newSpace(ctx context.Context, name clustering.Space) (*space, error) {
+	s := &space{name: name}
+	switch name {
+	case clustering.SpaceRows, clustering.SpaceStandardized:
+		if _, given := ss.p.data.(*dataset.Kernel); given {
+			return s, ss.openComponents(ctx, s)
+		}
+		return s, ss.openRows(ctx, s)
+	case clustering.SpaceMixture:
+		return s, ss.openMixture(ctx, s)
+	case clustering.SpaceLevels:
+		return s, ss.openLevels(ctx, s, ss.p.data.(*dataset.Graph))
+	case clustering.SpaceGraph:
+		adjacency, release, err := ss.executors.Matrix(ctx)
+		if err != nil {
+			return nil, err
+		}
+		ss.releases = append(ss.releases, release)
+		return s, ss.openGraph(ctx, s, ss.p.data.(*dataset.Graph), adjacency)
+	case clustering.SpaceNeighbors, clustering.SpaceStandardizedNeighbors:
+		units, graph, err := ss.neighborGraph(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		// The graph is in this process, and products with its few edges take little of the time of the eigensolver.
+		adjacency, err := NewMatrix(ctx, graph, ss.threads)
+		if err != nil {
+			return nil, err
+		}
+		s.units = units
+		return s, ss.openGraph(ctx, s, graph, adjacency)
+	}
+	return nil, fmt.Errorf("auto: there is no space %d", name)
+}
+
+// listSpaces returns the spaces of the data in order. The baseline is in one of the first two, or in a mixture.
 func (p *Problem) listSpaces() []clustering.Space {
 	raw := []clustering.Space{clustering.SpaceRows, clustering.SpaceNeighbors}
 	standardized := []clustering.Space{clustering.SpaceStandardized, clustering.SpaceStandardizedNeighbors}
@@ -18,16 +106,20 @@ func (p *Problem) listSpaces() []clustering.Space {
 		return p.graphSpaces(g)
 	}
 	if seconds := planning.NeighborSeconds(p.data, usualThreads); seconds > longSearch {
-		raw, standardized = raw[:1], standardized[:1]
+		raw = raw[:1]
+		standardized = standardized[:1]
 		p.Warnings = append(p.Warnings, clustering.Notice{Code: "NEIGHBORS_LEFT_OUT", Message: fmt.Sprintf(
-			"finding the exact neighbors of %d rows would take about %.0f s, so only methods on the rows are tried", p.n, seconds)})
+			"finding the exact neighbors of %d rows would take about %.0f s, so only methods on the rows are tried",
+			p.n, seconds)})
 	}
 	switch data := p.data.(type) {
 	case *dataset.SparsePoints:
 		return raw[len(raw)-1:] // neighbors by cosine distance, unless finding them takes too long
 	case *dataset.Points:
 		switch {
-		case p.spec.Scale == clustering.ScaleNone, p.spec.Scale == clustering.ScaleMinMax, p.spec.Scale == clustering.ScaleRobust:
+		case p.spec.Scale == clustering.ScaleNone,
+			p.spec.Scale == clustering.ScaleMinMax,
+			p.spec.Scale == clustering.ScaleRobust:
 			return raw
 		case p.spec.Scale == clustering.ScaleZscore:
 			return standardized
@@ -48,7 +140,8 @@ func (p *Problem) graphSpaces(g *dataset.Graph) []clustering.Space {
 		return []clustering.Space{clustering.SpaceLevels}
 	case p.n*p.spec.K > maxEigenvalues:
 		p.Warnings = append(p.Warnings, clustering.Notice{Code: "EIGENVECTORS_LEFT_OUT", Message: fmt.Sprintf(
-			"%d eigenvectors of %d vertices would take long and much memory; only cuts of the graph itself are tried", p.spec.K, p.n)})
+			"%d eigenvectors of %d vertices would take long and much memory; only cuts of the graph itself are tried",
+			p.spec.K, p.n)})
 		return []clustering.Space{clustering.SpaceLevels}
 	}
 	return []clustering.Space{clustering.SpaceLevels, clustering.SpaceGraph}
@@ -63,35 +156,12 @@ func ofNeighbors(name clustering.Space) bool {
 	return name == clustering.SpaceNeighbors || name == clustering.SpaceStandardizedNeighbors
 }
 
-// Scale returns how the columns of dense points are scaled in a space.
-func (p *Problem) Scale(space clustering.Space) clustering.Scale {
-	switch {
-	case space == clustering.SpaceStandardized || space == clustering.SpaceStandardizedNeighbors:
-		return clustering.ScaleZscore
-	case p.spec.Scale == clustering.ScaleMinMax || p.spec.Scale == clustering.ScaleRobust:
-		return p.spec.Scale
-	default:
-		return clustering.ScaleNone
-	}
-}
-
-// Units returns the units of the rows in a space, nil if unchanged.
-func (p *Problem) Units(space clustering.Space) (*dataset.Units, error) {
-	units, _, err := clustering.UnitsOf(p.data, p.Scale(space))
-	return units, err
-}
-
-// supervised reports whether there are constraints or seeds.
-func (p *Problem) supervised() bool { return p.given.Len()+len(p.spec.Seeds) > 0 }
+// ofVectors reports whether a space is the eigenvectors of a graph.
+func ofVectors(name clustering.Space) bool { return name == clustering.SpaceGraph || ofNeighbors(name) }
 
 func defaultNeighbors(data dataset.Dataset) int {
 	if _, sparse := data.(*dataset.SparsePoints); sparse {
 		return defaultSparseNeighbors
 	}
 	return DefaultNeighbors
-}
-
-// Rows returns the problem of k-means on the rows of points in the units of a space.
-func (p *Problem) Rows(space clustering.Space) (*kmeans.Problem, error) {
-	return kmeans.Prepare(p.data, p.kmeansSpec(p.Scale(space)))
 }

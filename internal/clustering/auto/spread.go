@@ -14,6 +14,18 @@ import (
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
+const (
+	// passedOn is the share of its value that a vertex passes to its neighbors. On 7 graphs with 5 and 20 % of the
+	// labels the mean ARI is .635; .9 gives .609 and .95 gives .549.
+	passedOn = 0.8
+	// spreadTolerance is the relative residual at which the solver stops, and spreadSteps the maximum number of steps.
+	// The condition number is (1 + passedOn) / (1 - passedOn), so about 30 steps suffice. roughSpreadTolerance is used
+	// instead for classifiers that know fromManySeeds rows or more, since what spreads is a small part of their scores.
+	spreadTolerance      = 1e-8
+	roughSpreadTolerance = 1e-4
+	spreadSteps          = 200
+)
+
 // fitSpread assigns every vertex to the class that reaches it most (Zhou et al. 2004). With N the normalized graph,
 //
 //	F = (I - passedOn N)^-1 Y,
@@ -21,35 +33,35 @@ import (
 // where Y is 1/sqrt(m) in the rows of the m known vertices of a class, a compromise between giving every class and
 // giving every vertex the same weight. A vertex that no class reaches keeps its label from the answer without
 // constraints.
-func (r *run) fitSpread(ctx context.Context, s *space, t task) (*answer, error) {
-	known := r.known(t.fold)
+func (f *fitter) fitSpread(ctx context.Context, s *space, t task) (*answer, error) {
+	known := f.p.known(t.fold)
 	if known == nil {
 		return s.unconstrained, nil
 	}
-	labels, err := r.spread(ctx, s, known)
+	labels, err := f.spread(ctx, s, known)
 	if err != nil {
 		return nil, err
 	}
 	if t.fold != heldout.None {
 		return &answer{labels: labels}, nil
 	}
-	cut := normalizedCut(s.graph, labels, r.spec.K)
-	return r.newAnswer(labels, &clustering.Result{
+	cut := normalizedCut(s.graph, labels, f.p.spec.K)
+	return f.spaces.newAnswer(labels, &clustering.Result{
 		StopReason: clustering.StopConverged, ObjectiveName: "normalized-cut", Objective: cut, Units: s.units,
-	}, r.newRater(s)), nil
+	}, f.spaces.newRater(s)), nil
 }
 
 // reach returns how much of each class reaches every vertex if classes weigh the same. It is nil for classes without
 // known rows.
-func (r *run) reach(ctx context.Context, g *dataset.Graph, known *discriminant.Known, tolerance float64) ([][]float64, error) {
-	k, total := r.spec.K, known.ClassWeights(r.spec.K)
-	given := eigen.Columns(r.n, k)
+func (f *fitter) reach(ctx context.Context, g *dataset.Graph, known *discriminant.Known, tolerance float64) ([][]float64, error) {
+	k, total := f.p.spec.K, known.ClassWeights(f.p.spec.K)
+	given := eigen.Columns(f.p.n, k)
 	for at, row := range known.Rows {
 		given[known.Classes[at]][row] = known.Weights[at] / total[known.Classes[at]]
 	}
 	graph := newNormalized(g)
 	reach := make([][]float64, k)
-	err := parallel.Run(ctx, r.threads, (k+systemsAtOnce-1)/systemsAtOnce, func(block int) error {
+	err := parallel.Run(ctx, f.spaces.threads, (k+systemsAtOnce-1)/systemsAtOnce, func(block int) error {
 		first := block * systemsAtOnce
 		found, err := graph.spread(ctx, given[first:min(first+systemsAtOnce, k)], tolerance)
 		copy(reach[first:], found)
@@ -65,8 +77,8 @@ func (r *run) reach(ctx context.Context, g *dataset.Graph, known *discriminant.K
 
 // spread gives every vertex the class that reaches it most, weighted by the square root of the class's known weight.
 // A vertex that no class reaches gets the class of its cluster in the unconstrained answer. Known rows keep theirs.
-func (r *run) spread(ctx context.Context, s *space, known *discriminant.Known) ([]int32, error) {
-	reach, err := r.reach(ctx, s.graph, known, spreadTolerance)
+func (f *fitter) spread(ctx context.Context, s *space, known *discriminant.Known) ([]int32, error) {
+	reach, err := f.reach(ctx, s.graph, known, spreadTolerance)
 	if err != nil {
 		return nil, err
 	}
@@ -74,12 +86,12 @@ func (r *run) spread(ctx context.Context, s *space, known *discriminant.Known) (
 	for at, row := range known.Rows {
 		seeds[at] = heldout.Seed{Point: row, Label: known.Classes[at]}
 	}
-	weights := known.ClassWeights(r.spec.K)
+	weights := known.ClassWeights(f.p.spec.K)
 	for g, total := range weights {
 		weights[g] = math.Sqrt(total)
 	}
 	labels := slices.Clone(s.unconstrained.labels)
-	numbers := numbersBySeeds(r.spec.K, labels, seeds)
+	numbers := numbersBySeeds(f.p.spec.K, labels, seeds)
 	for i, c := range labels {
 		labels[i] = numbers[c]
 		most := 0.0
@@ -89,7 +101,7 @@ func (r *run) spread(ctx context.Context, s *space, known *discriminant.Known) (
 			}
 		}
 	}
-	for row, class := range r.fixedLabels(known) {
+	for row, class := range f.p.fixedLabels(known) {
 		labels[row] = class
 	}
 	return labels, nil

@@ -4,14 +4,19 @@ import (
 	"context"
 	"slices"
 
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/numeric/metric"
-	"github.com/cleave-project/cleave/internal/partition"
+	"github.com/cleave-project/cleave/internal/parallel"
 )
 
 // whitening changes coordinates so that rows of the same must-link component scatter equally in all directions. Columns
@@ -19,9 +24,10 @@ import (
 // Hertz, Weinshall and Pavel 2002) with a prior.
 type whitening struct {
 	units *dataset.Units // applied first; nil if unchanged
-	// factor is the lower triangle G with V = G G', where V is the covariance of rows around the means of their
-	// components. A whitened row is G^-1 x.
-	factor [][]float64
+	// covariance is V = G G' of rows around the means of their components, where G is the lower triangle factor. A
+	// whitened row is G^-1 x.
+	covariance *mat.Cholesky
+	factor     *mat.TriDense
 }
 
 // newWhitening fits a whitening to rows in the given units. With W the scatter of count rows around the means of their
@@ -30,7 +36,7 @@ type whitening struct {
 //	V = (W + (tr W / count) I) / (count + d)
 //
 // as if d more rows had scattered equally in all directions. Without any scatter, V is the identity.
-func newWhitening(units *dataset.Units, rows *dataset.Points, components *constraint.Components) *whitening {
+func newWhitening(units *dataset.Units, rows *dataset.Points, components *constraint.Components) (*whitening, error) {
 	d, count, trace := rows.D, 0, 0.0
 	v := eigen.Columns(d, d)
 	mean, difference := make([]float64, d), make([]float64, d)
@@ -63,73 +69,77 @@ func newWhitening(units *dataset.Units, rows *dataset.Points, components *constr
 	for f := range v {
 		trace += v[f][f]
 	}
+	covariance := mat.NewSymDense(d, nil)
 	for f := range v {
 		for g := range f {
-			v[f][g] /= float64(count + d)
-			v[g][f] = v[f][g]
+			covariance.SetSym(g, f, v[f][g]/float64(count+d))
 		}
-		if v[f][f] = (v[f][f] + trace/float64(count)) / float64(count+d); !(trace > 0) {
-			v[f][f] = 1
+		covariance.SetSym(f, f, 1)
+		if trace > 0 {
+			covariance.SetSym(f, f, (v[f][f]+trace/float64(count))/float64(count+d))
 		}
 	}
-	return &whitening{units: units, factor: eigen.Cholesky(v)}
+	w := &whitening{units: units}
+	var finite bool
+	if w.covariance, finite = eigen.Cholesky(covariance); !finite {
+		return nil, fault.Invalid("VALUE_TOO_LARGE", "the products of the points' values overflow; scale the data")
+	}
+	w.factor = eigen.Lower(w.covariance)
+	return w, nil
 }
 
 // apply returns the rows multiplied by the inverse of the factor. It leaves rows unchanged.
 func (w *whitening) apply(rows *dataset.Points) (*dataset.Points, error) {
-	whitened := eigen.ForwardAll(w.factor, slices.Collect(slices.Chunk(rows.Values, rows.D)))
-	return dataset.NewPoints(rows.N, rows.D, slices.Concat(whitened...))
+	const rowsAtATime = 256
+	whitened := slices.Clone(rows.Values)
+	parallel.Ranges(rows.N, rowsAtATime, func(from, to int) {
+		part := mat.NewDense(to-from, rows.D, whitened[from*rows.D:to*rows.D])
+		blas64.Trsm(blas.Right, blas.Trans, 1, w.factor.RawTriangular(), part.RawMatrix())
+	})
+	return dataset.NewPoints(rows.N, rows.D, whitened)
 }
 
 // model converts centroids of whitened rows to a model of the data, whose metric is V^-1 = G^-T G^-1.
 func (w *whitening) model(m *model.Model) (*model.Model, error) {
 	d := m.D
-	inverse := eigen.ForwardAll(w.factor, eigen.Identity(d)) // the columns of G^-1
-	values, centroids := make([]float64, d*d), make([]float64, len(m.Centroids))
-	for f := range d {
-		for g := range f + 1 {
-			values[f*d+g] = dot(inverse[f], inverse[g])
-			values[g*d+f] = values[f*d+g]
-		}
-	}
-	for i := range centroids {
-		centroids[i] = dot(w.factor[i%d], m.Centroids[i/d*d:][:d])
-	}
-	full, err := metric.NewFull(d, values)
+	inverse := mat.NewSymDense(d, nil)
+	_ = w.covariance.InverseTo(inverse) // it only warns of a large condition number
+	var centroids mat.Dense
+	centroids.Mul(mat.NewDense(m.K, d, m.Centroids), w.factor.T())
+	full, err := metric.NewFull(d, mat.DenseCopyOf(inverse).RawMatrix().Data)
 	if err != nil {
 		return nil, err
 	}
-	return &model.Model{Distortion: metric.SquaredEuclidean, K: m.K, D: d, Centroids: w.units.Undo(centroids), Metric: full, Units: w.units}, nil
+	return &model.Model{Distortion: metric.SquaredEuclidean, K: m.K, D: d, Centroids: w.units.Undo(centroids.RawMatrix().Data), Metric: full, Units: w.units}, nil
 }
 
 // fitWhitened clusters whitened rows by k-means with hard constraints.
-func (r *run) fitWhitened(ctx context.Context, s *space, t task, set *constraint.Set) (*answer, error) {
-	scaled, units, _, err := clustering.InUnits(r.data, r.Scale(s.name))
+func (f *fitter) fitWhitened(ctx context.Context, s *space, t task, set *constraint.Set) (*answer, error) {
+	scaled, units, _, err := clustering.InUnits(f.p.data, f.p.Scale(s.name))
 	if err != nil {
 		return nil, err
 	}
-	w := newWhitening(units, scaled.(*dataset.Points), set.Components())
+	w, err := newWhitening(units, scaled.(*dataset.Points), set.Components())
+	if err != nil {
+		return nil, err
+	}
 	points, err := w.apply(scaled.(*dataset.Points))
 	if err != nil {
 		return nil, err
 	}
 	hard := task{use: clustering.UseHard, fold: t.fold, brief: t.brief}
-	all := &coordinates{columns: points.D, values: points.Values, kept: choose.All[int32](r.n)}
-	found, err := r.fitLocally(ctx, hard, all)
+	all := &coordinates{columns: points.D, values: points.Values, kept: choose.All[int32](f.p.n)}
+	found, err := f.fitLocally(ctx, hard, all)
 	if err != nil {
 		return nil, err
 	}
 	if found.Model, err = w.model(found.Model); err != nil {
 		return nil, err
 	}
-	return r.newAnswer(found.Labels, found, func(_ context.Context, result *clustering.Result) error {
-		whitened := clustering.Embedding{Rows: r.n, Columns: points.D, Values: points.Values}
-		own, next := whitened.Distances(result.Labels, r.spec.K, nil)
+	return f.spaces.newAnswer(found.Labels, found, func(_ context.Context, result *clustering.Result) error {
+		whitened := clustering.Embedding{Rows: f.p.n, Columns: points.D, Values: points.Values}
+		own, next := whitened.Distances(result.Labels, f.p.spec.K, nil)
 		result.SetDistances(clustering.MeasureDistortion, own, next)
 		return nil
 	}), nil
-}
-
-func dot(a, b []float64) float64 {
-	return partition.SumByTile(len(a), func(i int) float64 { return float64(a[i] * b[i]) })
 }

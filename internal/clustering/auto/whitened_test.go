@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/cleave-project/cleave/internal/clustering/model"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
@@ -36,7 +38,12 @@ func TestWhitening(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWhitening(units, points, set.Components())
+	w, err := newWhitening(units, points, set.Components())
+	if err != nil {
+		t.Fatal(err)
+	}
+	product := new(mat.Dense)
+	product.Mul(w.factor, w.factor.T())
 
 	var v [d][d]float64
 	groups, count, trace := [][]int{{0, 1, 2}, {5, 9}}, 3, 0.0
@@ -59,7 +66,7 @@ func TestWhitening(t *testing.T) {
 		v[f][f] += trace / float64(count)
 		for g := range d {
 			v[f][g] /= float64(count + d)
-			if got := dot(w.factor[f], w.factor[g]); math.Abs(got-v[f][g]) > 1e-12 {
+			if got := product.At(f, g); math.Abs(got-v[f][g]) > 1e-12 {
 				t.Errorf("entry (%d,%d) of G G' is %v, want %v", f, g, got, v[f][g])
 			}
 		}
@@ -108,7 +115,11 @@ func TestWhiteningWithoutScatter(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := newWhitening(nil, points, set.Components()).apply(points)
+		w, err := newWhitening(nil, points, set.Components())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := w.apply(points)
 		if err != nil || !slices.Equal(got.Values, points.Values) {
 			t.Errorf("%s: whitened to %v, %v", name, got, err)
 		}

@@ -205,6 +205,12 @@ func (o Option) inRange(value float64) error {
 	return fmt.Errorf("it must be %.12g to %.12g%s", o.Min, o.Max, words)
 }
 
+// ChoosesDefaults reports whether defaults may depend on the data. Otherwise they are the fixed values of the papers.
+func (r Request) ChoosesDefaults() bool {
+	a, _ := FindAlgorithm(r.Algorithm)
+	return a.Takes("paper") && !r.Is("paper", "true")
+}
+
 // Is reports whether an option was given with a value.
 func (r Request) Is(option, value string) bool { return r.Values[option] == value }
 

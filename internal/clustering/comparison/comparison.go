@@ -38,7 +38,9 @@ func New(data dataset.Dataset, spec clustering.Spec) *Comparison {
 	}
 	problem, err := auto.Prepare(data, clustering.Spec{
 		K: spec.K, Seed: spec.Seed, MaxIterations: clustering.DefaultMaxIterations, Scale: spec.Scale,
-		Constraints: spec.Constraints, Seeds: spec.Seeds, Algorithm: &auto.Options{},
+		Supervision: clustering.Supervision{
+			Constraints: spec.Supervision.Constraints, Seeds: spec.Supervision.Seeds,
+		}, Algorithm: &auto.Options{},
 	})
 	if err != nil {
 		return nil // the job itself reports what is wrong

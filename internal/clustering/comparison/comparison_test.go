@@ -33,9 +33,9 @@ func job(t testing.TB, truth []int32, k, pairs int, a clustering.Algorithm) clus
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := clustering.Spec{K: k, Constraints: constraints, Algorithm: a}
+	spec := clustering.Spec{K: k, Supervision: clustering.Supervision{Constraints: constraints}, Algorithm: a}
 	if _, cuts := a.(*spectral.Options); !cuts {
-		spec.Choose, spec.EntailSmall, spec.MaxIterations = true, true, clustering.DefaultMaxIterations
+		spec.Choose, spec.Supervision.EntailSmall, spec.MaxIterations = true, true, clustering.DefaultMaxIterations
 	}
 	return spec
 }
@@ -79,7 +79,7 @@ func TestTheDefaultIsBetterBySeeds(t *testing.T) {
 	data, truth := circles(t, 300)
 	spec := clustering.Spec{K: 2, MaxIterations: 100, Choose: true, Algorithm: &kmeans.Options{Algorithm: kmeans.SeededKmeans}}
 	for i := range int32(40) {
-		spec.Seeds = append(spec.Seeds, constraint.Seed{Index: 7 * i, Label: truth[7*i]})
+		spec.Supervision.Seeds = append(spec.Supervision.Seeds, constraint.Seed{Index: 7 * i, Label: truth[7*i]})
 	}
 	if got := said(t, data, spec, 2); !strings.HasPrefix(got, "DEFAULT_IS_BETTER") {
 		t.Errorf("%q", got)
@@ -113,12 +113,12 @@ func TestNothingToCompare(t *testing.T) {
 	large, classes := circles(t, 4000)
 	pc := &kmeans.Options{Algorithm: kmeans.PCKmeans}
 	oneKind := job(t, truth, 2, 100, pc)
-	for at := range oneKind.Constraints {
-		i := oneKind.Constraints[at].I
-		oneKind.Constraints[at] = clusteringtest.MustLink(i, (i+2)%300)
+	for at := range oneKind.Supervision.Constraints {
+		i := oneKind.Supervision.Constraints[at].I
+		oneKind.Supervision.Constraints[at] = clusteringtest.MustLink(i, (i+2)%300)
 	}
 	twice := job(t, truth, 2, 30, pc)
-	twice.Constraints = append(twice.Constraints, twice.Constraints...)
+	twice.Supervision.Constraints = append(twice.Supervision.Constraints, twice.Supervision.Constraints...)
 	for name, c := range map[string]struct {
 		data dataset.Dataset
 		spec clustering.Spec
@@ -154,25 +154,30 @@ func TestComparisonIsCanceled(t *testing.T) {
 func TestSpecOfAFold(t *testing.T) {
 	data, truth := circles(t, 100)
 	spec := job(t, truth, 2, 60, &kernelkmeans.Options{})
-	for at, c := range spec.Constraints[:20] {
-		spec.Constraints[at].Weight, spec.Constraints[at].Weighted = 3, true
-		spec.Constraints = append(spec.Constraints, constraint.Constraint{I: c.J, J: c.I, Kind: c.Kind})
+	for at, c := range spec.Supervision.Constraints[:20] {
+		spec.Supervision.Constraints[at].Weight, spec.Supervision.Constraints[at].Weighted = 3, true
+		spec.Supervision.Constraints = append(spec.Supervision.Constraints, constraint.Constraint{
+			I: c.J, J: c.I, Kind: c.Kind,
+		})
 	}
-	spec.Seeds = []constraint.Seed{{Index: 1, Label: 1, Probability: 0.8}, {Index: 2}, {Index: 3, Label: 1}, {Index: 1, Label: 0, Probability: 0.2}}
+	spec.Supervision.Seeds = []constraint.Seed{
+		{Index: 1, Label: 1, Probability: 0.8}, {Index: 2}, {Index: 3, Label: 1},
+		{Index: 1, Label: 0, Probability: 0.2},
+	}
 	c := New(data, spec)
 	constraints, seeds := 0, 0
 	for fold := range auto.DefaultFolds {
 		shown := c.supervision.Spec(spec, fold)
 		for _, pair := range c.supervision.Pairs {
-			for _, given := range shown.Constraints {
+			for _, given := range shown.Supervision.Constraints {
 				if pair.Fold == fold && min(given.I, given.J) == pair.I && max(given.I, given.J) == pair.J {
 					t.Errorf("fold %d: %+v is shown", fold, given)
 				}
 			}
 		}
-		constraints, seeds = constraints+len(shown.Constraints), seeds+len(shown.Seeds)
+		constraints, seeds = constraints+len(shown.Supervision.Constraints), seeds+len(shown.Supervision.Seeds)
 	}
-	if constraints != 2*len(spec.Constraints) || seeds != 2*len(spec.Seeds) {
+	if constraints != 2*len(spec.Supervision.Constraints) || seeds != 2*len(spec.Supervision.Seeds) {
 		t.Errorf("%d constraints and %d seeds are shown in two of three folds", constraints, seeds)
 	}
 }

@@ -16,7 +16,10 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/cleave-project/cleave/internal/data/dataset"
+	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
@@ -73,7 +76,7 @@ func Choose(ctx context.Context, points *dataset.Points, classes []int32, trust 
 	}
 	squared := medianSquaredDistance(points)
 	best := Rule{Error: math.Inf(1)}
-	try := func(r Rule, matrix [][]float64) {
+	try := func(r Rule, matrix *mat.SymDense) {
 		if r.Error = leaveOneOut(matrix, classes, trust, k, r.Penalty); r.Error < best.Error {
 			best = r
 		}
@@ -91,7 +94,7 @@ func Choose(ctx context.Context, points *dataset.Points, classes []int32, trust 
 		try(linear, matrix)
 	}
 	for _, function := range []kernel.Function{kernel.Gaussian, kernel.Laplacian} {
-		bestWidth, matrixOfBest := Rule{Error: math.Inf(1)}, [][]float64(nil)
+		bestWidth, matrixOfBest := Rule{Error: math.Inf(1)}, (*mat.SymDense)(nil)
 		for _, width := range widths {
 			if err := ctx.Err(); err != nil {
 				return Rule{}, err
@@ -122,14 +125,15 @@ func (r Rule) Fit(points *dataset.Points, classes []int32, trust []float64, k in
 	if err != nil {
 		return nil, err
 	}
-	_, columns := solve(matrix, classes, trust, k, r.Penalty)
-	coefficients := make([]float64, len(classes)*k)
-	for c, column := range columns {
-		for i, v := range column {
-			coefficients[i*k+c] = v
-		}
+	_, coefficients, ok := solve(matrix, classes, trust, k, r.Penalty)
+	if !ok {
+		return nil, errOverflow()
 	}
-	return coefficients, nil
+	return coefficients.RawMatrix().Data, nil
+}
+
+func errOverflow() error {
+	return fault.Invalid("VALUE_TOO_LARGE", "the products of the points' values overflow; scale the data")
 }
 
 // MatrixSpec returns the kernel of the rule for points, and bounds on its entries. Points are centered at the mean of
@@ -147,7 +151,7 @@ func (r Rule) MatrixSpec(points dataset.Dataset, known *dataset.Points) (kernel.
 }
 
 // matrix returns the kernel matrix of points.
-func (r Rule) matrix(points *dataset.Points) ([][]float64, error) {
+func (r Rule) matrix(points *dataset.Points) (*mat.SymDense, error) {
 	spec, _, err := r.MatrixSpec(points, points)
 	if err != nil {
 		return nil, err
@@ -156,48 +160,49 @@ func (r Rule) matrix(points *dataset.Points) ([][]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.Collect(slices.Chunk(values, points.N)), nil
+	return mat.NewSymDense(points.N, values), nil
 }
 
-// solve returns the Cholesky factor of K + penalty W^-1, and A column by column.
-func solve(matrix [][]float64, classes []int32, trust []float64, k int, penalty float64) (factor, columns [][]float64) {
+// solve factorizes K + penalty W^-1, and returns A. It reports false if K is not finite.
+func solve(
+	matrix *mat.SymDense, classes []int32, trust []float64, k int, penalty float64,
+) (factor *mat.Cholesky, a *mat.Dense, ok bool) {
 	m, sums := len(classes), classWeights(classes, trust, k)
-	system := make([][]float64, m)
-	for i := range system {
-		system[i] = slices.Clone(matrix[i])
+	system := mat.NewSymDense(m, nil)
+	system.CopySym(matrix)
+	for i := range m {
 		weight := float64(m) * trust[i] / (float64(k) * sums[classes[i]])
-		system[i][i] += penalty / weight
+		system.SetSym(i, i, system.At(i, i)+penalty/weight)
 	}
-	factor = eigen.Cholesky(system)
-	targets := eigen.Columns(m, k)
-	for c := range targets {
-		for i, g := range classes {
-			targets[c][i] = -1 / float64(k)
-			if int(g) == c {
-				targets[c][i]++
-			}
+	if factor, ok = eigen.Cholesky(system); !ok {
+		return nil, nil, false
+	}
+	targets := mat.NewDense(m, k, nil)
+	for i, g := range classes {
+		for c := range k {
+			targets.Set(i, c, -1/float64(k))
 		}
+		targets.Set(i, int(g), 1-1/float64(k))
 	}
-	columns = eigen.ForwardAll(factor, targets)
-	for _, y := range columns {
-		eigen.Backward(factor, y)
-	}
-	return factor, columns
+	a = mat.NewDense(m, k, nil)
+	_ = factor.SolveTo(a, targets) // it only warns of a large condition number
+	return factor, a, true
 }
 
 // leaveOneOut returns the mean square of leave-one-out residuals, weighted by trust, with equal weights for all
-// classes.
-func leaveOneOut(matrix [][]float64, classes []int32, trust []float64, k int, penalty float64) float64 {
-	factor, columns := solve(matrix, classes, trust, k, penalty)
+// classes. It is +Inf if the matrix is not finite.
+func leaveOneOut(matrix *mat.SymDense, classes []int32, trust []float64, k int, penalty float64) float64 {
+	factor, coefficients, ok := solve(matrix, classes, trust, k, penalty)
+	if !ok {
+		return math.Inf(1)
+	}
+	var inverse mat.SymDense
+	_ = factor.InverseTo(&inverse) // it only warns of a large condition number
 	squares, totals := make([]float64, k), make([]float64, k)
-	for i, column := range eigen.ForwardAll(factor, eigen.Identity(len(classes))) {
-		diagonal := 0.0 // of the inverse
-		for _, v := range column[i:] {
-			diagonal += float64(v * v)
-		}
+	for i := range classes {
 		square := 0.0
-		for _, a := range columns {
-			residual := a[i] / diagonal
+		for _, a := range coefficients.RawRowView(i) {
+			residual := a / inverse.At(i, i)
 			square += float64(residual * residual)
 		}
 		squares[classes[i]] += float64(trust[i] * square)

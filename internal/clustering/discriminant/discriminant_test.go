@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 
 	"github.com/cleave-project/cleave/internal/data/dataset"
@@ -80,7 +81,7 @@ func TestLeaveOneOutIsThatOfRefits(t *testing.T) {
 }
 
 // refits leaves out every point by giving it hardly any weight: the others keep theirs.
-func refits(t *rapid.T, r Rule, matrix [][]float64, of []int32, trust []float64, k int) float64 {
+func refits(t *rapid.T, r Rule, matrix *mat.SymDense, of []int32, trust []float64, k int) float64 {
 	m := len(of)
 	sums := make([]float64, k)
 	for i, g := range of {
@@ -98,7 +99,7 @@ func refits(t *rapid.T, r Rule, matrix [][]float64, of []int32, trust []float64,
 		system := make([][]float64, len(rows))
 		for at, i := range rows {
 			for _, j := range rows {
-				system[at] = append(system[at], matrix[i][j])
+				system[at] = append(system[at], matrix.At(i, j))
 			}
 			system[at][at] += r.Penalty * float64(k) * sums[of[i]] / (float64(m) * trust[i])
 			for c := range k {
@@ -114,7 +115,7 @@ func refits(t *rapid.T, r Rule, matrix [][]float64, of []int32, trust []float64,
 		for c := range k {
 			f := 0.0
 			for at, i := range rows {
-				f += matrix[left][i] * system[at][len(rows)+c]
+				f += matrix.At(left, i) * system[at][len(rows)+c]
 			}
 			target := -1 / float64(k)
 			if int(of[left]) == c {

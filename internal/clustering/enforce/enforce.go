@@ -1,10 +1,7 @@
 // Package enforce changes as few labels of an answer as it can so that constraints and known labels hold.
 //
-// Rows that must be together form a component, which moves as a whole. Assigning clusters to components is a graph
-// coloring: components that must be apart need different clusters, and those with a known label keep it. A component
-// starts in the cluster of most of its rows. If two that must be apart share a cluster, one of them moves to a cluster
-// without its opponents; if there is none, a chain of components swaps two clusters; if that fails too, a bounded
-// depth-first search assigns all components that are connected by cannot-links between components without known labels.
+// Rows that must be together form a component, which moves as a whole. It starts in the cluster of most of its rows, and
+// keeps a known label. Package coloring then moves components until those that must be apart are in different clusters.
 package enforce
 
 import (
@@ -12,15 +9,12 @@ import (
 	"context"
 	"slices"
 
+	"github.com/cleave-project/cleave/internal/clustering/coloring"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 )
 
-// maxWork bounds a search, in components looked at, each of which takes time for its opponents and the clusters: a few
-// seconds with tens of them.
-const maxWork = 20_000_000
-
 // None marks a row without a known label.
-const None = -1
+const None = coloring.None
 
 // Result is an answer in which the constraints and known labels hold as far as possible.
 type Result struct {
@@ -36,87 +30,95 @@ type Result struct {
 // Apply changes labels from 0 to k-1 so that constraints hold. The slice fixed holds the known label of each row, or
 // None; prices holds the positive cost of changing each row. If prices is nil, all rows cost the same. It fails only
 // if the context ends.
-func Apply(ctx context.Context, k int, labels, fixed []int32, prices []float64, constraints []constraint.Constraint) (Result, error) {
-	a := newAssignment(k, labels, fixed, prices)
+func Apply(
+	ctx context.Context, k int, labels, fixed []int32, prices []float64, constraints []constraint.Constraint,
+) (Result, error) {
+	a := newComponents(labels, fixed)
 	var result Result
 	for _, c := range constraints {
 		if c.Kind == constraint.MustLink && !a.merge(c.I, c.J) {
 			result.Contradicted = append(result.Contradicted, c)
 		}
 	}
-	a.count()
 	var apart []constraint.Constraint
 	for _, c := range constraints {
 		switch {
 		case c.Kind != constraint.CannotLink:
-		case !a.separate(c.I, c.J):
+		case !a.separable(c.I, c.J):
 			result.Contradicted = append(result.Contradicted, c)
 		default:
 			apart = append(apart, c)
 		}
 	}
-	a.start()
-	if err := a.repair(ctx); err != nil {
+	vertices := a.vertices(apart)
+	clusters, err := assign(ctx, k, a, vertices, labels, prices, apart)
+	if err != nil {
 		return Result{}, err
 	}
-	if err := a.settle(ctx); err != nil {
-		return Result{}, err
-	}
-	for _, c := range apart {
-		if a.cluster[a.find(c.I)] == a.cluster[a.find(c.J)] {
-			result.Unsatisfied = append(result.Unsatisfied, c)
-		}
-	}
-	result.Labels = make([]int32, len(labels))
+	result.Labels = slices.Clone(labels)
 	for i := range labels {
-		result.Labels[i] = a.cluster[a.find(int32(i))]
+		root := a.find(int32(i))
+		if v, moves := vertices[root]; moves {
+			result.Labels[i] = clusters[v]
+		} else if fixed[i] != None {
+			result.Labels[i] = fixed[i]
+		}
 		if result.Labels[i] != labels[i] {
 			result.Changed++
+		}
+	}
+	for _, c := range apart {
+		if result.Labels[c.I] == result.Labels[c.J] {
+			result.Unsatisfied = append(result.Unsatisfied, c)
 		}
 	}
 	return result, nil
 }
 
-// assignment assigns a cluster to every component of rows. A component is identified by its root.
-type assignment struct {
-	k        int32
-	labels   []int32
-	parent   []int32
-	fixed    []int32           // by root: the known label, or None
-	price    []float64         // of each row: the cost of changing its label
-	total    []float64         // by root: the sum of the prices of its rows
-	merged   map[int32]bool    // roots of components of several rows
-	inside   map[int32][]share // by merged root: the clusters of its rows, ascending
-	against  map[int32][]int32 // by root: its opponents, the components that must be apart from it
-	seen     map[[2]int32]bool // pairs of components that must be apart
-	movable  []int32           // roots of merged components and of those with opponents, ascending
-	cluster  []int32           // by root
-	searched map[int32]bool    // components for which a search has failed
-	taken    []bool            // per cluster, scratch of occupied
-}
-
-// share is the part of a component that is in one cluster.
-type share struct {
-	cluster int32
-	price   float64 // the sum of the prices of its rows
-}
-
-// newAssignment makes every row a component of its own, in the cluster of its label. It does not change its arguments.
-func newAssignment(k int, labels, fixed []int32, prices []float64) *assignment {
-	a := &assignment{
-		k: int32(k), labels: labels, parent: make([]int32, len(labels)), fixed: slices.Clone(fixed), price: make([]float64, len(labels)), total: make([]float64, len(labels)),
-		inside: map[int32][]share{}, merged: map[int32]bool{}, against: map[int32][]int32{}, seen: map[[2]int32]bool{}, cluster: slices.Clone(labels), searched: map[int32]bool{}, taken: make([]bool, k),
-	}
-	for i := range a.parent {
-		if a.parent[i], a.price[i] = int32(i), 1; prices != nil {
-			a.price[i] = prices[i]
+// assign returns the clusters of the components that are vertices.
+func assign(
+	ctx context.Context, k int, a *components, vertices map[int32]int32, labels []int32, prices []float64,
+	apart []constraint.Constraint,
+) ([]int32, error) {
+	costs := newCosts(a, vertices, labels, prices)
+	given := make([]int32, len(vertices))
+	start := make([]int32, len(vertices))
+	for root, v := range vertices {
+		given[v] = a.fixed[root]
+		start[v] = costs.nearest(v, labels[root])
+		if given[v] != None {
+			start[v] = given[v]
 		}
 	}
-	copy(a.total, a.price)
+	var edges [][2]int32
+	for _, c := range apart {
+		edges = append(edges, [2]int32{vertices[a.find(c.I)], vertices[a.find(c.J)]})
+	}
+	g := coloring.New(k, len(vertices), edges, given)
+	clusters, err := g.Repair(ctx, start, costs.of)
+	if err != nil {
+		return nil, err
+	}
+	return g.Reduce(ctx, clusters, costs.of)
+}
+
+// components are sets of rows that must be together. A component is identified by its root, its first row.
+type components struct {
+	parent []int32
+	merged []bool  // by root: whether it has several rows
+	fixed  []int32 // by root: the known label, or None
+}
+
+// newComponents makes every row a component of its own. It does not change its arguments.
+func newComponents(labels, fixed []int32) *components {
+	a := &components{parent: make([]int32, len(labels)), merged: make([]bool, len(labels)), fixed: slices.Clone(fixed)}
+	for i := range a.parent {
+		a.parent[i] = int32(i)
+	}
 	return a
 }
 
-func (a *assignment) find(i int32) int32 {
+func (a *components) find(i int32) int32 {
 	for a.parent[i] != i {
 		a.parent[i] = a.parent[a.parent[i]]
 		i = a.parent[i]
@@ -125,309 +127,100 @@ func (a *assignment) find(i int32) int32 {
 }
 
 // merge merges the components of two rows. It returns false if they have different known labels.
-func (a *assignment) merge(i, j int32) bool {
-	i, j = a.find(i), a.find(j)
-	if i == j {
+func (a *components) merge(i, j int32) bool {
+	one := a.find(i)
+	other := a.find(j)
+	if one == other {
 		return true
 	}
-	if a.fixed[i] != None && a.fixed[j] != None && a.fixed[i] != a.fixed[j] {
+	if a.fixed[one] != None && a.fixed[other] != None && a.fixed[one] != a.fixed[other] {
 		return false
 	}
-	if i > j {
-		i, j = j, i
-	}
-	a.parent[j] = i
-	a.total[i] += a.total[j]
-	a.merged[i] = true
-	a.fixed[i] = max(a.fixed[i], a.fixed[j])
+	first := min(one, other)
+	a.parent[max(one, other)] = first
+	a.merged[first] = true
+	a.fixed[first] = max(a.fixed[one], a.fixed[other])
 	return true
 }
 
-// count sums the prices of rows by component and cluster.
-func (a *assignment) count() {
-	for i, c := range a.labels {
-		if root := a.find(int32(i)); a.merged[root] {
-			at, found := a.shareOf(root, c)
-			if !found {
-				a.inside[root] = slices.Insert(a.inside[root], at, share{cluster: c})
-			}
-			a.inside[root][at].price += a.price[i]
+// separable reports whether the components of two rows can be apart.
+func (a *components) separable(i, j int32) bool {
+	one := a.find(i)
+	other := a.find(j)
+	return one != other && (a.fixed[one] == None || a.fixed[one] != a.fixed[other])
+}
+
+// vertices numbers the roots of components that have several rows or must be apart from others, ascending.
+func (a *components) vertices(apart []constraint.Constraint) map[int32]int32 {
+	linked := make([]bool, len(a.parent))
+	for _, c := range apart {
+		linked[a.find(c.I)] = true
+		linked[a.find(c.J)] = true
+	}
+	number := map[int32]int32{}
+	for i := range int32(len(a.parent)) {
+		if a.find(i) == i && (linked[i] || a.merged[i]) {
+			number[i] = int32(len(number))
 		}
 	}
+	return number
 }
 
-// shareOf returns where the share of a cluster is among those of a merged root, or would be.
-func (a *assignment) shareOf(root, c int32) (at int, found bool) {
-	return slices.BinarySearchFunc(a.inside[root], c, func(s share, c int32) int { return cmp.Compare(s.cluster, c) })
+// costs tells what it costs to assign components to clusters: the sum of the prices of the rows that are elsewhere.
+type costs struct {
+	total  []float64 // the sum of the prices of all rows of a component
+	shares [][]share // the clusters of its rows, ascending
 }
 
-// separate records that the components of two rows must be apart. It returns false if they cannot be.
-func (a *assignment) separate(i, j int32) bool {
-	i, j = a.find(i), a.find(j)
-	if i == j || a.fixed[i] != None && a.fixed[i] == a.fixed[j] {
-		return false
-	}
-	if pair := [2]int32{min(i, j), max(i, j)}; !a.seen[pair] {
-		a.seen[pair] = true
-		a.against[i], a.against[j] = append(a.against[i], j), append(a.against[j], i)
-	}
-	return true
+// share is the part of a component that is in one cluster.
+type share struct {
+	cluster int32
+	price   float64 // the sum of the prices of its rows
 }
 
-// start assigns every component to its known label, or to the cluster of most of its rows.
-func (a *assignment) start() {
-	for i := range a.parent {
-		root := a.find(int32(i))
-		if int(root) != i {
+func newCosts(a *components, vertices map[int32]int32, labels []int32, prices []float64) *costs {
+	all := &costs{total: make([]float64, len(vertices)), shares: make([][]share, len(vertices))}
+	for i, label := range labels {
+		v, moves := vertices[a.find(int32(i))]
+		if !moves {
 			continue
 		}
-		a.cluster[root] = a.nearest(root)
-		if a.inside[root] != nil || a.against[root] != nil {
-			a.movable = append(a.movable, root)
+		price := 1.0
+		if prices != nil {
+			price = prices[i]
 		}
+		at, found := all.shareOf(v, label)
+		if !found {
+			all.shares[v] = slices.Insert(all.shares[v], at, share{cluster: label})
+		}
+		all.shares[v][at].price += price
+		all.total[v] += price
 	}
+	return all
 }
 
-// nearest returns the cluster with the lowest cost for a component.
-func (a *assignment) nearest(root int32) int32 {
-	if a.fixed[root] != None {
-		return a.fixed[root]
+// shareOf returns where the share of a cluster is among those of a component, or would be.
+func (s *costs) shareOf(v, cluster int32) (at int, found bool) {
+	return slices.BinarySearchFunc(s.shares[v], cluster, func(one share, cluster int32) int {
+		return cmp.Compare(one.cluster, cluster)
+	})
+}
+
+// of returns the cost of assigning a component to a cluster.
+func (s *costs) of(v, cluster int32) float64 {
+	at, found := s.shareOf(v, cluster)
+	if !found {
+		return s.total[v]
 	}
-	best := a.labels[root] // for a single row, which costs nothing where it is
-	for _, s := range a.inside[root] {
-		if a.cost(root, s.cluster) < a.cost(root, best) {
-			best = s.cluster
+	return s.total[v] - s.shares[v][at].price
+}
+
+// nearest returns the cluster with the lowest cost for a component. Of equals, the given one is nearest, then the first.
+func (s *costs) nearest(v, best int32) int32 {
+	for _, one := range s.shares[v] {
+		if s.of(v, one.cluster) < s.of(v, best) {
+			best = one.cluster
 		}
 	}
 	return best
-}
-
-// cost returns the cost of assigning a component to a cluster.
-func (a *assignment) cost(root, c int32) float64 {
-	switch at, found := a.shareOf(root, c); {
-	case found:
-		return a.total[root] - a.inside[root][at].price
-	case a.inside[root] == nil && a.labels[root] == c: // a single row
-		return 0
-	}
-	return a.total[root]
-}
-
-// occupied reports for each cluster whether it contains an opponent of a component. The slice is valid until the next
-// call.
-func (a *assignment) occupied(root int32) []bool {
-	clear(a.taken)
-	for _, other := range a.against[root] {
-		if c := a.cluster[other]; c != None {
-			a.taken[c] = true
-		}
-	}
-	return a.taken
-}
-
-// repair separates components that must be apart but share a cluster.
-func (a *assignment) repair(ctx context.Context) error {
-	for _, root := range a.movable {
-		for _, other := range a.against[root] {
-			if a.cluster[root] != a.cluster[other] || a.move(root, other) {
-				continue
-			}
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			switch {
-			case a.trade(root, other):
-			case a.fixed[root] == None:
-				a.search(ctx, root)
-			default: // the label of other is not known: it would contradict the link
-				a.search(ctx, other)
-			}
-		}
-	}
-	return ctx.Err()
-}
-
-// move moves one of two components to a free cluster, at the lowest cost. It returns false if there is none.
-func (a *assignment) move(one, other int32) bool {
-	best, to, least := int32(-1), int32(0), 0.0
-	for _, root := range []int32{one, other} {
-		if a.fixed[root] != None {
-			continue
-		}
-		for c, taken := range a.occupied(root) {
-			if taken {
-				continue
-			}
-			if change := a.cost(root, int32(c)) - a.cost(root, a.cluster[root]); best < 0 || change < least {
-				best, to, least = root, int32(c), change
-			}
-		}
-	}
-	if best >= 0 {
-		a.cluster[best] = to
-	}
-	return best >= 0
-}
-
-// trade swaps two clusters along a Kempe chain that starts at one of two components, at the lowest cost. It returns
-// false if there is none.
-func (a *assignment) trade(one, other int32) bool {
-	var best []int32
-	var from, to int32
-	least := 0.0
-	for _, ends := range [][2]int32{{one, other}, {other, one}} {
-		own := a.cluster[ends[0]]
-		for c := range a.k {
-			if c == own {
-				continue
-			}
-			chain, change := a.chain(ends[0], ends[1], own, c)
-			if chain != nil && (best == nil || change < least) {
-				best, from, to, least = chain, own, c, change
-			}
-		}
-	}
-	for _, root := range best {
-		if a.cluster[root] == from {
-			a.cluster[root] = to
-		} else {
-			a.cluster[root] = from
-		}
-	}
-	return best != nil
-}
-
-// chain returns the components of clusters own and c that must swap clusters with root, and the increase of the cost.
-// It returns nil if one of them has a known label or is without, the component that root must be separated from.
-func (a *assignment) chain(root, without, own, c int32) ([]int32, float64) {
-	chain, in := []int32{root}, map[int32]bool{root: true}
-	change := 0.0
-	for at := 0; at < len(chain); at++ {
-		i := chain[at]
-		if a.fixed[i] != None {
-			return nil, 0
-		}
-		target := own
-		if a.cluster[i] == own {
-			target = c
-		}
-		change += a.cost(i, target) - a.cost(i, a.cluster[i])
-		for _, next := range a.against[i] {
-			switch {
-			case in[next] || a.cluster[next] != target:
-			case next == without:
-				return nil, 0
-			default:
-				in[next] = true
-				chain = append(chain, next)
-			}
-		}
-	}
-	return chain, change
-}
-
-// search assigns root and all components that cannot-links connect with it, depth first. Links do not connect through a
-// component with a known label, because it is in its cluster whatever the others do. The search picks the component
-// with the fewest free clusters next and tries its clusters by increasing cost. If it fails or exceeds the bound,
-// nothing changes.
-func (a *assignment) search(ctx context.Context, root int32) {
-	if a.searched[root] {
-		return
-	}
-	s := &search{
-		assignment: a, ctx: ctx, open: []int32{root}, before: map[int32]int32{root: a.cluster[root]}, work: maxWork,
-	}
-	for at := 0; at < len(s.open); at++ {
-		for _, next := range a.against[s.open[at]] {
-			if _, found := s.before[next]; !found && a.fixed[next] == None {
-				s.before[next] = a.cluster[next]
-				s.open = append(s.open, next)
-			}
-		}
-	}
-	for _, i := range s.open {
-		a.cluster[i] = None
-	}
-	least := len(s.open) * (len(s.open) + 1) / 2 // the work of a search that never goes back
-	if least > s.work || !s.color() {
-		for i, c := range s.before {
-			a.cluster[i], a.searched[i] = c, true
-		}
-	}
-}
-
-// search looks for a coloring by backtracking, with a limit on its work.
-type search struct {
-	*assignment
-	ctx    context.Context
-	open   []int32 // components without a cluster
-	before map[int32]int32
-	work   int // remaining steps
-}
-
-// color assigns the open components. It returns false if that is impossible, the bound is exceeded, or the context has
-// ended.
-func (s *search) color() bool {
-	if len(s.open) == 0 {
-		return true
-	}
-	if s.work -= len(s.open); s.work < 0 || s.ctx.Err() != nil {
-		return false
-	}
-	at, fewest := 0, int(s.k)+1
-	for place, i := range s.open {
-		free := 0
-		for _, taken := range s.occupied(i) {
-			if !taken {
-				free++
-			}
-		}
-		if free < fewest {
-			at, fewest = place, free
-		}
-	}
-	i := s.open[at]
-	s.open[at] = s.open[len(s.open)-1]
-	s.open = s.open[:len(s.open)-1]
-	var clusters []int32
-	for c, taken := range s.occupied(i) {
-		if !taken {
-			clusters = append(clusters, int32(c))
-		}
-	}
-	slices.SortStableFunc(clusters, func(b, c int32) int { return cmp.Compare(s.cost(i, b), s.cost(i, c)) })
-	for _, c := range clusters {
-		s.cluster[i] = c
-		if s.color() {
-			return true
-		}
-	}
-	s.cluster[i] = None
-	s.open = append(s.open, i)
-	return false
-}
-
-// settle moves components to cheaper free clusters until there are none.
-func (a *assignment) settle(ctx context.Context) error {
-	for moved := true; moved; {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		moved = false
-		for _, root := range a.movable {
-			if a.fixed[root] != None {
-				continue
-			}
-			best := a.cluster[root]
-			for c, taken := range a.occupied(root) {
-				if !taken && a.cost(root, int32(c)) < a.cost(root, best) {
-					best = int32(c)
-				}
-			}
-			if best != a.cluster[root] {
-				a.cluster[root], moved = best, true
-			}
-		}
-	}
-	return nil
 }

@@ -45,15 +45,22 @@ func (c *endsAfter) Err() error {
 	return nil
 }
 
-// A search asks all the time whether its context has ended.
+// A search asks all the time whether its context has ended. Mycielski's graph of 47 rows that need six clusters has no
+// triangle, so that it takes long to find that five do not suffice.
 func TestASearchEndsWithItsContext(t *testing.T) {
-	var all []constraint.Constraint
-	for i := range int32(9) { // nine rows that are all apart, in eight clusters: every order of them is tried in vain
-		for j := range i {
-			all = append(all, cannot(j, i))
+	all := []constraint.Constraint{cannot(0, 1)}
+	n := int32(2)
+	for range 4 {
+		for _, c := range all {
+			all = append(all, cannot(c.I, n+c.J), cannot(c.J, n+c.I))
 		}
+		for i := range n {
+			all = append(all, cannot(n+i, 2*n))
+		}
+		n = 2*n + 1
 	}
-	if _, err := enforce.Apply(&endsAfter{t.Context(), 1000}, 8, make([]int32, 9), unknown(9), nil, all); !errors.Is(err, context.Canceled) {
+	ctx := &endsAfter{t.Context(), 1000}
+	if _, err := enforce.Apply(ctx, 5, make([]int32, n), unknown(int(n)), nil, all); !errors.Is(err, context.Canceled) {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -92,8 +99,8 @@ func (c *counting) Err() error {
 	return nil
 }
 
-// A search over so many components that it exceeds its bound, whatever it finds, is not begun.
-func TestNoSearchThatCannotEnd(t *testing.T) {
+// A search among many components finds soon that a few of them cannot all be apart.
+func TestASearchFindsTheCliqueFirst(t *testing.T) {
 	const n, k = 6400, 8
 	var all []constraint.Constraint
 	labels := make([]int32, n)

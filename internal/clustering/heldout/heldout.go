@@ -145,10 +145,10 @@ func (s *Supervision) Spec(spec clustering.Spec, without int) clustering.Spec {
 			points[given.Point] = true
 		}
 	}
-	spec.Constraints = slices.DeleteFunc(slices.Clone(spec.Constraints), func(c constraint.Constraint) bool {
+	spec.Supervision.Constraints = slices.DeleteFunc(slices.Clone(spec.Supervision.Constraints), func(c constraint.Constraint) bool {
 		return heldOut[Pair{I: min(c.I, c.J), J: max(c.I, c.J), Must: c.Kind == constraint.MustLink}]
 	})
-	spec.Seeds = slices.DeleteFunc(slices.Clone(spec.Seeds), func(given constraint.Seed) bool { return points[given.Index] })
+	spec.Supervision.Seeds = slices.DeleteFunc(slices.Clone(spec.Supervision.Seeds), func(given constraint.Seed) bool { return points[given.Index] })
 	return spec
 }
 

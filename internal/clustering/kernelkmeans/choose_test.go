@@ -19,7 +19,9 @@ import (
 
 func chosen(k int, constraints []constraint.Constraint) clustering.Spec {
 	return clustering.Spec{
-		K: k, MaxIterations: 100, Constraints: constraints, EntailSmall: true, Choose: true,
+		K: k, MaxIterations: 100, Supervision: clustering.Supervision{
+			Constraints: constraints, EntailSmall: true,
+		}, Choose: true,
 		Algorithm: &Options{OnRise: RiseIgnore, KeepBest: true},
 	}
 }
@@ -194,11 +196,14 @@ func TestStartsOfRestarts(t *testing.T) {
 		starts   []clustering.Start
 	}{
 		"constraints": {func(*clustering.Spec) {}, 10, []clustering.Start{free, spectral, random, plus, random}},
-		"none":        {func(s *clustering.Spec) { s.Constraints = nil }, 10, []clustering.Start{spectral, random, plus, random}},
-		"named":       {func(s *clustering.Spec) { s.Start = plus }, 10, []clustering.Start{plus, plus}},
-		"seeds":       {func(s *clustering.Spec) { s.Seeds = seeds }, 1, []clustering.Start{clustering.StartSeeds}},
-		"spectral":    {func(s *clustering.Spec) { s.Start = spectral }, 1, []clustering.Start{spectral}},
-		"paper":       {func(s *clustering.Spec) { s.Choose = false }, 1, []clustering.Start{clustering.StartFarthestFirst}},
+		"none": {
+			func(s *clustering.Spec) { s.Supervision.Constraints = nil }, 10,
+			[]clustering.Start{spectral, random, plus, random},
+		},
+		"named":    {func(s *clustering.Spec) { s.Initialization.Start = plus }, 10, []clustering.Start{plus, plus}},
+		"seeds":    {func(s *clustering.Spec) { s.Supervision.Seeds = seeds }, 1, []clustering.Start{clustering.StartSeeds}},
+		"spectral": {func(s *clustering.Spec) { s.Initialization.Start = spectral }, 1, []clustering.Start{spectral}},
+		"paper":    {func(s *clustering.Spec) { s.Choose = false }, 1, []clustering.Start{clustering.StartFarthestFirst}},
 	} {
 		spec := chosen(2, link)
 		c.change(&spec)
@@ -249,7 +254,7 @@ func TestStartsOnGraphs(t *testing.T) {
 		{link, clustering.StartSpectral, 3, 2, []clustering.Start{clustering.StartSpectral}},
 	} {
 		spec := chosen(3, c.constraints)
-		spec.Start, spec.Restarts = c.start, c.restarts
+		spec.Initialization.Start, spec.Restarts = c.start, c.restarts
 		p, err := Prepare(graph, spec)
 		if err != nil {
 			t.Fatal(err)

@@ -98,7 +98,7 @@ func (s *Setup) attached(labels []int32) []int32 {
 		}
 	}
 	labels = slices.Clone(labels)
-	for _, seed := range s.p.spec.Seeds {
+	for _, seed := range s.p.spec.Supervision.Seeds {
 		if s.isolated[seed.Index] && seed.Probability == 0 {
 			labels[seed.Index] = seed.Label
 		}

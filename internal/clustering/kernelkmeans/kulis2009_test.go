@@ -46,8 +46,10 @@ func cases(t testing.TB, seed uint64) map[string]struct {
 	add := func(name string, data dataset.Dataset, o Options) {
 		for _, constraints := range []int{0, 25} {
 			spec := clustering.Spec{K: k, Seed: seed, MaxIterations: 50, Algorithm: &o,
-				Constraints: clusteringtest.RandomConstraints(rng, n, k, constraints),
-				Start:       clustering.StartLabels, InitialLabels: clusteringtest.RandomLabels(rng, n, k)}
+				Supervision: clustering.Supervision{Constraints: clusteringtest.RandomConstraints(rng, n, k, constraints)},
+				Initialization: clustering.Initialization{
+					Start: clustering.StartLabels, Labels: clusteringtest.RandomLabels(rng, n, k),
+				}}
 			all[fmt.Sprintf("%s/%d-constraints", name, constraints)] = struct {
 				data dataset.Dataset
 				spec clustering.Spec
@@ -80,7 +82,7 @@ func TestStepsEqualNaiveReference(t *testing.T) {
 				optionsOf(c.spec).OnRise = RiseIgnore
 				result := solve(t, c.data, c.spec)
 				r := newReference(c.data, c.spec, optionsOf(c.spec).Rho)
-				r.labels = slices.Clone(c.spec.InitialLabels)
+				r.labels = slices.Clone(c.spec.Initialization.Labels)
 				r.fill()
 				for _, entry := range result.History {
 					if want := r.objective(); math.Abs(entry.Objective-want) > 1e-6*(1+math.Abs(want)) {
@@ -105,7 +107,9 @@ func TestLinearKernelIsPlainKmeans(t *testing.T) {
 	points := clusteringtest.Blobs(t, rng, 150, 3, 4)
 	labels := clusteringtest.RandomLabels(rng, 150, 4)
 	for iterations := range 12 {
-		result := solve(t, points, clustering.Spec{K: 4, MaxIterations: iterations, Start: clustering.StartLabels, InitialLabels: labels,
+		result := solve(t, points, clustering.Spec{K: 4, MaxIterations: iterations, Initialization: clustering.Initialization{
+			Start: clustering.StartLabels, Labels: labels,
+		},
 			Algorithm: &Options{Function: kernel.Linear}})
 		want, cost := plainKmeans(points, labels, 4, result.Iterations)
 		if !slices.Equal(result.Labels, want) {
@@ -190,7 +194,7 @@ func TestObjectivesEqualPaperFormsAndTraces(t *testing.T) {
 func printedObjective(data dataset.Dataset, spec clustering.Spec, labels []int32) float64 {
 	o, n := optionsOf(spec), data.Rows()
 	plain := spec
-	plain.Constraints = nil
+	plain.Supervision.Constraints = nil
 	options := *o
 	plain.Algorithm = &options
 	objective := o.Objective
@@ -258,7 +262,7 @@ func printedObjective(data dataset.Dataset, spec clustering.Spec, labels []int32
 }
 
 func withoutConstraints(spec clustering.Spec) clustering.Spec {
-	spec.Constraints = nil
+	spec.Supervision.Constraints = nil
 	return spec
 }
 

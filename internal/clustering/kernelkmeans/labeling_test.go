@@ -18,29 +18,29 @@ func TestPlainObjectiveIsThatOfTheGraphAlone(t *testing.T) {
 			o := optionsOf(c.spec)
 			if seed%2 == 1 { // clusters that stay empty, and a pair that is linked both ways
 				o.KeepEmpty, c.spec.MaxIterations = true, 0
-				for i := range c.spec.InitialLabels {
-					c.spec.InitialLabels[i] = int32(i % 2)
+				for i := range c.spec.Initialization.Labels {
+					c.spec.Initialization.Labels[i] = int32(i % 2)
 				}
-				if len(c.spec.Constraints) > 0 {
-					c.spec.Constraints = append(c.spec.Constraints, clusteringtest.MustLink(0, 2), clusteringtest.CannotLink(0, 2), clusteringtest.CannotLink(2, 4))
+				if len(c.spec.Supervision.Constraints) > 0 {
+					c.spec.Supervision.Constraints = append(c.spec.Supervision.Constraints, clusteringtest.MustLink(0, 2), clusteringtest.CannotLink(0, 2), clusteringtest.CannotLink(2, 4))
 				}
 			}
 			result := solve(t, c.data, c.spec)
 			isGraph := c.data.Kind() == dataset.KindGraph && o.Objective == ObjectiveDefault || o.Objective > ObjectiveKernelKmeans
-			if isGraph != (result.PlainObjective != nil) {
-				t.Fatalf("%s: a plain objective %v", name, result.PlainObjective)
+			if isGraph != (result.Kernel.PlainObjective != nil) {
+				t.Fatalf("%s: a plain objective %v", name, result.Kernel.PlainObjective)
 			}
 			if !isGraph {
 				continue
 			}
 			r := newReference(c.data, withoutConstraints(c.spec), o.Rho)
 			r.labels = slices.Clone(result.Labels)
-			if got, want := *result.PlainObjective, r.objective(); math.Abs(got-want) > 1e-6*(1+math.Abs(want)) {
+			if got, want := *result.Kernel.PlainObjective, r.objective(); math.Abs(got-want) > 1e-6*(1+math.Abs(want)) {
 				t.Errorf("%s, seed %d: %.12g, the reference has %.12g", name, seed, got, want)
 			}
-			same := math.Float64bits(*result.PlainObjective) == math.Float64bits(result.Objective)
-			if len(c.spec.Constraints) == 0 && !same {
-				t.Errorf("%s, seed %d: %v without constraints, the objective is %v", name, seed, *result.PlainObjective, result.Objective)
+			same := math.Float64bits(*result.Kernel.PlainObjective) == math.Float64bits(result.Objective)
+			if len(c.spec.Supervision.Constraints) == 0 && !same {
+				t.Errorf("%s, seed %d: %v without constraints, the objective is %v", name, seed, *result.Kernel.PlainObjective, result.Objective)
 			}
 			if !same {
 				differ++

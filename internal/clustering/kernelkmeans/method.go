@@ -36,7 +36,7 @@ func (m *method) Labels() []int32 { return m.attached(m.answer().labels) }
 
 func (m *method) FillResult(r *clustering.Result) {
 	answer := m.answer()
-	r.Sigma, r.Objective, r.PlainObjective = m.p.FromUnit(m.sigma), m.objective(answer), m.plainObjective(answer)
+	r.Kernel.Sigma, r.Objective, r.Kernel.PlainObjective = m.p.FromUnit(m.sigma), m.objective(answer), m.plainObjective(answer)
 	if m.p.unconstrained != nil && m.Value() > m.unconstrainedValue {
 		r.BehindUnconstrained = math.Abs(r.Objective - m.unconstrainedReported)
 	}

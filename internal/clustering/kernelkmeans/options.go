@@ -34,6 +34,8 @@ type Options struct {
 	KeepDiagonal bool // keep the diagonal of the affinity in graph objectives on points
 	Weights      []float64
 	Landmarks    int // number of landmarks, 0 for none; see package landmark
+	// HalfPrecision rounds dense matrices to float16, which halves the memory but changes the numeric class.
+	HalfPrecision bool
 
 	// MatrixOf is the algorithm that uses the matrix, for error messages; "" means kernel k-means.
 	MatrixOf string
@@ -50,6 +52,7 @@ func NewOptions(r catalog.Request) *Options {
 		Landmarks:   int(r.WholeOr("landmarks", 0)),
 		LocalSearch: int(r.WholeOr("local-search", 0)),
 		KeepEmpty:   r.Is("empty", "keep"), KeepDiagonal: r.Is("affinity-diagonal", "keep"),
+		HalfPrecision: r.Is("storage", "float16"),
 	}
 	if !r.Is("paper", "true") {
 		o.KeepBest = true
@@ -71,7 +74,7 @@ func (o *Options) field(option string) string { return clustering.Field(o, optio
 
 // Validate implements clustering.Algorithm.
 func (o *Options) Validate(rows int, spec clustering.Spec) error {
-	for at, s := range spec.Seeds {
+	for at, s := range spec.Supervision.Seeds {
 		if s.Probability != 0 && o.MatrixOf == "" {
 			return fault.Invalid("OPTION_DOES_NOT_APPLY", "seed %d has a probability, which only auto, seeded-kmeans, constrained-kmeans and constrained-spectral understand", at).OnField("spec.supervision.seeds")
 		}
@@ -99,7 +102,7 @@ func (o *Options) OnPart(_ int, rows []int32) clustering.Algorithm {
 
 // SearchesEigenvectors implements clustering.Algorithm.
 func (*Options) SearchesEigenvectors(_ *dataset.Graph, spec clustering.Spec) bool {
-	return spec.Start == clustering.StartSpectral
+	return spec.Initialization.Start == clustering.StartSpectral
 }
 
 // Objective is what is optimized and reported.

@@ -32,7 +32,7 @@ type startPlan struct {
 // planStarts returns the plan for the spec.
 func (p *Problem) planStarts() (plan startPlan) {
 	start, runs := p.startKind(), p.spec.Runs()
-	plan.mixed = p.spec.Choose && p.spec.Start == clustering.StartDefault && len(p.spec.Seeds) == 0
+	plan.mixed = p.spec.Choose && p.spec.Initialization.Start == clustering.StartDefault && len(p.spec.Supervision.Seeds) == 0
 	plan.spectral, plan.multilevel = start == clustering.StartSpectral, start == clustering.StartMultilevel
 	if plan.mixed {
 		plan.multilevel = p.graph != nil
@@ -66,9 +66,9 @@ func (p *Problem) planStarts() (plan startPlan) {
 // startKind returns the start of the paper, unless the user named one.
 func (p *Problem) startKind() clustering.Start {
 	switch {
-	case p.spec.Start != clustering.StartDefault:
-		return p.spec.Start
-	case len(p.spec.Seeds) > 0:
+	case p.spec.Initialization.Start != clustering.StartDefault:
+		return p.spec.Initialization.Start
+	case len(p.spec.Supervision.Seeds) > 0:
 		return clustering.StartSeeds
 	case p.Constraints.Len() > 0:
 		return clustering.StartFarthestFirst

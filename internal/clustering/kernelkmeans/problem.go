@@ -63,7 +63,7 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 		return nil, err
 	}
 	p.graph, _ = data.(*dataset.Graph)
-	if spec.Start == clustering.StartMultilevel && p.graph == nil {
+	if spec.Initialization.Start == clustering.StartMultilevel && p.graph == nil {
 		return nil, fault.Invalid("OPTION_DOES_NOT_APPLY", "the start multilevel is for graphs").OnField("spec.initialization.start")
 	}
 	p.setUnit()
@@ -82,7 +82,7 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 func (p *Problem) prepareConstraints() error {
 	spec, weight := p.spec, constraint.UnitWeight
 	if !p.spec.Choose {
-		spec.Constraints, weight = p.inUnit(spec.Constraints), constraint.KulisWeight(p.n, p.spec.K)
+		spec.Supervision.Constraints, weight = p.inUnit(spec.Supervision.Constraints), constraint.KulisWeight(p.n, p.spec.K)
 	}
 	set, err := clustering.NewConstraintSet(p.n, spec, weight)
 	if err != nil {
@@ -159,7 +159,7 @@ func (p *Problem) prepareMatrix(data dataset.Dataset) error {
 		heaviest *= p.maxConstraintUnit
 	}
 	m.Grid = kernel.GridFor(max(sum, heaviest))
-	if p.spec.HalfPrecision {
+	if p.options.HalfPrecision {
 		m.HalfScale = bound.HalfScale()
 	}
 	return nil

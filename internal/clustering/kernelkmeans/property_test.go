@@ -35,7 +35,10 @@ func TestObjectiveNeverRisesForPositiveKernels(t *testing.T) {
 		if o.Function == kernel.Gaussian || o.Function == kernel.Laplacian {
 			o.Rho = 2
 		}
-		result, err := trySolve(points, clustering.Spec{K: k, MaxIterations: 200, Start: clustering.StartRandom, Seed: 5, Algorithm: o})
+		result, err := trySolve(points, clustering.Spec{
+			K: k, MaxIterations: 200, Initialization: clustering.Initialization{Start: clustering.StartRandom}, Seed: 5,
+			Algorithm: o,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,8 +63,8 @@ func TestShiftLeavesReportedObjectiveAlone(t *testing.T) {
 		if plain.Objective != shifted.Objective {
 			t.Errorf("%s: %v without shift, %v with", name, plain.Objective, shifted.Objective)
 		}
-		if shifted.Sigma != 17.5 {
-			t.Errorf("%s: sigma %v is reported", name, shifted.Sigma)
+		if shifted.Kernel.Sigma != 17.5 {
+			t.Errorf("%s: sigma %v is reported", name, shifted.Kernel.Sigma)
 		}
 	}
 }
@@ -142,9 +145,15 @@ func TestDoubledPointEqualsDoubledWeight(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := Options{Function: kernel.Polynomial} // not centered: the same kernel values in both
-	twice := solve(t, doubled, clustering.Spec{K: k, MaxIterations: 30, Start: clustering.StartLabels, InitialLabels: doubledLabels, Algorithm: &o})
+	twice := solve(t, doubled, clustering.Spec{
+		K: k, MaxIterations: 30,
+		Initialization: clustering.Initialization{Start: clustering.StartLabels, Labels: doubledLabels}, Algorithm: &o,
+	})
 	o.Weights = weights
-	weighted := solve(t, points, clustering.Spec{K: k, MaxIterations: 30, Start: clustering.StartLabels, InitialLabels: labels, Algorithm: &o})
+	weighted := solve(t, points, clustering.Spec{
+		K: k, MaxIterations: 30,
+		Initialization: clustering.Initialization{Start: clustering.StartLabels, Labels: labels}, Algorithm: &o,
+	})
 	if math.Abs(twice.Objective-weighted.Objective) > 1e-6*math.Abs(twice.Objective) {
 		t.Errorf("J %g doubled, %g weighted", twice.Objective, weighted.Objective)
 	}
@@ -166,14 +175,16 @@ func TestConstraintsAreASet(t *testing.T) {
 	for at := range cs {
 		cs[at].Weight, cs[at].Weighted = 0.5, true
 	}
-	spec := clustering.Spec{K: 3, MaxIterations: 50, Constraints: cs, Algorithm: &Options{Rho: 2}}
+	spec := clustering.Spec{
+		K: 3, MaxIterations: 50, Supervision: clustering.Supervision{Constraints: cs}, Algorithm: &Options{Rho: 2},
+	}
 	want := solve(t, points, spec)
 	var turned []constraint.Constraint
 	for _, c := range slices.Backward(cs) {
 		c.I, c.J, c.Weight = c.J, c.I, 0.25
 		turned = append(turned, c, c)
 	}
-	spec.Constraints = turned
+	spec.Supervision.Constraints = turned
 	got := solve(t, points, spec)
 	if !slices.Equal(got.Labels, want.Labels) || got.Objective != want.Objective {
 		t.Errorf("objective %v with the constraints turned and split, %v before", got.Objective, want.Objective)
@@ -195,9 +206,13 @@ func TestPermutedPointsPermuteLabels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := clustering.Spec{K: k, MaxIterations: 50, Start: clustering.StartLabels, InitialLabels: labels, Algorithm: &Options{Rho: 3}}
+	spec := clustering.Spec{
+		K: k, MaxIterations: 50,
+		Initialization: clustering.Initialization{Start: clustering.StartLabels, Labels: labels},
+		Algorithm:      &Options{Rho: 3},
+	}
 	want := solve(t, points, spec)
-	spec.InitialLabels = moved
+	spec.Initialization.Labels = moved
 	got := solve(t, permuted, spec)
 	for at, i := range order {
 		if got.Labels[at] != want.Labels[i] {

@@ -61,7 +61,7 @@ func newReference(data dataset.Dataset, spec clustering.Spec, rho float64) *refe
 			r.m[i][i] -= degrees[i]
 		}
 	}
-	set, err := constraint.NewSet(n, spec.Constraints, constraint.KulisWeight(n, spec.K))
+	set, err := constraint.NewSet(n, spec.Supervision.Constraints, constraint.KulisWeight(n, spec.K))
 	if err != nil {
 		panic(err)
 	}

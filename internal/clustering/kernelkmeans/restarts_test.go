@@ -24,13 +24,15 @@ func TestRestartsSideBySideEqualRestartsOneByOne(t *testing.T) {
 		var data dataset.Dataset = clusteringtest.Blobs(t, rng, 200+rng.IntN(100), 3, 4)
 		spec := clustering.Spec{
 			K: 2 + rng.IntN(3), Seed: seed, Restarts: 3 + rng.IntN(8), MaxIterations: 4 + rng.IntN(40),
-			Start: []clustering.Start{clustering.StartRandom, clustering.StartKmeansPlusPlus}[seed%2], Algorithm: &Options{Function: kernel.Gaussian, Rho: 2},
+			Initialization: clustering.Initialization{Start: []clustering.Start{
+				clustering.StartRandom, clustering.StartKmeansPlusPlus,
+			}[seed%2]}, Algorithm: &Options{Function: kernel.Gaussian, Rho: 2},
 		}
 		if seed%5 == 3 { // not positive semidefinite: steps are undone, and the shift is found on the way
 			spec.Algorithm = &Options{Function: kernel.Sigmoid, Gamma: new(0.3), Coef0: new(-1.0)}
 		}
 		optionsOf(spec).LocalSearch = int(seed%3) * 10
-		spec.Constraints = clusteringtest.RandomConstraints(rng, data.Rows(), spec.K, int(seed)*4)
+		spec.Supervision.Constraints = clusteringtest.RandomConstraints(rng, data.Rows(), spec.K, int(seed)*4)
 		run := func(maxLanes int) (*clustering.Result, *log) {
 			problem, err := Prepare(data, spec)
 			if err != nil {
@@ -61,7 +63,7 @@ func TestRestartsSideBySideEqualRestartsOneByOne(t *testing.T) {
 				t.Errorf("seed %d, %d lanes: heard\n%v\nwant\n%v", seed, lanes, heard.lines, wantHeard.lines)
 			}
 		}
-		shifted = shifted || len(want.Shifts) > 0
+		shifted = shifted || len(want.Kernel.Shifts) > 0
 		filled = filled || want.Restart > 0
 	}
 	if !shifted || !filled {
@@ -80,7 +82,10 @@ func (l *log) Observe(e clustering.Event) {
 // heard until then is how the whole run begins, so that an interrupted job can repeat its events.
 func TestRestartsSideBySideEndEarly(t *testing.T) {
 	data := clusteringtest.Blobs(t, clusteringtest.NewRand(3), 300, 3, 3)
-	spec := clustering.Spec{K: 3, Restarts: 6, Start: clustering.StartRandom, MaxIterations: 100, Algorithm: &Options{Function: kernel.Gaussian, Rho: 2, LocalSearch: 10}}
+	spec := clustering.Spec{
+		K: 3, Restarts: 6, Initialization: clustering.Initialization{Start: clustering.StartRandom}, MaxIterations: 100,
+		Algorithm: &Options{Function: kernel.Gaussian, Rho: 2, LocalSearch: 10},
+	}
 	broken := errors.New("broken")
 	whole := &log{}
 	{

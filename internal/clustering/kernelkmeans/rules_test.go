@@ -28,7 +28,9 @@ func swappingGraph(t *testing.T) *dataset.Graph {
 // The rise policies on a graph whose unshifted batch step exchanges the ends of every edge.
 func TestRisePolicies(t *testing.T) {
 	spec := func(policy RisePolicy) clustering.Spec {
-		return clustering.Spec{K: 2, MaxIterations: 20, Start: clustering.StartLabels, InitialLabels: []int32{0, 1, 1, 0},
+		return clustering.Spec{K: 2, MaxIterations: 20, Initialization: clustering.Initialization{
+			Start: clustering.StartLabels, Labels: []int32{0, 1, 1, 0},
+		},
 			Algorithm: &Options{Objective: ObjectiveRatioAssociation, OnRise: policy}}
 	}
 	stopped := solve(t, swappingGraph(t), spec(RiseStop))
@@ -39,8 +41,8 @@ func TestRisePolicies(t *testing.T) {
 		t.Errorf("ignore: stopped by %v", ignored.StopReason)
 	}
 	shifted := solve(t, swappingGraph(t), spec(RiseShift))
-	if len(shifted.Shifts) != 1 || shifted.Sigma <= 0 || shifted.Sigma != shifted.Shifts[0].Sigma {
-		t.Fatalf("shift: %d shifts, sigma %g", len(shifted.Shifts), shifted.Sigma)
+	if len(shifted.Kernel.Shifts) != 1 || shifted.Kernel.Sigma <= 0 || shifted.Kernel.Sigma != shifted.Kernel.Shifts[0].Sigma {
+		t.Fatalf("shift: %d shifts, sigma %g", len(shifted.Kernel.Shifts), shifted.Kernel.Sigma)
 	}
 	if shifted.StopReason != clustering.StopConverged {
 		t.Errorf("shift: stopped by %v", shifted.StopReason)
@@ -57,7 +59,9 @@ func TestEmptyClusters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := clustering.Spec{K: 3, MaxIterations: 0, Start: clustering.StartLabels, InitialLabels: []int32{1, 1, 1, 1, 1},
+	spec := clustering.Spec{K: 3, MaxIterations: 0, Initialization: clustering.Initialization{
+		Start: clustering.StartLabels, Labels: []int32{1, 1, 1, 1, 1},
+	},
 		Algorithm: &Options{Function: kernel.Linear}}
 	// The mean is 12.6: point 4 is farthest and becomes cluster 0; then 3, at 6.75 from 3.25.
 	if got := solve(t, points, spec).Labels; !slices.Equal(got, []int32{1, 1, 1, 2, 0}) {
@@ -79,7 +83,10 @@ func TestMoreClustersThanDistinctPoints(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, start := range []clustering.Start{clustering.StartRandom, clustering.StartKmeansPlusPlus, clustering.StartFarthestFirst} {
-		result := solve(t, points, clustering.Spec{K: 4, MaxIterations: 20, Start: start, Algorithm: &Options{Function: kernel.Linear}})
+		result := solve(t, points, clustering.Spec{
+			K: 4, MaxIterations: 20, Initialization: clustering.Initialization{Start: start},
+			Algorithm: &Options{Function: kernel.Linear},
+		})
 		if slices.Contains(result.ClusterSizes, 0) {
 			t.Errorf("start %d: sizes %v", start, result.ClusterSizes)
 		}
@@ -101,18 +108,23 @@ func TestFarthestFirst(t *testing.T) {
 		return constraint.Constraint{I: i, J: j, Kind: constraint.MustLink, Weight: 1e-6, Weighted: true}
 	}
 	cs := []constraint.Constraint{must(0, 1), must(1, 2), must(5, 6), must(8, 9)}
-	spec := clustering.Spec{K: 2, MaxIterations: 0, Constraints: cs, Algorithm: &Options{Function: kernel.Linear}}
+	spec := clustering.Spec{
+		K: 2, MaxIterations: 0, Supervision: clustering.Supervision{Constraints: cs},
+		Algorithm: &Options{Function: kernel.Linear},
+	}
 	if got := solve(t, points, spec).Labels; !slices.Equal(got, []int32{0, 0, 0, 0, 0, 0, 0, 0, 1, 1}) {
 		t.Errorf("farthest is {8,9}, labels %v", got)
 	}
-	spec.Constraints = append(cs, constraint.Constraint{I: 2, J: 5, Kind: constraint.CannotLink, Weight: 1e-6, Weighted: true})
+	spec.Supervision.Constraints = append(cs, constraint.Constraint{
+		I: 2, J: 5, Kind: constraint.CannotLink, Weight: 1e-6, Weighted: true,
+	})
 	if got := solve(t, points, spec).Labels; !slices.Equal(got, []int32{0, 0, 0, 0, 0, 1, 1, 1, 1, 1}) {
 		t.Errorf("preferred is {5,6}, labels %v", got)
 	}
 	// Total distance favors large components, the mean does not: {5,6,7} against the single 8.
-	spec.Constraints = []constraint.Constraint{must(0, 1), must(1, 2), must(2, 3), must(5, 6), must(6, 7)}
-	spec.K, spec.FarthestMean = 3, true
-	spec.Start = clustering.StartFarthestFirst
+	spec.Supervision.Constraints = []constraint.Constraint{must(0, 1), must(1, 2), must(2, 3), must(5, 6), must(6, 7)}
+	spec.K, spec.Initialization.FarthestMean = 3, true
+	spec.Initialization.Start = clustering.StartFarthestFirst
 	mean := solve(t, points, spec).Labels
 	if mean[8] != 2 && mean[8] != 1 {
 		t.Errorf("mean: labels %v", mean)
@@ -124,7 +136,11 @@ func TestSeedsStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := clustering.Spec{K: 2, MaxIterations: 0, Seeds: []constraint.Seed{{Index: 4, Label: 0}, {Index: 1, Label: 1}}, Algorithm: &Options{Function: kernel.Linear}}
+	spec := clustering.Spec{
+		K: 2, MaxIterations: 0,
+		Supervision: clustering.Supervision{Seeds: []constraint.Seed{{Index: 4, Label: 0}, {Index: 1, Label: 1}}},
+		Algorithm:   &Options{Function: kernel.Linear},
+	}
 	if got := solve(t, points, spec).Labels; !slices.Equal(got, []int32{1, 1, 1, 0, 0, 0}) {
 		t.Errorf("labels %v", got)
 	}
@@ -132,7 +148,10 @@ func TestSeedsStart(t *testing.T) {
 
 func TestRestartsKeepTheBestAndTheFirstIsASingleRun(t *testing.T) {
 	points := clusteringtest.Blobs(t, clusteringtest.NewRand(4), 120, 2, 6)
-	spec := clustering.Spec{K: 6, Seed: 3, MaxIterations: 100, Start: clustering.StartRandom, Algorithm: &Options{Function: kernel.Linear}}
+	spec := clustering.Spec{
+		K: 6, Seed: 3, MaxIterations: 100, Initialization: clustering.Initialization{Start: clustering.StartRandom},
+		Algorithm: &Options{Function: kernel.Linear},
+	}
 	single := solve(t, points, spec)
 	spec.Restarts = 8
 	problem, err := Prepare(points, spec)
@@ -161,7 +180,10 @@ func TestRestartsKeepTheBestAndTheFirstIsASingleRun(t *testing.T) {
 
 func TestStoppingRules(t *testing.T) {
 	points := clusteringtest.Blobs(t, clusteringtest.NewRand(6), 200, 2, 5)
-	spec := clustering.Spec{K: 5, MaxIterations: 2, Start: clustering.StartRandom, Algorithm: &Options{Rho: 2}}
+	spec := clustering.Spec{
+		K: 5, MaxIterations: 2, Initialization: clustering.Initialization{Start: clustering.StartRandom},
+		Algorithm: &Options{Rho: 2},
+	}
 	if r := solve(t, points, spec); r.StopReason != clustering.StopMaxIterations || r.Iterations != 2 || len(r.History) != 3 {
 		t.Errorf("%v after %d iterations with %d entries", r.StopReason, r.Iterations, len(r.History))
 	}
@@ -177,7 +199,10 @@ func TestStoppingRules(t *testing.T) {
 
 func TestCanceledRunKeepsItsLabels(t *testing.T) {
 	points := clusteringtest.Blobs(t, clusteringtest.NewRand(6), 200, 2, 5)
-	problem, err := Prepare(points, clustering.Spec{K: 5, MaxIterations: 100, Start: clustering.StartRandom, Algorithm: &Options{Rho: 2}})
+	problem, err := Prepare(points, clustering.Spec{
+		K: 5, MaxIterations: 100, Initialization: clustering.Initialization{Start: clustering.StartRandom},
+		Algorithm: &Options{Rho: 2},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +216,10 @@ func TestCanceledRunKeepsItsLabels(t *testing.T) {
 	if err != nil || result.StopReason != clustering.StopCanceled || result.Iterations != 2 {
 		t.Fatalf("%v, %+v", err, result)
 	}
-	want := solve(t, points, clustering.Spec{K: 5, MaxIterations: 2, Start: clustering.StartRandom, Algorithm: &Options{Rho: 2}})
+	want := solve(t, points, clustering.Spec{
+		K: 5, MaxIterations: 2, Initialization: clustering.Initialization{Start: clustering.StartRandom},
+		Algorithm: &Options{Rho: 2},
+	})
 	if !slices.Equal(result.Labels, want.Labels) {
 		t.Error("the labels are not those of the last accepted iteration")
 	}
@@ -213,7 +241,9 @@ func (c *cancelAfter) Observe(e clustering.Event) {
 func TestConflictsWarnWithCertificate(t *testing.T) {
 	points := clusteringtest.Blobs(t, clusteringtest.NewRand(1), 20, 2, 2)
 	cs := []constraint.Constraint{{I: 3, J: 5, Kind: constraint.MustLink}, {I: 5, J: 9, Kind: constraint.MustLink}, {I: 9, J: 3, Kind: constraint.CannotLink}}
-	result := solve(t, points, clustering.Spec{K: 2, MaxIterations: 10, Constraints: cs, Algorithm: &Options{Rho: 2}})
+	result := solve(t, points, clustering.Spec{
+		K: 2, MaxIterations: 10, Supervision: clustering.Supervision{Constraints: cs}, Algorithm: &Options{Rho: 2},
+	})
 	if len(result.Warnings) == 0 || !strings.Contains(result.Warnings[0].Message, "3 = 5 = 9") {
 		t.Errorf("warnings %v", result.Warnings)
 	}
@@ -240,21 +270,82 @@ func TestBadSpecs(t *testing.T) {
 		reason string
 		says   string
 	}{
-		"k zero":            {points, clustering.Spec{Algorithm: kk(Options{})}, "BAD_K", "k is 0"},
-		"k too large":       {points, clustering.Spec{K: 21, Algorithm: kk(Options{})}, "BAD_K", "20 rows"},
-		"no algorithm":      {points, clustering.Spec{K: 2}, "NO_ALGORITHM", ""},
-		"seed range":        {points, clustering.Spec{K: 2, Seeds: []constraint.Seed{{Index: 20, Label: 0}}, Algorithm: kk(Options{})}, "INDEX_OUT_OF_RANGE", "point 20"},
-		"seed label":        {points, clustering.Spec{K: 2, Seeds: []constraint.Seed{{Index: 2, Label: 2}}, Algorithm: kk(Options{})}, "BAD_SEED_LABEL", "label 2"},
-		"seeds disagree":    {points, clustering.Spec{K: 2, Seeds: []constraint.Seed{{Index: 2, Label: 1}, {Index: 2, Label: 0}}, Algorithm: kk(Options{})}, "CONTRADICTORY_SEEDS", "point 2"},
-		"constraint range":  {points, clustering.Spec{K: 2, Constraints: []constraint.Constraint{{I: 0, J: 20, Kind: constraint.MustLink}}, Algorithm: kk(Options{})}, "INDEX_OUT_OF_RANGE", "(0,20)"},
-		"self cannot-link":  {points, clustering.Spec{K: 2, Constraints: []constraint.Constraint{{I: 3, J: 3, Kind: constraint.CannotLink}}, Algorithm: kk(Options{})}, "SELF_CANNOT_LINK", "point 3"},
-		"negative weight":   {points, clustering.Spec{K: 2, Constraints: []constraint.Constraint{{I: 3, J: 4, Kind: constraint.CannotLink, Weight: -1, Weighted: true}}, Algorithm: kk(Options{})}, "BAD_WEIGHT", "(3,4)"},
+		"k zero":       {points, clustering.Spec{Algorithm: kk(Options{})}, "BAD_K", "k is 0"},
+		"k too large":  {points, clustering.Spec{K: 21, Algorithm: kk(Options{})}, "BAD_K", "20 rows"},
+		"no algorithm": {points, clustering.Spec{K: 2}, "NO_ALGORITHM", ""},
+		"seed range": {
+			points,
+			clustering.Spec{
+				K: 2, Supervision: clustering.Supervision{Seeds: []constraint.Seed{{Index: 20, Label: 0}}},
+				Algorithm: kk(Options{}),
+			},
+			"INDEX_OUT_OF_RANGE", "point 20",
+		},
+		"seed label": {
+			points,
+			clustering.Spec{
+				K: 2, Supervision: clustering.Supervision{Seeds: []constraint.Seed{{Index: 2, Label: 2}}},
+				Algorithm: kk(Options{}),
+			},
+			"BAD_SEED_LABEL", "label 2",
+		},
+		"seeds disagree": {
+			points,
+			clustering.Spec{
+				K: 2,
+				Supervision: clustering.Supervision{Seeds: []constraint.Seed{
+					{Index: 2, Label: 1}, {Index: 2, Label: 0},
+				}},
+				Algorithm: kk(Options{}),
+			},
+			"CONTRADICTORY_SEEDS", "point 2",
+		},
+		"constraint range": {
+			points,
+			clustering.Spec{
+				K: 2,
+				Supervision: clustering.Supervision{Constraints: []constraint.Constraint{{
+					I: 0, J: 20, Kind: constraint.MustLink,
+				}}},
+				Algorithm: kk(Options{}),
+			},
+			"INDEX_OUT_OF_RANGE", "(0,20)",
+		},
+		"self cannot-link": {
+			points,
+			clustering.Spec{
+				K: 2,
+				Supervision: clustering.Supervision{Constraints: []constraint.Constraint{{
+					I: 3, J: 3, Kind: constraint.CannotLink,
+				}}},
+				Algorithm: kk(Options{}),
+			},
+			"SELF_CANNOT_LINK", "point 3",
+		},
+		"negative weight": {
+			points,
+			clustering.Spec{
+				K: 2,
+				Supervision: clustering.Supervision{Constraints: []constraint.Constraint{{
+					I: 3, J: 4, Kind: constraint.CannotLink, Weight: -1, Weighted: true,
+				}}},
+				Algorithm: kk(Options{}),
+			},
+			"BAD_WEIGHT", "(3,4)",
+		},
 		"point weight":      {points, clustering.Spec{K: 2, Algorithm: kk(Options{Weights: append(make([]float64, 19), 1)})}, "BAD_WEIGHT", "point 0"},
 		"negative affinity": {negative, clustering.Spec{K: 2, Algorithm: kk(Options{})}, "NEGATIVE_AFFINITY", "0-1"},
 		"negative kernel":   {points, clustering.Spec{K: 2, Algorithm: kk(Options{Function: kernel.Linear, Objective: ObjectiveRatioCut})}, "", ""},
 		"zero row":          {zeroRow, clustering.Spec{K: 2, Algorithm: kk(Options{Function: kernel.Cosine})}, "ZERO_ROW", "row 1"},
 		"float32 range":     {huge, clustering.Spec{K: 2, Algorithm: kk(Options{Function: kernel.Linear})}, "OUT_OF_FLOAT32_RANGE", "float32"},
-		"start labels":      {points, clustering.Spec{K: 2, Start: clustering.StartLabels, InitialLabels: []int32{0}, Algorithm: kk(Options{})}, "BAD_START", "20 rows"},
+		"start labels": {
+			points,
+			clustering.Spec{
+				K: 2, Initialization: clustering.Initialization{Start: clustering.StartLabels, Labels: []int32{0}},
+				Algorithm: kk(Options{}),
+			},
+			"BAD_START", "20 rows",
+		},
 	} {
 		if c.reason == "" {
 			continue
@@ -282,18 +373,27 @@ func TestNoticesAboutWeights(t *testing.T) {
 		return codes
 	}
 	one := []constraint.Constraint{{I: 0, J: 2, Kind: constraint.MustLink}}
-	if got := codes(clustering.Spec{K: 2, Constraints: one, Algorithm: &Options{Rho: 2}}); !slices.Contains(got, "HEAVY_CONSTRAINTS") {
+	if got := codes(clustering.Spec{
+		K: 2, Supervision: clustering.Supervision{Constraints: one}, Algorithm: &Options{Rho: 2},
+	}); !slices.Contains(got, "HEAVY_CONSTRAINTS") {
 		t.Errorf("one constraint of weight 100: %v", got)
 	}
 	one[0].Weight, one[0].Weighted = 1, true
-	if got := codes(clustering.Spec{K: 2, Constraints: one, Algorithm: &Options{Rho: 2}}); len(got) > 0 {
+	if got := codes(clustering.Spec{
+		K: 2, Supervision: clustering.Supervision{Constraints: one}, Algorithm: &Options{Rho: 2},
+	}); len(got) > 0 {
 		t.Errorf("a constraint of weight 1: %v", got)
 	}
 	one[0].Weight = 1e12
-	if got := codes(clustering.Spec{K: 2, Constraints: one, Algorithm: &Options{Rho: 2}}); !slices.Contains(got, "COARSE_GRID") {
+	if got := codes(clustering.Spec{
+		K: 2, Supervision: clustering.Supervision{Constraints: one}, Algorithm: &Options{Rho: 2},
+	}); !slices.Contains(got, "COARSE_GRID") {
 		t.Errorf("a constraint of weight 1e12: %v", got)
 	}
-	if got := codes(clustering.Spec{K: 2, Restarts: 3, Start: clustering.StartFarthestFirst, Algorithm: &Options{Rho: 2}}); !slices.Equal(got, []string{"RESTARTS_ARE_EQUAL"}) {
+	if got := codes(clustering.Spec{
+		K: 2, Restarts: 3, Initialization: clustering.Initialization{Start: clustering.StartFarthestFirst},
+		Algorithm: &Options{Rho: 2},
+	}); !slices.Equal(got, []string{"RESTARTS_ARE_EQUAL"}) {
 		t.Errorf("restarts of one start: %v", got)
 	}
 }
@@ -301,7 +401,10 @@ func TestNoticesAboutWeights(t *testing.T) {
 func TestUnbalancedStartIsReported(t *testing.T) {
 	graph := clusteringtest.RandomGraph(t, clusteringtest.NewRand(2), 400, 2)
 	says := func(start clustering.Start) bool {
-		result := solve(t, graph, clustering.Spec{K: 2, Seed: 1, MaxIterations: 20, Start: start, Algorithm: &Options{}})
+		result := solve(t, graph, clustering.Spec{
+			K: 2, Seed: 1, MaxIterations: 20, Initialization: clustering.Initialization{Start: start},
+			Algorithm: &Options{},
+		})
 		return slices.ContainsFunc(result.Warnings, func(n clustering.Notice) bool { return n.Code == "LOPSIDED_START" })
 	}
 	if !says(clustering.StartKmeansPlusPlus) || says(clustering.StartRandom) {
@@ -312,7 +415,10 @@ func TestUnbalancedStartIsReported(t *testing.T) {
 // The eigensolver of a spectral start is heard before the first iteration.
 func TestSpectralStartIsHeard(t *testing.T) {
 	g := clusteringtest.RandomGraph(t, clusteringtest.NewRand(5), 400, 4)
-	problem, err := Prepare(g, clustering.Spec{K: 4, Seed: 1, MaxIterations: 3, Start: clustering.StartSpectral, Algorithm: &Options{}})
+	problem, err := Prepare(g, clustering.Spec{
+		K: 4, Seed: 1, MaxIterations: 3, Initialization: clustering.Initialization{Start: clustering.StartSpectral},
+		Algorithm: &Options{},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -340,7 +446,10 @@ func TestIsolatedSeeds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := clustering.Spec{K: 2, MaxIterations: 10, Algorithm: &Options{}, Seeds: []constraint.Seed{{Index: 0, Label: 0}, {Index: 1, Label: 1}}}
+	spec := clustering.Spec{
+		K: 2, MaxIterations: 10, Algorithm: &Options{},
+		Supervision: clustering.Supervision{Seeds: []constraint.Seed{{Index: 0, Label: 0}, {Index: 1, Label: 1}}},
+	}
 	if got := solve(t, g, spec).Labels; !clustering.Complete(got) || got[0] != 0 || got[1] != 1 {
 		t.Errorf("labels %v", got)
 	}

@@ -63,7 +63,7 @@ func (s *Setup) NewStepper(restart int, l *clustering.Lane, o clustering.Observe
 
 // FillResult implements clustering.Setup.
 func (s *Setup) FillResult(r *clustering.Result) {
-	r.Warnings, r.ObjectiveName, r.Matrix = s.notices, s.p.Objective.String(), &s.p.Matrix
+	r.Warnings, r.ObjectiveName, r.Kernel.Matrix = s.notices, s.p.Objective.String(), &s.p.Matrix
 	r.Units, r.Satisfaction = s.p.Units, s.p.Constraints.Satisfaction(r.Labels)
 }
 

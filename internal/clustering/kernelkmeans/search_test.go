@@ -73,14 +73,14 @@ func TestChainsEqualNaiveReference(t *testing.T) {
 	for seed := range uint64(2) {
 		for name, c := range cases(t, seed) {
 			optionsOf(c.spec).OnRise, optionsOf(c.spec).LocalSearch = RiseStop, 0
-			c.spec.InitialLabels = solve(t, c.data, c.spec).Labels
+			c.spec.Initialization.Labels = solve(t, c.data, c.spec).Labels
 			if solve(t, c.data, c.spec).Iterations > 0 {
 				continue // it ended in a cycle, which it does not know when it begins there
 			}
 			optionsOf(c.spec).LocalSearch, c.spec.MaxIterations = length, 1
 			got := solve(t, c.data, c.spec)
 			r := newReference(c.data, c.spec, optionsOf(c.spec).Rho)
-			r.labels = slices.Clone(c.spec.InitialLabels)
+			r.labels = slices.Clone(c.spec.Initialization.Labels)
 			gain := r.chain(length)
 			if !slices.Equal(got.Labels, r.labels) {
 				t.Errorf("%s, seed %d: %v, the reference has %v and gains %g", name, seed, got.Labels, r.labels, gain)
@@ -160,7 +160,10 @@ func TestChainsFindWhatStepsOfAllPointsMiss(t *testing.T) {
 	graph, stuck := cliques(t, 10), 0
 	for seed := range uint64(40) {
 		o := &Options{OnRise: RiseIgnore, KeepBest: true}
-		spec := clustering.Spec{K: 2, MaxIterations: 100, Start: clustering.StartRandom, Seed: seed, Algorithm: o}
+		spec := clustering.Spec{
+			K: 2, MaxIterations: 100, Initialization: clustering.Initialization{Start: clustering.StartRandom},
+			Seed: seed, Algorithm: o,
+		}
 		isCut := func(labels []int32) bool {
 			for i, c := range labels {
 				if c != labels[i/10*10] {
@@ -239,7 +242,10 @@ func TestLocalSearchDoesNotWaitForACycle(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := &Options{OnRise: RiseIgnore, KeepBest: true}
-		spec := clustering.Spec{K: 12, MaxIterations: 1000, Start: clustering.StartRandom, Seed: seed, Algorithm: o}
+		spec := clustering.Spec{
+			K: 12, MaxIterations: 1000, Initialization: clustering.Initialization{Start: clustering.StartRandom},
+			Seed: seed, Algorithm: o,
+		}
 		waits = max(waits, longest(solve(t, graph, spec).History))
 		o.LocalSearch = 20
 		if got := longest(solve(t, graph, spec).History); got > stepsWithoutGain {
@@ -271,7 +277,10 @@ func TestLocalSearchOfMoreThanTheCandidates(t *testing.T) {
 	}
 	for _, length := range []int{1, 3, 20} {
 		o := &Options{OnRise: RiseIgnore, KeepBest: true}
-		spec := clustering.Spec{K: 10, MaxIterations: 1000, Start: clustering.StartRandom, Algorithm: o}
+		spec := clustering.Spec{
+			K: 10, MaxIterations: 1000, Initialization: clustering.Initialization{Start: clustering.StartRandom},
+			Algorithm: o,
+		}
 		before := solve(t, graph, spec)
 		o.LocalSearch = length
 		after := solve(t, graph, spec)
@@ -291,7 +300,9 @@ func TestLocalSearchFillsNoEmptyCluster(t *testing.T) {
 	for i := range labels {
 		labels[i] = 2 * int32(i%2)
 	}
-	got := solve(t, points, clustering.Spec{K: 3, MaxIterations: 100, Start: clustering.StartLabels, InitialLabels: labels,
+	got := solve(t, points, clustering.Spec{K: 3, MaxIterations: 100, Initialization: clustering.Initialization{
+		Start: clustering.StartLabels, Labels: labels,
+	},
 		Algorithm: &Options{Rho: 3, KeepEmpty: true, LocalSearch: 20}})
 	if got.ClusterSizes[1] != 0 || got.ClusterSizes[0] == 0 || got.ClusterSizes[2] == 0 {
 		t.Errorf("sizes %v", got.ClusterSizes)

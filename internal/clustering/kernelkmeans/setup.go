@@ -102,7 +102,7 @@ const heavyConstraint = 5
 // to shrink clusters to the constrained pairs.
 func (s *Setup) warnHeavyConstraints(o clustering.Observer, typical float64) {
 	count := s.p.Constraints.Len()
-	if count == 0 || s.p.spec.Choose || !slices.ContainsFunc(s.p.spec.Constraints, func(c constraint.Constraint) bool { return !c.Weighted }) {
+	if count == 0 || s.p.spec.Choose || !slices.ContainsFunc(s.p.spec.Supervision.Constraints, func(c constraint.Constraint) bool { return !c.Weighted }) {
 		return
 	}
 	if weight := constraint.KulisWeight(s.p.n, s.p.spec.K)(count); typical > 0 && weight > heavyConstraint*typical {

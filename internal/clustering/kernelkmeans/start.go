@@ -23,7 +23,7 @@ func (m *method) start(ctx context.Context) error {
 	var err error
 	switch m.p.plan.starts[m.restart] {
 	case clustering.StartLabels:
-		return m.load(m.p.spec.InitialLabels)
+		return m.load(m.p.spec.Initialization.Labels)
 	case clustering.StartRandom:
 		labels = make([]int32, m.p.n)
 		for i := range labels {
@@ -32,7 +32,7 @@ func (m *method) start(ctx context.Context) error {
 		return m.load(labels)
 	case clustering.StartSeeds:
 		labels = clustering.Unassigned(m.p.n)
-		for _, s := range m.p.spec.Seeds {
+		for _, s := range m.p.spec.Supervision.Seeds {
 			labels[s.Index] = s.Label
 		}
 	case clustering.StartSpectral:
@@ -180,7 +180,7 @@ func (m *method) scoreCandidate(chosen *chosenSet, candidate int32) (score float
 		cross += chosen.affinity[p]
 	}
 	score = float64(chosen.weight*diagonal) + float64(weight*chosen.diagonal) - 2*cross
-	if m.p.spec.FarthestMean {
+	if m.p.spec.Initialization.FarthestMean {
 		score /= float64(len(members) * chosen.points)
 	}
 	return score, !slices.ContainsFunc(chosen.components, func(other int32) bool { return !m.constraints.Apart(candidate, other) })

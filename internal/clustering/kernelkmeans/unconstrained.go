@@ -31,7 +31,7 @@ func (p *Problem) withUnconstrained(ctx context.Context, x Executor) (*Problem, 
 	}
 	plain := *p
 	plain.Constraints, plain.Warnings = none, nil
-	plain.spec.Constraints, plain.spec.MaxIterations = nil, max(p.spec.MaxIterations, 1)
+	plain.spec.Supervision.Constraints, plain.spec.MaxIterations = nil, max(p.spec.MaxIterations, 1)
 	plain.plan = plain.planStarts()
 	f, err := NewSetup(ctx, &plain, x, clustering.NopObserver{})
 	if err != nil {
@@ -45,7 +45,7 @@ func (p *Problem) withUnconstrained(ctx context.Context, x Executor) (*Problem, 
 	chosen := *p
 	chosen.unconstrained = answer.labels
 	if p.plan.mixed {
-		chosen.spec.InitialLabels = answer.labels
+		chosen.spec.Initialization.Labels = answer.labels
 	}
 	if !(cost > 0) { // one cluster, or several of the same points
 		cost = 1

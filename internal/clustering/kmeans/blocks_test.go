@@ -94,14 +94,16 @@ func TestContractedAssignmentAgainstAllLabelings(t *testing.T) {
 		n, k := 6+rng.IntN(2), 2+rng.IntN(2)
 		points := clusteringtest.Blobs(t, rng, n, 2, k)
 		spec := clustering.Spec{
-			K: k, MaxIterations: 1, Constraints: looseConstraints(rng, n, rng.IntN(9)), Start: clustering.StartLabels, InitialLabels: everyCluster(rng, n, k),
+			K: k, MaxIterations: 1, Supervision: clustering.Supervision{Constraints: looseConstraints(rng, n, rng.IntN(9))}, Initialization: clustering.Initialization{
+				Start: clustering.StartLabels, Labels: everyCluster(rng, n, k),
+			},
 			Algorithm: &Options{Algorithm: PCKmeans, Contract: true, Inference: inference.Exact},
 		}
-		set, err := constraint.NewSet(n, spec.Constraints, constraint.UnitWeight)
+		set, err := constraint.NewSet(n, spec.Supervision.Constraints, constraint.UnitWeight)
 		if err != nil {
 			t.Fatal(err)
 		}
-		means, least := meansOf(points, spec.InitialLabels, k), math.Inf(1)
+		means, least := meansOf(points, spec.Initialization.Labels, k), math.Inf(1)
 		for code := range int(math.Pow(float64(k), float64(n))) {
 			labels := make([]int32, n)
 			for i := range labels {
@@ -127,20 +129,20 @@ func TestContractingIsEntailingEverything(t *testing.T) {
 		n, k := 20, 2+rng.IntN(2)
 		points := clusteringtest.Blobs(t, rng, n, 2, k)
 		spec := clustering.Spec{
-			K: k, MaxIterations: 30, Start: clustering.StartLabels,
+			K: k, MaxIterations: 30, Initialization: clustering.Initialization{Start: clustering.StartLabels},
 			Algorithm: &Options{Algorithm: PCKmeans, Contract: true, Inference: inference.Exact},
 		}
 		for _, c := range clusteringtest.RandomConstraints(rng, n, k, 12) { // correct ones: they do not contradict each other
 			c.Weight, c.Weighted = 2, true
-			spec.Constraints = append(spec.Constraints, c)
+			spec.Supervision.Constraints = append(spec.Supervision.Constraints, c)
 		}
-		set, err := constraint.NewSet(n, spec.Constraints, func(int) float64 { return 2 })
+		set, err := constraint.NewSet(n, spec.Supervision.Constraints, func(int) float64 { return 2 })
 		if err != nil {
 			t.Fatal(err)
 		}
-		spec.InitialLabels = everyCluster(rng, n, k)
-		for i := range spec.InitialLabels { // no start splits a block: from one that does, the two may go different ways
-			spec.InitialLabels[i] = spec.InitialLabels[set.Components().Members(set.Components().Of(int32(i)))[0]]
+		spec.Initialization.Labels = everyCluster(rng, n, k)
+		for i := range spec.Initialization.Labels { // no start splits a block: from one that does, the two may go different ways
+			spec.Initialization.Labels[i] = spec.Initialization.Labels[set.Components().Members(set.Components().Of(int32(i)))[0]]
 		}
 		contracted := solve(t, points, spec)
 		entailed, err := set.Entail(func(int) float64 { return 2 })
@@ -148,13 +150,13 @@ func TestContractingIsEntailingEverything(t *testing.T) {
 			t.Fatal(err)
 		}
 		other := spec
-		other.Algorithm, other.Constraints = &Options{Algorithm: PCKmeans, Inference: inference.Exact}, nil
+		other.Algorithm, other.Supervision.Constraints = &Options{Algorithm: PCKmeans, Inference: inference.Exact}, nil
 		for _, p := range entailed.Pairs() {
 			c := constraint.Constraint{I: p.I, J: p.J, Kind: p.Kind, Weight: 2, Weighted: true}
 			if p.Kind == constraint.MustLink {
 				c.Weight = 1e7
 			}
-			other.Constraints = append(other.Constraints, c)
+			other.Supervision.Constraints = append(other.Supervision.Constraints, c)
 		}
 		listed := solve(t, points, other)
 		if !slices.Equal(contracted.Labels, listed.Labels) || math.Abs(contracted.Objective-listed.Objective) > 1e-9*listed.Objective {
@@ -169,15 +171,19 @@ func TestBlocksStayTogether(t *testing.T) {
 		rng := clusteringtest.NewRand(seed)
 		n, k := 5+rng.IntN(60), 1+rng.IntN(5)
 		points := clusteringtest.Blobs(t, rng, n, 1+rng.IntN(3), k)
-		spec := clustering.Spec{K: k, Seed: seed, MaxIterations: 50, Restarts: 2, Constraints: looseConstraints(rng, n, rng.IntN(2*n)), Algorithm: &Options{Algorithm: PCKmeans, Contract: true}}
-		set, err := constraint.NewSet(n, spec.Constraints, constraint.UnitWeight)
+		spec := clustering.Spec{
+			K: k, Seed: seed, MaxIterations: 50, Restarts: 2,
+			Supervision: clustering.Supervision{Constraints: looseConstraints(rng, n, rng.IntN(2*n))},
+			Algorithm:   &Options{Algorithm: PCKmeans, Contract: true},
+		}
+		set, err := constraint.NewSet(n, spec.Supervision.Constraints, constraint.UnitWeight)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, start := range []clustering.Start{clustering.StartKmeansPlusPlus, clustering.StartNeighborhoods, clustering.StartLabels, clustering.StartRandom} {
-			spec.Start, spec.InitialLabels = start, nil
+			spec.Initialization.Start, spec.Initialization.Labels = start, nil
 			if start == clustering.StartLabels {
-				spec.InitialLabels = clusteringtest.RandomLabels(rng, n, k) // blocks are split
+				spec.Initialization.Labels = clusteringtest.RandomLabels(rng, n, k) // blocks are split
 			}
 			what := fmt.Sprintf("seed %d from %v", seed, start)
 			result := solve(t, points, spec)

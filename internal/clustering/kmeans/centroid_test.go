@@ -59,7 +59,9 @@ func allCases(t testing.TB, seed uint64) []testCase {
 		cases = append(cases, testCase{name, data, spec})
 	}
 	for _, start := range []clustering.Start{clustering.StartDefault, clustering.StartRandom} {
-		add("kmeans", data, clustering.Spec{Start: start, Algorithm: &Options{Algorithm: Kmeans}})
+		add("kmeans", data, clustering.Spec{
+			Initialization: clustering.Initialization{Start: start}, Algorithm: &Options{Algorithm: Kmeans},
+		})
 	}
 	add("spherical kmeans", spread, clustering.Spec{Algorithm: &Options{Algorithm: Kmeans, Distortion: metric.Cosine}})
 	var seeds []constraint.Seed
@@ -74,33 +76,49 @@ func allCases(t testing.TB, seed uint64) []testCase {
 	}
 	soft = append(soft, constraint.Seed{Index: soft[0].Index, Label: (soft[0].Label + 1) % int32(k), Probability: 0.5})
 	for _, algorithm := range []Algorithm{SeededKmeans, ConstrainedKmeans} {
-		add(algorithm.String(), data, clustering.Spec{Seeds: seeds, Algorithm: &Options{Algorithm: algorithm}})
-		add(algorithm.String()+" soft", data, clustering.Spec{Seeds: soft, Algorithm: &Options{Algorithm: algorithm}})
-		add(algorithm.String()+" spherical", spread, clustering.Spec{Seeds: seeds, Algorithm: &Options{Algorithm: algorithm, Distortion: metric.Cosine}})
+		add(algorithm.String(), data, clustering.Spec{
+			Supervision: clustering.Supervision{Seeds: seeds}, Algorithm: &Options{Algorithm: algorithm},
+		})
+		add(algorithm.String()+" soft", data, clustering.Spec{
+			Supervision: clustering.Supervision{Seeds: soft}, Algorithm: &Options{Algorithm: algorithm},
+		})
+		add(algorithm.String()+" spherical", spread, clustering.Spec{
+			Supervision: clustering.Supervision{Seeds: seeds},
+			Algorithm:   &Options{Algorithm: algorithm, Distortion: metric.Cosine},
+		})
 	}
 	for _, start := range []clustering.Start{clustering.StartDefault, clustering.StartKmeansPlusPlus} {
-		add("cop", data, clustering.Spec{Start: start, Constraints: constraints, Algorithm: &Options{Algorithm: CopKmeans}})
+		add("cop", data, clustering.Spec{
+			Initialization: clustering.Initialization{Start: start},
+			Supervision:    clustering.Supervision{Constraints: constraints}, Algorithm: &Options{Algorithm: CopKmeans},
+		})
 	}
 	for _, engine := range []inference.Engine{inference.ICM, inference.BP, inference.LP, inference.Exact} {
-		add(fmt.Sprint("pc ", engine), data, clustering.Spec{Constraints: constraints, Algorithm: &Options{Algorithm: PCKmeans, Inference: engine}})
+		add(fmt.Sprint("pc ", engine), data, clustering.Spec{
+			Supervision: clustering.Supervision{Constraints: constraints},
+			Algorithm:   &Options{Algorithm: PCKmeans, Inference: engine},
+		})
 	}
 	for _, form := range []metric.Form{metric.Identity, metric.Diagonal, metric.Full} {
-		add(fmt.Sprint("m ", form), data, clustering.Spec{Constraints: constraints, Algorithm: &Options{Algorithm: MKmeans, Metric: form}})
+		add(fmt.Sprint("m ", form), data, clustering.Spec{
+			Supervision: clustering.Supervision{Constraints: constraints},
+			Algorithm:   &Options{Algorithm: MKmeans, Metric: form},
+		})
 		for _, penalty := range []metric.PenaltyKind{metric.Potts, metric.Basu2003, metric.Bilenko2004} {
 			for _, algorithm := range []Algorithm{MPCKmeans, HMRFKmeans} {
 				start := []clustering.Start{clustering.StartDefault, clustering.StartWeightedFarthestFirst, clustering.StartKmeansPlusPlus}[rng.IntN(3)]
 				engine := []inference.Engine{inference.ICM, inference.BP, inference.LP}[rng.IntN(3)]
-				add(fmt.Sprint(algorithm, " ", form, " ", penalty, " ", engine), data, clustering.Spec{Start: start, Constraints: constraints,
+				add(fmt.Sprint(algorithm, " ", form, " ", penalty, " ", engine), data, clustering.Spec{Initialization: clustering.Initialization{Start: start}, Supervision: clustering.Supervision{Constraints: constraints},
 					Algorithm: &Options{Algorithm: algorithm, Metric: form, Penalty: penalty, Inference: engine}})
 			}
 		}
 	}
 	for _, distortion := range []metric.Distortion{metric.Cosine, metric.KL, metric.IDivergence} {
 		for _, penalty := range []metric.PenaltyKind{metric.Potts, metric.Basu2003, metric.Bilenko2004} {
-			add(fmt.Sprint("hmrf ", distortion, " ", penalty), spread, clustering.Spec{Constraints: constraints,
+			add(fmt.Sprint("hmrf ", distortion, " ", penalty), spread, clustering.Spec{Supervision: clustering.Supervision{Constraints: constraints},
 				Algorithm: &Options{Algorithm: HMRFKmeans, Distortion: distortion, Penalty: penalty}})
 		}
-		add(fmt.Sprint("hmrf ", distortion, " from perturbed means"), flat, clustering.Spec{Constraints: constraints[:min(2, len(constraints))],
+		add(fmt.Sprint("hmrf ", distortion, " from perturbed means"), flat, clustering.Spec{Supervision: clustering.Supervision{Constraints: constraints[:min(2, len(constraints))]},
 			Algorithm: &Options{Algorithm: HMRFKmeans, Distortion: distortion}})
 	}
 	return cases

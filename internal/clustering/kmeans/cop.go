@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/cleave-project/cleave/internal/clustering/coloring"
 	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
@@ -16,11 +17,11 @@ import (
 // solution: random orders are tried next, then an exact search.
 type cop struct {
 	lloyd
-	*coloring
+	*colored
 }
 
 func newCop(run state) *cop {
-	m := &cop{lloyd: lloyd{state: run}, coloring: run.p.coloring}
+	m := &cop{lloyd: lloyd{state: run}, colored: run.p.colored}
 	if len(m.points) > 0 {
 		m.assign = m.assignPoints
 	}
@@ -38,11 +39,11 @@ func (p *Problem) checkFeasible() error {
 		return fault.Invalid("INFEASIBLE_CONSTRAINTS", "the constraints are proven infeasible: the must-links leave %s of points, too few for %d clusters that are not empty",
 			text.Plural(components, "group"), p.spec.K).OnField(field)
 	}
-	p.coloring = newColoring(p.Constraints, p.spec.K)
-	if clique := p.coloring.clique(); clique != nil {
+	p.colored = newColored(p.Constraints, p.spec.K)
+	if clique := p.colored.Clique(); clique != nil {
 		var names []string
 		for _, v := range clique[:min(len(clique), 12)] {
-			names = append(names, p.coloring.describe(v))
+			names = append(names, p.colored.describe(v))
 		}
 		return fault.Invalid("INFEASIBLE_CONSTRAINTS", "the constraints are proven infeasible: %d points are all cannot-linked to each other (%s), which needs as many clusters, and k is %d",
 			len(clique), strings.Join(names, ", "), p.spec.K).OnField(field)
@@ -51,7 +52,7 @@ func (p *Problem) checkFeasible() error {
 }
 
 // describe names a component in messages: its first point, and how many others are must-linked to it.
-func (g *coloring) describe(v int32) string {
+func (g *colored) describe(v int32) string {
 	if more := len(g.members[v]) - 1; more > 0 {
 		return fmt.Sprintf("%d with %d must-linked to it", g.members[v][0], more)
 	}
@@ -78,7 +79,7 @@ func (m *cop) assignComponents(ctx context.Context) ([]labeling.Move, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := m.coloring.k
+	k := m.colored.k
 	costs := m.costs(distances, k)
 	colors, err := m.colorComponents(ctx, costs)
 	if err != nil {
@@ -91,12 +92,13 @@ func (m *cop) assignComponents(ctx context.Context) ([]labeling.Move, error) {
 	return m.movesTo(m.points, func(at int) int32 { return colors[m.group[at]] }), nil
 }
 
-// colorComponents finds clusters for all components: greedily in index order, then in random orders, then by the exact
-// search.
+// colorComponents finds clusters for all components: greedily in index order, then in random orders, then by a search.
 func (m *cop) colorComponents(ctx context.Context, costs []float64) ([]int32, error) {
-	order := choose.All[int32](len(m.components))
+	k := m.colored.k
+	cost := func(v, c int32) float64 { return costs[int(v)*k+int(c)] }
+	order := choose.All[int32](m.Len())
 	for range 1 + m.p.options.MaxRestarts {
-		if colors, ok := m.greedy(order, costs); ok {
+		if colors, ok := m.Greedy(order, cost); ok {
 			return colors, nil
 		}
 		if err := ctx.Err(); err != nil {
@@ -104,26 +106,26 @@ func (m *cop) colorComponents(ctx context.Context, costs []float64) ([]int32, er
 		}
 		m.rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 	}
-	colors, found, err := m.exact(ctx, searchLimit)
+	colors, found, err := m.Search(ctx, cost)
 	if err != nil {
 		return nil, err
 	}
 	const field = "spec.supervision.constraints"
 	switch found {
-	case uncolorable:
+	case coloring.Uncolorable:
 		return nil, fault.Invalid("INFEASIBLE_CONSTRAINTS", "the constraints are proven infeasible: an exhaustive search found no way to put %d cannot-linked groups of points into %d clusters",
-			len(m.components), m.coloring.k).OnField(field)
-	case undecided:
+			m.Len(), k).OnField(field)
+	case coloring.Undecided:
 		return nil, fault.New(fault.FailedPrecondition, "COP_DEAD_END", "cop-kmeans found no labels that satisfy all cannot-links, in %s and a search of %d steps; there may be none: use more clusters, fewer constraints or a larger max_restarts, or pc-kmeans, which may violate some",
-			text.Plural(1+m.p.options.MaxRestarts, "order"), searchLimit)
+			text.Plural(1+m.p.options.MaxRestarts, "order"), coloring.SearchLimit)
 	}
-	return m.reduceCost(ctx, colors, costs)
+	return m.Reduce(ctx, colors, cost)
 }
 
 // currentColors returns the labels of the components, or false unless all points of each agree and no cannot-link is
 // violated.
 func (m *cop) currentColors() ([]int32, bool) {
-	colors := make([]int32, len(m.components))
+	colors := make([]int32, m.Len())
 	for v, members := range m.members {
 		colors[v] = m.labels[members[0]]
 		for _, point := range members {
@@ -132,7 +134,7 @@ func (m *cop) currentColors() ([]int32, bool) {
 			}
 		}
 	}
-	return colors, m.satisfied(colors)
+	return colors, m.Satisfied(colors)
 }
 
 func totalCost(colors []int32, costs []float64, k int) float64 {

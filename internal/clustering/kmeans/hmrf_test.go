@@ -53,7 +53,9 @@ func TestLowerBoundIsThatOfTheResult(t *testing.T) {
 	rng := clusteringtest.NewRand(3)
 	data := clusteringtest.Blobs(t, rng, 60, 3, 2)
 	spec := clustering.Spec{
-		K: 3, Constraints: clusteringtest.RandomConstraints(rng, 60, 3, 30), Algorithm: &Options{Algorithm: MPCKmeans, Inference: inference.LP},
+		K: 3, Supervision: clustering.Supervision{Constraints: clusteringtest.RandomConstraints(rng, 60, 3, 30)}, Algorithm: &Options{
+			Algorithm: MPCKmeans, Inference: inference.LP,
+		},
 	}
 	run := func(iterations, interruptAt int) *clustering.Result {
 		spec.MaxIterations = iterations
@@ -92,7 +94,10 @@ func TestRangesOfFeatures(t *testing.T) {
 	const n, d = 5000, 3
 	rng := clusteringtest.NewRand(1)
 	data := clusteringtest.Blobs(t, rng, n, d, 2)
-	p, err := Prepare(data, clustering.Spec{K: 2, Algorithm: &Options{Algorithm: MPCKmeans, Penalty: metric.Bilenko2004}, Constraints: clusteringtest.RandomConstraints(rng, n, 2, 10)})
+	p, err := Prepare(data, clustering.Spec{
+		K: 2, Algorithm: &Options{Algorithm: MPCKmeans, Penalty: metric.Bilenko2004},
+		Supervision: clustering.Supervision{Constraints: clusteringtest.RandomConstraints(rng, n, 2, 10)},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -241,7 +241,9 @@ func TestOperationsOfConstrainedIterations(t *testing.T) {
 	for _, algorithm := range []Algorithm{PCKmeans, MPCKmeans} {
 		p, err := Prepare(data, clustering.Spec{
 			K: 6, Restarts: 1, MaxIterations: 100, Algorithm: &Options{Algorithm: algorithm},
-			Constraints: []constraint.Constraint{{I: 0, J: 1, Kind: constraint.MustLink}, {I: 2, J: 3, Kind: constraint.CannotLink}},
+			Supervision: clustering.Supervision{Constraints: []constraint.Constraint{
+				{I: 0, J: 1, Kind: constraint.MustLink}, {I: 2, J: 3, Kind: constraint.CannotLink},
+			}},
 		})
 		if err != nil {
 			t.Fatal(err)

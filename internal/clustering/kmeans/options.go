@@ -56,6 +56,8 @@ type Options struct {
 	InitialCentroids []float64 // for StartCentroids, k x d, row by row
 	// Contract makes PC-KMeans assign must-linked points as one; see blocks.
 	Contract bool
+	// Race runs the restarts on a sample of the rows if there are many, and only the best of them on all rows.
+	Race bool
 	// FromSample means that the caller finds a start on a sample and passes it to BeginAt, so that one run suffices.
 	FromSample bool
 }
@@ -73,6 +75,7 @@ func NewOptions(r catalog.Request) *Options {
 		Penalty:     catalog.Named(r.Values["penalty"], metric.Bilenko2004),
 		Inference:   catalog.Named(r.Values["inference"], inference.Exact),
 		MaxRestarts: int(r.WholeOr("max-restarts", 0)),
+		Race:        r.ChoosesDefaults() && r.WholeOr("restarts", 0) == 0,
 	}
 	if o.Algorithm == MPCKmeans && !r.Is("paper", "true") {
 		o.Penalty = cmp.Or(o.Penalty, metric.Bilenko2004)
@@ -116,7 +119,7 @@ func (o *Options) Name() string { return o.Algorithm.String() }
 
 // Validate implements clustering.Algorithm.
 func (o *Options) Validate(_ int, spec clustering.Spec) error {
-	if len(spec.Seeds) == 0 && o.Algorithm.seeded() {
+	if len(spec.Supervision.Seeds) == 0 && o.Algorithm.seeded() {
 		return fault.Invalid("NO_SEEDS", "%v starts from seeds; give at least one", o.Algorithm).OnField("spec.supervision.seeds")
 	}
 	return nil

@@ -33,7 +33,7 @@ func (p *Problem) planStarts() (plan startPlan) {
 	spec, algorithm, start, runs := p.spec, p.options.Algorithm, p.startKind(), p.spec.Runs()
 	linked := p.Constraints.Len() > 0
 	unconstrained := spec.Choose && algorithm.constrained() && linked
-	mixed := spec.Choose && spec.Start == clustering.StartDefault && (algorithm.hasParts() || algorithm == CopKmeans)
+	mixed := spec.Choose && spec.Initialization.Start == clustering.StartDefault && (algorithm.hasParts() || algorithm == CopKmeans)
 	random := start == clustering.StartKmeansPlusPlus || start == clustering.StartRandom
 	if p.mayRace() && (algorithm == Kmeans && random || unconstrained) {
 		plan.raceRows = p.raceSize()
@@ -131,12 +131,12 @@ type unconstrained struct {
 // findUnconstrained computes the answer without constraints, unless an earlier process has.
 func (p *Problem) findUnconstrained(ctx context.Context, x Executor) (unconstrained, error) {
 	spec := p.spec
-	spec.Constraints, spec.Start, spec.InitialLabels = nil, clustering.StartKmeansPlusPlus, nil
+	spec.Supervision.Constraints, spec.Initialization.Start, spec.Initialization.Labels = nil, clustering.StartKmeansPlusPlus, nil
 	spec.Restarts, spec.MaxIterations = p.plan.unconstrained, max(spec.MaxIterations, 1)
 	if p.plan.raceRows > 0 {
 		spec.Restarts = p.spec.Runs()
 	}
-	spec.Algorithm = &Options{Algorithm: Kmeans, Distortion: p.options.Distortion}
+	spec.Algorithm = &Options{Algorithm: Kmeans, Distortion: p.options.Distortion, Race: p.options.Race}
 	plain, err := p.WithSpec(spec)
 	if err != nil {
 		return unconstrained{}, err
@@ -168,8 +168,8 @@ func (p *Problem) answer(ctx context.Context, x Executor) (unconstrained, error)
 // distortion: a violated constraint costs its weight times the mean distortion of a point.
 func (p *Problem) take(answer unconstrained) {
 	p.unconstrained = &answer
-	if p.spec.Start == clustering.StartDefault {
-		p.spec.InitialLabels = answer.labels
+	if p.spec.Initialization.Start == clustering.StartDefault {
+		p.spec.Initialization.Labels = answer.labels
 	}
 	unit := answer.distortion / float64(p.n)
 	if p.options.Penalty != metric.Potts || !(unit > 0) {

@@ -31,7 +31,9 @@ func tenGaussians(t *testing.T) (*dataset.Points, []int32, []constraint.Constrai
 
 func chosen(a Algorithm, k int, constraints []constraint.Constraint) clustering.Spec {
 	return clustering.Spec{
-		K: k, MaxIterations: 100, Constraints: constraints, EntailSmall: true, Choose: true, Algorithm: &Options{Algorithm: a},
+		K: k, MaxIterations: 100, Supervision: clustering.Supervision{
+			Constraints: constraints, EntailSmall: true,
+		}, Choose: true, Algorithm: &Options{Algorithm: a},
 	}
 }
 
@@ -51,8 +53,8 @@ func TestCorrectConstraintsDoNoHarm(t *testing.T) {
 func TestNoAnswerIsWorseThanTheUnconstrainedOne(t *testing.T) {
 	for seed := range uint64(10) {
 		for _, c := range allCases(t, seed) {
-			c.spec.Choose, c.spec.EntailSmall, c.spec.Start, c.spec.InitialLabels, c.spec.Restarts = true, true, clustering.StartDefault, nil, 3
-			if !c.spec.Algorithm.(*Options).Algorithm.constrained() || len(c.spec.Constraints) == 0 {
+			c.spec.Choose, c.spec.Supervision.EntailSmall, c.spec.Initialization.Start, c.spec.Initialization.Labels, c.spec.Restarts = true, true, clustering.StartDefault, nil, 3
+			if !c.spec.Algorithm.(*Options).Algorithm.constrained() || len(c.spec.Supervision.Constraints) == 0 {
 				continue
 			}
 			result := solve(t, c.data, c.spec)
@@ -70,7 +72,7 @@ func TestTheUnitIsTheMeanDistortion(t *testing.T) {
 	constraints := clusteringtest.RandomConstraints(rng, 60, 3, 20)
 	constraints[0].Weight, constraints[0].Weighted = 2.5, true
 	spec := chosen(PCKmeans, 3, constraints)
-	spec.EntailSmall = false
+	spec.Supervision.EntailSmall = false
 	problem, x := prepared(t, points, spec)
 	weighed, err := problem.begin(context.Background(), x)
 	if err != nil {
@@ -109,18 +111,32 @@ func TestStartsOfRestarts(t *testing.T) {
 		starts   []clustering.Start
 	}{
 		"pc":       {func(*clustering.Spec) {}, 10, []clustering.Start{free, clustering.StartNeighborhoods, plus, plus}},
-		"pc alone": {func(s *clustering.Spec) { s.Constraints = nil }, 10, []clustering.Start{plus, plus}},
-		"named":    {func(s *clustering.Spec) { s.Start = clustering.StartRandom }, 10, []clustering.Start{clustering.StartRandom, clustering.StartRandom}},
-		"labels":   {func(s *clustering.Spec) { s.Start, s.InitialLabels = clustering.StartLabels, labels }, 1, []clustering.Start{clustering.StartLabels}},
-		"paper":    {func(s *clustering.Spec) { s.Choose = false }, 1, []clustering.Start{clustering.StartNeighborhoods}},
-		"m":        {func(s *clustering.Spec) { s.Algorithm = &Options{Algorithm: MKmeans} }, 10, []clustering.Start{clustering.StartNeighborhoods, plus}},
-		"cop":      {func(s *clustering.Spec) { s.Algorithm = &Options{Algorithm: CopKmeans} }, 10, []clustering.Start{clustering.StartRandom, plus}},
-		"kmeans":   {func(s *clustering.Spec) { s.Constraints, s.Algorithm = nil, &Options{Algorithm: Kmeans} }, 10, []clustering.Start{plus, plus}},
+		"pc alone": {func(s *clustering.Spec) { s.Supervision.Constraints = nil }, 10, []clustering.Start{plus, plus}},
+		"named": {
+			func(s *clustering.Spec) { s.Initialization.Start = clustering.StartRandom }, 10,
+			[]clustering.Start{clustering.StartRandom, clustering.StartRandom},
+		},
+		"labels": {func(s *clustering.Spec) {
+			s.Initialization.Start, s.Initialization.Labels = clustering.StartLabels, labels
+		}, 1, []clustering.Start{clustering.StartLabels}},
+		"paper": {func(s *clustering.Spec) { s.Choose = false }, 1, []clustering.Start{clustering.StartNeighborhoods}},
+		"m": {
+			func(s *clustering.Spec) { s.Algorithm = &Options{Algorithm: MKmeans} }, 10,
+			[]clustering.Start{clustering.StartNeighborhoods, plus},
+		},
+		"cop": {
+			func(s *clustering.Spec) { s.Algorithm = &Options{Algorithm: CopKmeans} }, 10,
+			[]clustering.Start{clustering.StartRandom, plus},
+		},
+		"kmeans": {
+			func(s *clustering.Spec) { s.Supervision.Constraints, s.Algorithm = nil, &Options{Algorithm: Kmeans} }, 10,
+			[]clustering.Start{plus, plus},
+		},
 		"seeded": {func(s *clustering.Spec) {
-			s.Constraints, s.Seeds, s.Algorithm = nil, seeds, &Options{Algorithm: SeededKmeans}
+			s.Supervision.Constraints, s.Supervision.Seeds, s.Algorithm = nil, seeds, &Options{Algorithm: SeededKmeans}
 		}, 1, []clustering.Start{clustering.StartSeeds}},
 		"part seed": {func(s *clustering.Spec) {
-			s.Constraints, s.Seeds, s.Algorithm = nil, seeds[:1], &Options{Algorithm: SeededKmeans}
+			s.Supervision.Constraints, s.Supervision.Seeds, s.Algorithm = nil, seeds[:1], &Options{Algorithm: SeededKmeans}
 		}, 10, []clustering.Start{clustering.StartSeeds}},
 	} {
 		spec := chosen(PCKmeans, 2, pair)

@@ -33,10 +33,10 @@ func TestPredictionOfTheRunsOwnPoints(t *testing.T) {
 				continue // infeasible, or not converged
 			}
 			held := map[int32]bool{}
-			for _, link := range c.spec.Constraints {
+			for _, link := range c.spec.Supervision.Constraints {
 				held[link.I], held[link.J] = true, true
 			}
-			for _, s := range c.spec.Seeds {
+			for _, s := range c.spec.Supervision.Seeds {
 				held[s.Index] = true
 			}
 			distance := distancesBy(t, r.Model, c.data.(*dataset.Points))

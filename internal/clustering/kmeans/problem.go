@@ -28,19 +28,19 @@ type Problem struct {
 	// OnlyBest means that the labels of restarts that do not win are not needed.
 	OnlyBest bool
 
-	spec     clustering.Spec
-	options  Options
-	plan     startPlan
-	n, d     int
-	data     dataset.Dataset          // in Units
-	source   *vector.Source           // for rows that methods read themselves: constrained points, seeds
-	seeds    []constraint.SeededPoint // ascending by point
-	links    []metric.Link            // one per constraint, with rows if the penalty needs distances
-	coloring *coloring                // only for COP-KMeans
-	blocks   *blocks                  // only for PC-KMeans with Contract
-	ranges   []float64                // of the features, if a penalty needs them; set by begin
-	draws    *sync.Map                // shared by all problems on the same rows; see drawKey
-	sampled  []float64                // where the run without constraints begins; nil if that is not given
+	spec    clustering.Spec
+	options Options
+	plan    startPlan
+	n, d    int
+	data    dataset.Dataset          // in Units
+	source  *vector.Source           // for rows that methods read themselves: constrained points, seeds
+	seeds   []constraint.SeededPoint // ascending by point
+	links   []metric.Link            // one per constraint, with rows if the penalty needs distances
+	colored *colored                 // only for COP-KMeans
+	blocks  *blocks                  // only for PC-KMeans with Contract
+	ranges  []float64                // of the features, if a penalty needs them; set by begin
+	draws   *sync.Map                // shared by all problems on the same rows; see drawKey
+	sampled []float64                // where the run without constraints begins; nil if that is not given
 
 	unconstrained *unconstrained // set by begin if the plan asks for it
 }
@@ -196,7 +196,7 @@ func (p *Problem) prepareLinks() error {
 
 // prepareSeeds gathers the seeds and warns about clusters without one.
 func (p *Problem) prepareSeeds() {
-	p.seeds = constraint.GatherSeeds(p.spec.Seeds)
+	p.seeds = constraint.GatherSeeds(p.spec.Supervision.Seeds)
 	if named := p.seededClusters(); named > 0 && named < p.spec.K {
 		p.Warnings = append(p.Warnings, clustering.Notice{Code: "INCOMPLETE_SEEDS", Message: fmt.Sprintf(
 			"the seeds name %d of %d clusters; the others start at points that are drawn by k-means++", named, p.spec.K)})
@@ -206,7 +206,7 @@ func (p *Problem) prepareSeeds() {
 // seededClusters returns how many clusters have seeds.
 func (p *Problem) seededClusters() int {
 	named := map[int32]bool{}
-	for _, s := range p.spec.Seeds {
+	for _, s := range p.spec.Supervision.Seeds {
 		named[s.Label] = true
 	}
 	return len(named)
@@ -229,7 +229,7 @@ func (p *Problem) heldLabels() []int32 {
 // prepareCentroids checks the initial centroids and prepares them like rows.
 func (p *Problem) prepareCentroids() error {
 	given := p.options.InitialCentroids
-	if p.spec.Start != clustering.StartCentroids {
+	if p.spec.Initialization.Start != clustering.StartCentroids {
 		return nil
 	}
 	const field = "spec.initialization.centroids"
@@ -299,8 +299,8 @@ func (p *Problem) withinTolerance(previous, value float64) bool {
 
 // startKind resolves the default start.
 func (p *Problem) startKind() clustering.Start {
-	if p.spec.Start != clustering.StartDefault {
-		return p.spec.Start
+	if p.spec.Initialization.Start != clustering.StartDefault {
+		return p.spec.Initialization.Start
 	}
 	algorithm, _ := catalog.FindAlgorithm(p.options.Algorithm.String())
 	return catalog.Named(algorithm.Starts[0], clustering.StartMultilevel)

@@ -40,7 +40,7 @@ func (p *Problem) raceSize() int {
 
 // mayRace reports whether there are enough rows for a race, and the user did not ask for a number of restarts.
 func (p *Problem) mayRace() bool {
-	return p.spec.Race && p.spec.Runs() > 1 && p.spec.MaxIterations > 0 && p.Vectors.Features == nil && p.n/raceShare >= p.raceSize()
+	return p.options.Race && p.spec.Runs() > 1 && p.spec.MaxIterations > 0 && p.Vectors.Features == nil && p.n/raceShare >= p.raceSize()
 }
 
 // winner returns the centroids where the best start on the sample ended.
@@ -60,7 +60,11 @@ func (p *Problem) race(ctx context.Context) ([]float64, error) {
 		return nil, err
 	}
 	rows, spec := *p.Vectors, p.spec
-	rows.Rows, spec.Race, spec.Restarts = data.Rows(), false, p.spec.Runs()
+	rows.Rows = data.Rows()
+	spec.Restarts = p.spec.Runs()
+	options := p.options
+	options.Race = false
+	spec.Algorithm = &options
 	spec.Tolerance = max(spec.Tolerance, raceTolerance)
 	sample, err := NewProblem(data, &rows, nil, spec)
 	if err != nil {

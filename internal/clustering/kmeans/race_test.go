@@ -52,7 +52,9 @@ func raced(t *testing.T, ctx context.Context, points *dataset.Points, spec clust
 // nor snapshots.
 func TestStartsRace(t *testing.T) {
 	points := manyRows(t)
-	spec := clustering.Spec{K: 12, Seed: 3, Choose: true, Race: true, MaxIterations: 100, Algorithm: &Options{Algorithm: Kmeans}}
+	spec := clustering.Spec{
+		K: 12, Seed: 3, Choose: true, MaxIterations: 100, Algorithm: &Options{Algorithm: Kmeans, Race: true},
+	}
 	p, err := Prepare(points, spec)
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +64,8 @@ func TestStartsRace(t *testing.T) {
 	}
 	found := raced(t, t.Context(), points, spec, 1)
 	all := spec
-	all.Race, all.Restarts = false, testscale.Count(3, 10)
+	all.Restarts = testscale.Count(3, 10)
+	all.Algorithm = &Options{Algorithm: Kmeans}
 	if each := raced(t, t.Context(), points, all, 2); found.Objective > each.Objective*(1+1e-6) {
 		t.Errorf("an objective of %v by a race, %v by %d starts over all rows", found.Objective, each.Objective, all.Restarts)
 	}
@@ -99,9 +102,9 @@ func TestStartsRace(t *testing.T) {
 // that the memory of the race is planned.
 func TestUnconstrainedStartsRace(t *testing.T) {
 	spec := chosen(PCKmeans, 12, []constraint.Constraint{{I: 0, J: 12, Kind: constraint.MustLink}})
-	spec.Race = true
+	spec.Algorithm = &Options{Algorithm: PCKmeans, Race: true}
 	for start, restarts := range map[clustering.Start]int{clustering.StartDefault: 2, clustering.StartRandom: 10} {
-		spec.Start = start
+		spec.Initialization.Start = start
 		p, err := Prepare(manyRows(t), spec)
 		if err != nil || p.RaceRows() != raceRows || p.Restarts() != restarts || p.Runs() != restarts+1 {
 			t.Errorf("%v: a race on %d rows, then %d restarts in %d runs, %v", start, p.RaceRows(), p.Restarts(), p.Runs(), err)
@@ -116,16 +119,19 @@ func TestWhenStartsRace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := clustering.Spec{K: 12, Choose: true, Race: true, MaxIterations: 100, Algorithm: &Options{Algorithm: Kmeans}}
+	spec := clustering.Spec{K: 12, Choose: true, MaxIterations: 100, Algorithm: &Options{Algorithm: Kmeans, Race: true}}
 	for name, c := range map[string]struct {
 		data   *dataset.Points
 		change func(*clustering.Spec)
 	}{
-		"few rows":        {few, func(*clustering.Spec) {}},
-		"many clusters":   {many, func(s *clustering.Spec) { s.K = 300 }},
-		"named restarts":  {many, func(s *clustering.Spec) { s.Race, s.Restarts = false, 10 }},
+		"few rows":      {few, func(*clustering.Spec) {}},
+		"many clusters": {many, func(s *clustering.Spec) { s.K = 300 }},
+		"named restarts": {many, func(s *clustering.Spec) {
+			s.Restarts = 10
+			s.Algorithm = &Options{Algorithm: Kmeans}
+		}},
 		"no iterations":   {many, func(s *clustering.Spec) { s.MaxIterations = 0 }},
-		"metric learning": {many, func(s *clustering.Spec) { s.Algorithm = &Options{Algorithm: MKmeans} }},
+		"metric learning": {many, func(s *clustering.Spec) { s.Algorithm = &Options{Algorithm: MKmeans, Race: true} }},
 	} {
 		of := spec
 		c.change(&of)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -56,7 +55,9 @@ func line(t testing.TB, values ...float64) *dataset.Points {
 func TestCopLeavesADeadEnd(t *testing.T) {
 	for seed := range uint64(20) {
 		result := solve(t, line(t, 0, 1, 0.5), clustering.Spec{
-			K: 2, Seed: seed, MaxIterations: 100, Constraints: []constraint.Constraint{clusteringtest.CannotLink(0, 2), clusteringtest.CannotLink(1, 2)},
+			K: 2, Seed: seed, MaxIterations: 100, Supervision: clustering.Supervision{Constraints: []constraint.Constraint{
+				clusteringtest.CannotLink(0, 2), clusteringtest.CannotLink(1, 2),
+			}},
 			Algorithm: &Options{Algorithm: CopKmeans},
 		})
 		if l := result.Labels; l[0] != l[1] || l[0] == l[2] || result.Satisfaction.Satisfied() != 2 {
@@ -69,9 +70,9 @@ func TestCopLeavesADeadEnd(t *testing.T) {
 func TestCopStartsFromRowsThatCancelOut(t *testing.T) {
 	for seed := range uint64(5) {
 		result := solve(t, line(t, 1, -1, 1, 1, -1), clustering.Spec{
-			K: 2, Seed: seed, MaxIterations: 10, Constraints: []constraint.Constraint{
+			K: 2, Seed: seed, MaxIterations: 10, Supervision: clustering.Supervision{Constraints: []constraint.Constraint{
 				clusteringtest.MustLink(0, 1), clusteringtest.MustLink(2, 3), clusteringtest.MustLink(3, 4), clusteringtest.CannotLink(0, 2),
-			},
+			}},
 			Algorithm: &Options{Algorithm: CopKmeans, Distortion: metric.Cosine},
 		})
 		if first := *result.History[0].AssignmentObjective; result.Objective != 1 || first != 1 {
@@ -92,7 +93,9 @@ func TestClustersThatGivenLabelsLeaveEmptyAreFilled(t *testing.T) {
 		}
 		for _, distortion := range []metric.Distortion{metric.SquaredEuclidean, metric.Cosine} {
 			result := solve(t, line(t, values...), clustering.Spec{
-				K: k, MaxIterations: 100, Start: clustering.StartLabels, InitialLabels: labels, Algorithm: &Options{Algorithm: Kmeans, Distortion: distortion},
+				K: k, MaxIterations: 100, Initialization: clustering.Initialization{
+					Start: clustering.StartLabels, Labels: labels,
+				}, Algorithm: &Options{Algorithm: Kmeans, Distortion: distortion},
 			})
 			for c := range int32(k) {
 				if !slices.Contains(result.Labels, c) {
@@ -121,7 +124,10 @@ func TestTheLargestValues(t *testing.T) {
 func TestCopSaysWhyItFails(t *testing.T) {
 	points := line(t, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9)
 	cop := func(k int, cs ...constraint.Constraint) error {
-		_, err := trySolve(points, clustering.Spec{K: k, MaxIterations: 10, Constraints: cs, Algorithm: &Options{Algorithm: CopKmeans}})
+		_, err := trySolve(points, clustering.Spec{
+			K: k, MaxIterations: 10, Supervision: clustering.Supervision{Constraints: cs},
+			Algorithm: &Options{Algorithm: CopKmeans},
+		})
 		return err
 	}
 	var clique []constraint.Constraint
@@ -148,149 +154,6 @@ func TestCopSaysWhyItFails(t *testing.T) {
 	clusteringtest.WantFault(t, cop(2, cycle...), "INFEASIBLE_CONSTRAINTS", "exhaustive search")
 }
 
-// The exact search agrees with trying all colorings.
-func TestColoringAgainstBruteForce(t *testing.T) {
-	colorables, not := 0, 0
-	for seed := range uint64(300) {
-		rng := rand.New(rand.NewPCG(seed, 5))
-		n, k := 3+rng.IntN(6), 2+rng.IntN(3)
-		var cs []constraint.Constraint
-		for i := range int32(n) {
-			for j := range i {
-				if rng.IntN(10) < 6 {
-					cs = append(cs, clusteringtest.CannotLink(j, i))
-				}
-			}
-		}
-		set, err := constraint.NewSet(n, cs, constraint.UnitWeight)
-		if err != nil {
-			t.Fatal(err)
-		}
-		g := newColoring(set, k)
-		possible := false
-		for code := range int(math.Pow(float64(k), float64(len(g.components)))) {
-			colors := make([]int32, len(g.components))
-			for v := range colors {
-				colors[v] = int32(code % k)
-				code /= k
-			}
-			possible = possible || g.satisfied(colors)
-		}
-		colors, found, err := g.exact(t.Context(), searchLimit)
-		if err != nil {
-			t.Fatal(err)
-		}
-		switch {
-		case possible && (found != colorable || !g.satisfied(colors)):
-			t.Fatalf("seed %d: verdict %d with colors %v where there are some", seed, found, colors)
-		case !possible && found != uncolorable:
-			t.Fatalf("seed %d: verdict %d where there are none", seed, found)
-		case possible:
-			colorables++
-			costs := make([]float64, len(g.components)*k)
-			for at := range costs {
-				costs[at] = rng.Float64()
-			}
-			cheap, err := g.reduceCost(t.Context(), colors, costs)
-			if err != nil || !g.satisfied(cheap) {
-				t.Fatalf("seed %d: cheapened to %v: %v", seed, cheap, err)
-			}
-		default:
-			not++
-			if clique := g.clique(); clique != nil && len(clique) <= k {
-				t.Fatalf("a clique of %d is none too many for %d", len(clique), k)
-			}
-		}
-	}
-	if colorables < 50 || not < 50 {
-		t.Errorf("%d colorable, %d not: the cases are one-sided", colorables, not)
-	}
-}
-
-// A coloring of many pieces is made cheaper in memory for the colors of one of them, until the context ends.
-func TestReducingTheCostOfManyPieces(t *testing.T) {
-	const pieces, k = 100, 300
-	var cs []constraint.Constraint
-	for i := range int32(pieces) {
-		cs = append(cs, clusteringtest.CannotLink(2*i, 2*i+1))
-	}
-	set, err := constraint.NewSet(2*pieces, cs, constraint.UnitWeight)
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := newColoring(set, k)
-	colors, costs := make([]int32, 2*pieces), make([]float64, 2*pieces*k)
-	for v := range colors {
-		colors[v] = int32(v % 2)
-		costs[v*k+v%2] = 1
-	}
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	cheap, err := g.reduceCost(t.Context(), colors, costs)
-	runtime.ReadMemStats(&after)
-	if err != nil || !g.satisfied(cheap) {
-		t.Errorf("%v: %v", cheap, err)
-	}
-	if bytes := after.TotalAlloc - before.TotalAlloc; bytes > 1<<20 { // k x k numbers for each piece take 72 MB
-		t.Errorf("%d bytes", bytes)
-	}
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := g.reduceCost(ended, colors, costs); !errors.Is(err, context.Canceled) {
-		t.Errorf("the error is %v", err)
-	}
-}
-
-// The search for a coloring ends with its context. Mycielski's graphs without triangles need one more color each, which
-// takes long to prove.
-func TestColoringIsCanceled(t *testing.T) {
-	const k = 6
-	edges, n := [][2]int32{{0, 1}}, int32(2)
-	for range k - 1 {
-		for _, e := range edges {
-			edges = append(edges, [2]int32{e[0], n + e[1]}, [2]int32{e[1], n + e[0]})
-		}
-		for v := range n {
-			edges = append(edges, [2]int32{n + v, 2 * n})
-		}
-		n = 2*n + 1
-	}
-	var cs []constraint.Constraint
-	for _, e := range edges {
-		cs = append(cs, clusteringtest.CannotLink(e[0], e[1]))
-	}
-	set, err := constraint.NewSet(int(n), cs, constraint.UnitWeight)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, found, err := newColoring(set, k).exact(ctx, searchLimit); !errors.Is(err, context.Canceled) {
-		t.Errorf("verdict %d, %v", found, err)
-	}
-}
-
-// The search takes memory for the graph, not for every vertex and color: 20,000 x 1,000 counts would be 80 MB.
-func TestColoringMemory(t *testing.T) {
-	const n, k = 20_000, 1_000
-	var cs []constraint.Constraint
-	for i := range int32(n - 1) {
-		cs = append(cs, clusteringtest.CannotLink(i, i+1))
-	}
-	set, err := constraint.NewSet(n, cs, constraint.UnitWeight)
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := newColoring(set, k)
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	_, found, err := g.exact(t.Context(), searchLimit)
-	runtime.ReadMemStats(&after)
-	if taken := after.TotalAlloc - before.TotalAlloc; err != nil || found != colorable || taken > 8<<20 {
-		t.Errorf("verdict %d, %v, with %d bytes", found, err, taken)
-	}
-}
-
 // Constraints that are satisfiable are all satisfied.
 func TestCopSatisfiesEveryConstraint(t *testing.T) {
 	for seed := range uint64(40) {
@@ -298,7 +161,7 @@ func TestCopSatisfiesEveryConstraint(t *testing.T) {
 		n, k := 30+rng.IntN(40), 2+rng.IntN(3)
 		data := clusteringtest.Blobs(t, rng, n, 2, k)
 		result := solve(t, data, clustering.Spec{
-			K: k, Seed: seed, MaxIterations: 50, Constraints: clusteringtest.RandomConstraints(rng, n, k, n), Algorithm: &Options{Algorithm: CopKmeans},
+			K: k, Seed: seed, MaxIterations: 50, Supervision: clustering.Supervision{Constraints: clusteringtest.RandomConstraints(rng, n, k, n)}, Algorithm: &Options{Algorithm: CopKmeans},
 		})
 		if s := result.Satisfaction; s.Satisfied() != s.Total {
 			t.Errorf("seed %d: %+v", seed, s)
@@ -321,7 +184,9 @@ func TestLongMustLinkChain(t *testing.T) {
 		{Algorithm: CopKmeans}, {Algorithm: PCKmeans, Inference: inference.BP}, {Algorithm: PCKmeans}, {Algorithm: MPCKmeans},
 		{Algorithm: HMRFKmeans, Inference: inference.BP},
 	}, 3) {
-		result := solve(t, data, clustering.Spec{K: 3, MaxIterations: 3, Constraints: chain, Algorithm: &v})
+		result := solve(t, data, clustering.Spec{
+			K: 3, MaxIterations: 3, Supervision: clustering.Supervision{Constraints: chain}, Algorithm: &v,
+		})
 		if v.Algorithm == CopKmeans && result.Satisfaction.Satisfied() != result.Satisfaction.Total {
 			t.Errorf("%v: %+v", v.Algorithm, result.Satisfaction)
 		}
@@ -333,12 +198,15 @@ func TestLongMustLinkChain(t *testing.T) {
 func TestSeeds(t *testing.T) {
 	data := line(t, 0, 1, 2, 10, 11, 12, 20, 21, 22)
 	seeds := []constraint.Seed{{Index: 0, Label: 2}, {Index: 1, Label: 2}, {Index: 4, Label: 0}, {Index: 8, Label: 1}}
-	spec := clustering.Spec{K: 3, Seeds: seeds, MaxIterations: 100, Algorithm: &Options{Algorithm: SeededKmeans}}
+	spec := clustering.Spec{
+		K: 3, Supervision: clustering.Supervision{Seeds: seeds}, MaxIterations: 100,
+		Algorithm: &Options{Algorithm: SeededKmeans},
+	}
 	if got, want := solve(t, data, spec).Labels, []int32{2, 2, 2, 0, 0, 0, 1, 1, 1}; !slices.Equal(got, want) {
 		t.Errorf("labels %v, want %v", got, want)
 	}
 	// A wrong seed is let go by Seeded-KMeans and kept by Constrained-KMeans.
-	spec.Seeds = append(slices.Clone(seeds), constraint.Seed{Index: 6, Label: 2})
+	spec.Supervision.Seeds = append(slices.Clone(seeds), constraint.Seed{Index: 6, Label: 2})
 	if got := solve(t, data, spec).Labels[6]; got != 1 {
 		t.Errorf("seeded-kmeans keeps a wrong seed in %d", got)
 	}
@@ -347,12 +215,14 @@ func TestSeeds(t *testing.T) {
 		t.Errorf("constrained-kmeans moves a seed to %d", got)
 	}
 	// It may have one of two labels, of which the second is near.
-	spec.Seeds = append(slices.Clone(seeds), constraint.Seed{Index: 6, Label: 2, Probability: 0.9}, constraint.Seed{Index: 6, Label: 0, Probability: 0.1})
+	spec.Supervision.Seeds = append(slices.Clone(seeds), constraint.Seed{
+		Index: 6, Label: 2, Probability: 0.9,
+	}, constraint.Seed{Index: 6, Label: 0, Probability: 0.1})
 	if got := solve(t, data, spec).Labels[6]; got != 0 {
 		t.Errorf("a point that may be in 2 or 0 goes to %d", got)
 	}
 	// Fewer labels than clusters: allowed, and said.
-	spec.Seeds = seeds[:2]
+	spec.Supervision.Seeds = seeds[:2]
 	result := solve(t, data, spec)
 	if len(result.Warnings) != 1 || result.Warnings[0].Code != "INCOMPLETE_SEEDS" || slices.Contains(result.ClusterSizes, 0) {
 		t.Errorf("incomplete seeds: %v, sizes %v", result.Warnings, result.ClusterSizes)
@@ -438,18 +308,69 @@ func TestBadInput(t *testing.T) {
 		reason string
 		says   string
 	}{
-		"no seeds":                      {points, clustering.Spec{K: 2, Algorithm: options(Options{Algorithm: SeededKmeans})}, "NO_SEEDS", ""},
-		"seed of label k":               {points, clustering.Spec{K: 2, Seeds: []constraint.Seed{{Index: 0, Label: 2}}, Algorithm: options(Options{Algorithm: SeededKmeans})}, "BAD_SEED_LABEL", "label 2"},
-		"contradictory seeds":           {points, clustering.Spec{K: 2, Seeds: []constraint.Seed{{Index: 1, Label: 0}, {Index: 1, Label: 1}}, Algorithm: options(Options{Algorithm: SeededKmeans})}, "CONTRADICTORY_SEEDS", "point 1"},
-		"half certain seed":             {points, clustering.Spec{K: 2, Seeds: []constraint.Seed{{Index: 1, Label: 0}, {Index: 1, Label: 1, Probability: 0.5}}, Algorithm: options(Options{Algorithm: SeededKmeans})}, "CONTRADICTORY_SEEDS", "point 1"},
-		"probability":                   {points, clustering.Spec{K: 2, Seeds: []constraint.Seed{{Index: 1, Label: 0, Probability: math.NaN()}}, Algorithm: options(Options{Algorithm: SeededKmeans})}, "BAD_PROBABILITY", "point 1"},
-		"negative for KL":               {negative, clustering.Spec{K: 2, Algorithm: options(Options{Algorithm: HMRFKmeans, Distortion: metric.KL})}, "NEGATIVE_VALUE", "row 1"},
-		"negative for I":                {negative, clustering.Spec{K: 2, Algorithm: options(Options{Algorithm: HMRFKmeans, Distortion: metric.IDivergence})}, "NEGATIVE_VALUE", "row 1"},
-		"zero row":                      {zero, clustering.Spec{K: 2, Algorithm: options(Options{Algorithm: Kmeans, Distortion: metric.Cosine})}, "", "row 1"},
-		"centroids":                     {points, clustering.Spec{K: 2, Start: clustering.StartCentroids, Algorithm: options(Options{Algorithm: Kmeans, InitialCentroids: []float64{1, 2, 3}})}, "BAD_START", "need 2"},
-		"centroids that are no numbers": {points, clustering.Spec{K: 2, Start: clustering.StartCentroids, Algorithm: options(Options{Algorithm: Kmeans, InitialCentroids: []float64{1, math.Inf(1)}})}, "BAD_START", "cluster 1"},
-		"centroids too large":           {points, clustering.Spec{K: 2, MaxIterations: 1, Start: clustering.StartCentroids, Algorithm: options(Options{Algorithm: Kmeans, InitialCentroids: []float64{1, 1e100}})}, "BAD_START", "cluster 1"},
-		"no algorithm":                  {points, clustering.Spec{K: 2}, "NO_ALGORITHM", "no algorithm"},
+		"no seeds": {points, clustering.Spec{K: 2, Algorithm: options(Options{Algorithm: SeededKmeans})}, "NO_SEEDS", ""},
+		"seed of label k": {
+			points,
+			clustering.Spec{
+				K: 2, Supervision: clustering.Supervision{Seeds: []constraint.Seed{{Index: 0, Label: 2}}},
+				Algorithm: options(Options{Algorithm: SeededKmeans}),
+			},
+			"BAD_SEED_LABEL", "label 2",
+		},
+		"contradictory seeds": {
+			points,
+			clustering.Spec{
+				K: 2,
+				Supervision: clustering.Supervision{Seeds: []constraint.Seed{
+					{Index: 1, Label: 0}, {Index: 1, Label: 1},
+				}},
+				Algorithm: options(Options{Algorithm: SeededKmeans}),
+			},
+			"CONTRADICTORY_SEEDS", "point 1",
+		},
+		"half certain seed": {
+			points,
+			clustering.Spec{
+				K: 2,
+				Supervision: clustering.Supervision{Seeds: []constraint.Seed{
+					{Index: 1, Label: 0}, {Index: 1, Label: 1, Probability: 0.5},
+				}},
+				Algorithm: options(Options{Algorithm: SeededKmeans}),
+			},
+			"CONTRADICTORY_SEEDS", "point 1",
+		},
+		"probability": {
+			points,
+			clustering.Spec{
+				K: 2,
+				Supervision: clustering.Supervision{Seeds: []constraint.Seed{{
+					Index: 1, Label: 0, Probability: math.NaN(),
+				}}},
+				Algorithm: options(Options{Algorithm: SeededKmeans}),
+			},
+			"BAD_PROBABILITY", "point 1",
+		},
+		"negative for KL": {negative, clustering.Spec{K: 2, Algorithm: options(Options{Algorithm: HMRFKmeans, Distortion: metric.KL})}, "NEGATIVE_VALUE", "row 1"},
+		"negative for I":  {negative, clustering.Spec{K: 2, Algorithm: options(Options{Algorithm: HMRFKmeans, Distortion: metric.IDivergence})}, "NEGATIVE_VALUE", "row 1"},
+		"zero row":        {zero, clustering.Spec{K: 2, Algorithm: options(Options{Algorithm: Kmeans, Distortion: metric.Cosine})}, "", "row 1"},
+		"centroids": {
+			points,
+			clustering.Spec{
+				K: 2, Initialization: clustering.Initialization{Start: clustering.StartCentroids},
+				Algorithm: options(Options{Algorithm: Kmeans, InitialCentroids: []float64{1, 2, 3}}),
+			},
+			"BAD_START", "need 2",
+		},
+		"centroids that are no numbers": {
+			points,
+			clustering.Spec{
+				K: 2, Initialization: clustering.Initialization{Start: clustering.StartCentroids},
+				Algorithm: options(Options{Algorithm: Kmeans, InitialCentroids: []float64{1, math.Inf(1)}}),
+			},
+			"BAD_START", "cluster 1",
+		},
+		"centroids too large": {points, clustering.Spec{K: 2, MaxIterations: 1, Initialization: clustering.Initialization{Start: clustering.StartCentroids}, Algorithm: options(Options{Algorithm: Kmeans, InitialCentroids: []float64{1, 1e100}})}, "BAD_START", "cluster 1"},
+		"no algorithm":        {points, clustering.Spec{K: 2}, "NO_ALGORITHM", "no algorithm"},
 	} {
 		_, err := trySolve(c.data, c.spec)
 		f, ok := errors.AsType[*fault.Error](err)
@@ -462,7 +383,7 @@ func TestBadInput(t *testing.T) {
 // k-means on separated blobs finds them; an emptied cluster is filled.
 func TestKmeansFindsBlobs(t *testing.T) {
 	data := line(t, 0, 0.1, 0.2, 10, 10.1, 10.2, 20, 20.1, 20.2)
-	empty := solve(t, data, clustering.Spec{K: 3, MaxIterations: 100, Start: clustering.StartCentroids,
+	empty := solve(t, data, clustering.Spec{K: 3, MaxIterations: 100, Initialization: clustering.Initialization{Start: clustering.StartCentroids},
 		Algorithm: &Options{Algorithm: Kmeans, InitialCentroids: []float64{0, 1000, 2000}}})
 	if slices.Contains(empty.ClusterSizes, 0) {
 		t.Errorf("sizes %v", empty.ClusterSizes)
@@ -493,7 +414,10 @@ func TestDegenerateMetricIsKeptAndSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, form := range []metric.Form{metric.Diagonal, metric.Full} {
-		result := solve(t, data, clustering.Spec{K: 2, MaxIterations: 20, Start: clustering.StartKmeansPlusPlus, Algorithm: &Options{Algorithm: MKmeans, Metric: form}})
+		result := solve(t, data, clustering.Spec{
+			K: 2, MaxIterations: 20, Initialization: clustering.Initialization{Start: clustering.StartKmeansPlusPlus},
+			Algorithm: &Options{Algorithm: MKmeans, Metric: form},
+		})
 		said := slices.ContainsFunc(result.Warnings, func(n clustering.Notice) bool { return n.Code == "DEGENERATE_METRIC" })
 		spread, err := result.Model.Metric.Spread(t.Context())
 		if err != nil || !said || !(spread > 0) || math.IsInf(spread, 0) {
@@ -504,7 +428,10 @@ func TestDegenerateMetricIsKeptAndSaid(t *testing.T) {
 
 // A start that k-means does not have is named, before a sweep finds no centroids.
 func TestUnknownStart(t *testing.T) {
-	spec := clustering.Spec{K: 2, MaxIterations: 10, Start: clustering.StartSpectral, Algorithm: &Options{Algorithm: Kmeans}}
+	spec := clustering.Spec{
+		K: 2, MaxIterations: 10, Initialization: clustering.Initialization{Start: clustering.StartSpectral},
+		Algorithm: &Options{Algorithm: Kmeans},
+	}
 	if _, err := trySolve(line(t, 0, 1, 8, 9), spec); err == nil || !strings.Contains(err.Error(), "k-means has no start") {
 		t.Errorf("got %v", err)
 	}

@@ -27,7 +27,7 @@ func (s *state) start() error {
 	var err error
 	switch start := s.p.plan.starts[s.restart]; {
 	case start == clustering.StartLabels:
-		if err := s.load(s.p.spec.InitialLabels); err != nil {
+		if err := s.load(s.p.spec.Initialization.Labels); err != nil {
 			return err
 		}
 		s.takeMeans()

@@ -40,10 +40,10 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 	if scale == clustering.ScaleDefault && data.Kind() == dataset.KindPoints {
 		scale = clustering.ScaleAuto
 	}
-	p := &Problem{Count: spec.Neighbors, weights: cmp.Or(spec.NeighborWeights, neighbor.Unweighted), Spec: spec}
+	p := &Problem{Count: spec.Neighbors.Count, weights: cmp.Or(spec.Neighbors.Weights, neighbor.Unweighted), Spec: spec}
 	var err error
 	p.scaled, p.Units, p.notices, err = clustering.InUnits(data, scale)
-	p.Spec.Neighbors, p.Spec.NeighborWeights, p.Spec.Scale = 0, 0, clustering.ScaleDefault
+	p.Spec.Neighbors.Count, p.Spec.Neighbors.Weights, p.Spec.Scale = 0, 0, clustering.ScaleDefault
 	return p, err
 }
 

@@ -22,7 +22,7 @@ func TestSizesOfGraphs(t *testing.T) {
 	} {
 		points := &dataset.Points{N: len(values), D: 1, Values: values}
 		for count := 1; count < points.N; count++ {
-			p, err := Prepare(points, clustering.Spec{K: 1, Neighbors: count})
+			p, err := Prepare(points, clustering.Spec{K: 1, Neighbors: clustering.Neighbors{Count: count}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,12 +74,14 @@ func TestPredict(t *testing.T) {
 
 // A job on the graph has nothing left of what made it.
 func TestTheSpecOfTheGraph(t *testing.T) {
-	spec := clustering.Spec{K: 2, Neighbors: 1, NeighborWeights: neighbor.Gaussian, Scale: clustering.ScaleZscore}
+	spec := clustering.Spec{
+		K: 2, Neighbors: clustering.Neighbors{Count: 1, Weights: neighbor.Gaussian}, Scale: clustering.ScaleZscore,
+	}
 	p, err := Prepare(&dataset.Points{N: 2, D: 1, Values: []float64{1, 2}}, spec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Spec.Neighbors != 0 || p.Spec.NeighborWeights != 0 || p.Spec.Scale != clustering.ScaleDefault || p.Spec.K != 2 || p.Units == nil {
+	if p.Spec.Neighbors.Count != 0 || p.Spec.Neighbors.Weights != 0 || p.Spec.Scale != clustering.ScaleDefault || p.Spec.K != 2 || p.Units == nil {
 		t.Errorf("the spec is %+v, the units %v", p.Spec, p.Units)
 	}
 }

@@ -134,8 +134,8 @@ func (r *run) one(ctx context.Context, k int) (*clustering.Result, clustering.KS
 		return nil, score, err
 	}
 	score.Objective = result.Objective
-	if result.Choice != nil {
-		score.Space = result.Choice.Chosen.Space
+	if result.Auto.Choice != nil {
+		score.Space = result.Auto.Choice.Chosen.Space
 	}
 	if ctx.Err() != nil {
 		return result, score, nil
@@ -175,15 +175,15 @@ func (w withoutNotices) Observe(e clustering.Event) {
 // newFolds divides the supervision of a job into folds. It returns nil if there is too little of it, or only pairs of
 // one kind, which a single cluster or very many would always satisfy best.
 func newFolds(n int, spec clustering.Spec) (*heldout.Supervision, error) {
-	if len(spec.Constraints)+len(spec.Seeds) == 0 {
+	if len(spec.Supervision.Constraints)+len(spec.Supervision.Seeds) == 0 {
 		return nil, nil //nolint:nilnil // there is nothing to divide
 	}
-	spec.Entail, spec.EntailSmall = false, false // implied pairs follow from those that are not held out
+	spec.Supervision.Entail, spec.Supervision.EntailSmall = false, false // implied pairs follow from those that are not held out
 	set, err := clustering.NewConstraintSet(n, spec, constraint.UnitWeight)
 	if err != nil {
 		return nil, err
 	}
-	s := heldout.New(set, spec.Seeds, spec.MaxK, auto.DefaultFolds, spec.Random(clustering.StreamFolds))
+	s := heldout.New(set, spec.Supervision.Seeds, spec.MaxK, auto.DefaultFolds, spec.Random(clustering.StreamFolds))
 	if must, cannot := s.CountPairs(); must == 0 || cannot == 0 || must+cannot < heldout.EnoughPairs {
 		return nil, nil //nolint:nilnil // there is too little
 	}
@@ -193,9 +193,9 @@ func newFolds(n int, spec clustering.Spec) (*heldout.Supervision, error) {
 // agreement returns how well the job agrees with held-out supervision. auto has already compared its methods that way;
 // other algorithms run once more for each fold.
 func (r *run) agreement(ctx context.Context, spec clustering.Spec, result *clustering.Result) (*float64, error) {
-	if result.Choice != nil {
-		for _, tried := range result.Choice.Tried {
-			if tried.Method == result.Choice.Chosen {
+	if result.Auto.Choice != nil {
+		for _, tried := range result.Auto.Choice.Tried {
+			if tried.Method == result.Auto.Choice.Chosen {
 				agreement := tried.Agreement()
 				return &agreement, nil
 			}

@@ -120,8 +120,8 @@ func (p part) spec(spec clustering.Spec, n int) clustering.Spec {
 	}
 	spec.Algorithm = spec.Algorithm.OnPart(n, p.rows)
 	if p.rows != nil {
-		spec.Constraints = constraint.Among(n, p.rows, spec.Constraints)
-		spec.Seeds = constraint.Among(n, p.rows, spec.Seeds)
+		spec.Supervision.Constraints = constraint.Among(n, p.rows, spec.Supervision.Constraints)
+		spec.Supervision.Seeds = constraint.Among(n, p.rows, spec.Supervision.Seeds)
 	}
 	return spec
 }
@@ -249,7 +249,7 @@ func (r *run) compareWithCloud(ctx context.Context, h *clustering.KSelection, pa
 // cloudStability returns the stability of two clusters of a cloud, or nothing if the cloud cannot be clustered.
 func (r *run) cloudStability(ctx context.Context, points *dataset.Points) ([]float64, error) {
 	spec := withK(r.origin.Spec, 2)
-	spec.Constraints, spec.Seeds = nil, nil
+	spec.Supervision.Constraints, spec.Supervision.Seeds = nil, nil
 	rng := spec.Random(clustering.StreamCloud)
 	data := cloud(points, min(points.N, 2*maxRows), rng)
 	cloud := &run{origin: Job{data, spec}, solver: r.solver, threads: r.threads, firstPart: len(r.parts) + 1}

@@ -16,8 +16,12 @@ import (
 func TestSpecsOfParts(t *testing.T) {
 	spec := clustering.Spec{
 		K: 2, Restarts: 9,
-		Constraints: []constraint.Constraint{{I: 0, J: 1, Kind: constraint.MustLink}, {I: 1, J: 3, Kind: constraint.CannotLink}},
-		Seeds:       []constraint.Seed{{Index: 3, Label: 1}, {Index: 2, Label: 0}},
+		Supervision: clustering.Supervision{
+			Constraints: []constraint.Constraint{
+				{I: 0, J: 1, Kind: constraint.MustLink}, {I: 1, J: 3, Kind: constraint.CannotLink},
+			},
+			Seeds: []constraint.Seed{{Index: 3, Label: 1}, {Index: 2, Label: 0}},
+		},
 	}
 	beliefs := []constraint.Belief{{I: 0, J: 1, Value: 1}, {I: 3, J: 1, Value: -1}}
 	for _, c := range []struct{ whole, all, some clustering.Algorithm }{
@@ -41,8 +45,8 @@ func TestSpecsOfParts(t *testing.T) {
 			t.Errorf("all rows: %+v of %+v, want %+v of %+v", got, got.Algorithm, want, want.Algorithm)
 		}
 		want.Algorithm = c.some
-		want.Constraints = []constraint.Constraint{{I: 0, J: 1, Kind: constraint.CannotLink}}
-		want.Seeds = []constraint.Seed{{Index: 1, Label: 1}}
+		want.Supervision.Constraints = []constraint.Constraint{{I: 0, J: 1, Kind: constraint.CannotLink}}
+		want.Supervision.Seeds = []constraint.Seed{{Index: 1, Label: 1}}
 		if got := (part{rows: []int32{1, 3}}).spec(spec, 4); !reflect.DeepEqual(got, want) {
 			t.Errorf("some rows: %+v of %+v, want %+v of %+v", got, got.Algorithm, want, want.Algorithm)
 		}

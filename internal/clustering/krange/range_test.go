@@ -43,8 +43,11 @@ func TestPartsOfLargeGraphsTakeTurns(t *testing.T) {
 		"a large graph":      {&dataset.Graph{N: 9, Column: make([]int32, 1<<22+1)}, clustering.Spec{Algorithm: &auto.Options{}}, 1, 4},
 		"eigenvectors":       {&dataset.Graph{N: 1 << 20}, clustering.Spec{Algorithm: &spectral.Options{}}, 1, 4},
 		"a few eigenvectors": {&dataset.Graph{N: 1 << 10}, clustering.Spec{Algorithm: &spectral.Options{}}, 4, 1},
-		"supervision":        {&dataset.Graph{N: 1 << 20}, clustering.Spec{Algorithm: &auto.Options{}, Constraints: pairs}, 1, 4},
-		"negative weights":   {&dataset.Graph{N: 1 << 20, Weight: []float64{-1}}, clustering.Spec{Algorithm: &auto.Options{}}, 1, 4},
+		"supervision": {
+			&dataset.Graph{N: 1 << 20},
+			clustering.Spec{Algorithm: &auto.Options{}, Supervision: clustering.Supervision{Constraints: pairs}}, 1, 4,
+		},
+		"negative weights": {&dataset.Graph{N: 1 << 20, Weight: []float64{-1}}, clustering.Spec{Algorithm: &auto.Options{}}, 1, 4},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &slowParts{}
@@ -101,7 +104,13 @@ func TestARangeThatEndsBeforeItIsScored(t *testing.T) {
 		count       int
 	}{"while it clusters": {nil, 1}, "while it clusters parts": {nil, 3}, "while it holds out folds": {pairs, 3}} {
 		ctx, cancel := context.WithCancel(t.Context())
-		job := Job{points, clustering.Spec{K: 2, MaxK: 4, Constraints: c.constraints, Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans}}}
+		job := Job{
+			points,
+			clustering.Spec{
+				K: 2, MaxK: 4, Supervision: clustering.Supervision{Constraints: c.constraints},
+				Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans},
+			},
+		}
 		result, err := Run(ctx, job, job, &endingSolver{cancel, c.count}, 1, clustering.NopObserver{})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -74,7 +74,7 @@ type Distances func(i int32, to []int32, out []float64)
 
 // distances returns the distances in the space that a result was found in, and the number of values per row.
 func (r *run) distances(result *clustering.Result) (Distances, int, error) {
-	if e := result.Embedding; e != nil {
+	if e := result.Spectral.Embedding; e != nil {
 		return euclidean(&dataset.Points{N: e.Rows, D: e.Columns, Values: e.Values}), e.Columns, nil
 	}
 	data, err := result.Units.Apply(r.data)
@@ -87,16 +87,16 @@ func (r *run) distances(result *clustering.Result) (Distances, int, error) {
 		switch {
 		case cosines:
 			return byProducts(data.N, densely(data, nil), cosine), data.D, nil
-		case result.Matrix != nil:
-			return byProducts(data.N, densely(data, result.Matrix.Mean), kernelDistance(result.Matrix)), data.D, nil
+		case result.Kernel.Matrix != nil:
+			return byProducts(data.N, densely(data, result.Kernel.Matrix.Mean), kernelDistance(result.Kernel.Matrix)), data.D, nil
 		}
 		return euclidean(data), data.D, nil
 	case *dataset.SparsePoints:
 		width := data.NonZeros() / max(1, data.N)
 		switch {
-		case result.Matrix != nil:
-			return byProducts(data.N, sparsely(data), kernelDistance(result.Matrix)), width, nil
-		case cosines || result.Choice != nil: // auto compares sparse points by cosines
+		case result.Kernel.Matrix != nil:
+			return byProducts(data.N, sparsely(data), kernelDistance(result.Kernel.Matrix)), width, nil
+		case cosines || result.Auto.Choice != nil: // auto compares sparse points by cosines
 			return byProducts(data.N, sparsely(data), cosine), width, nil
 		}
 		return byProducts(data.N, sparsely(data), straight), width, nil

@@ -193,7 +193,9 @@ func TestKernelSilhouettesAreOfCenteredPoints(t *testing.T) {
 		p := &dataset.Points{N: n, D: 1, Values: values}
 		r := &run{data: p, spec: clustering.Spec{Algorithm: &kernelkmeans.Options{}}, threads: 1}
 		matrix := &kernel.MatrixSpec{Function: kernel.Polynomial, Degree: 2, Gamma: 1, Coef0: 1, Rows: n, Columns: 1, Mean: kernel.ColumnMeans(p)}
-		mean, err := r.silhouette(t.Context(), &clustering.Result{Labels: labels, Matrix: matrix}, 2)
+		mean, err := r.silhouette(t.Context(), &clustering.Result{
+			Labels: labels, Kernel: clustering.KernelReport{Matrix: matrix},
+		}, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -233,11 +235,18 @@ func TestErrorsOfParts(t *testing.T) {
 // Only given pairs are held out. Implied ones follow from those that remain, so an algorithm would always satisfy them.
 func TestImpliedPairsAreNotHeldOut(t *testing.T) {
 	for _, c := range []struct{ links, want int }{{12, 0}, {60, 61}} {
-		spec := clustering.Spec{K: 2, MaxK: 6, Choose: true, EntailSmall: true, Algorithm: &kmeans.Options{Algorithm: kmeans.PCKmeans}}
-		for i := range int32(c.links) {
-			spec.Constraints = append(spec.Constraints, constraint.Constraint{I: i, J: i + 1, Kind: constraint.MustLink})
+		spec := clustering.Spec{
+			K: 2, MaxK: 6, Choose: true, Supervision: clustering.Supervision{EntailSmall: true},
+			Algorithm: &kmeans.Options{Algorithm: kmeans.PCKmeans},
 		}
-		spec.Constraints = append(spec.Constraints, constraint.Constraint{I: 0, J: 99, Kind: constraint.CannotLink})
+		for i := range int32(c.links) {
+			spec.Supervision.Constraints = append(spec.Supervision.Constraints, constraint.Constraint{
+				I: i, J: i + 1, Kind: constraint.MustLink,
+			})
+		}
+		spec.Supervision.Constraints = append(spec.Supervision.Constraints, constraint.Constraint{
+			I: 0, J: 99, Kind: constraint.CannotLink,
+		})
 		folds, err := newFolds(100, spec)
 		if err != nil {
 			t.Fatal(err)
@@ -247,7 +256,7 @@ func TestImpliedPairsAreNotHeldOut(t *testing.T) {
 			held = len(folds.Pairs)
 		}
 		if held != c.want {
-			t.Errorf("%d pairs are held out of %d constraints, want %d", held, len(spec.Constraints), c.want)
+			t.Errorf("%d pairs are held out of %d constraints, want %d", held, len(spec.Supervision.Constraints), c.want)
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/data/dataset"
@@ -49,15 +51,19 @@ func (p *Problem) features(ctx context.Context, points *dataset.Points, chosen [
 	for i := range m {
 		trace += values[i*m+i]
 	}
-	eigenvalues, vectors, err := eigen.LeadingEigenpairs(ctx, m, values, func(eigenvalues []float64) int { return rank(eigenvalues, trace, k) })
+	count := 0
+	eigenvalues, vectors, err := eigen.LeadingEigenpairs(ctx, mat.NewSymDense(m, values), func(eigenvalues []float64) int {
+		count = rank(eigenvalues, trace, k)
+		return count
+	})
 	if err != nil {
 		return nil, err
 	}
-	f := &kernel.FeatureSpec{Matrix: p.Matrix, Landmarks: chosen, Rank: len(vectors), Projection: make([]float64, m*len(vectors)), Points: own}
-	for c, v := range vectors {
+	f := &kernel.FeatureSpec{Matrix: p.Matrix, Landmarks: chosen, Rank: count, Projection: make([]float64, m*count), Points: own}
+	for c := range count {
 		root := math.Sqrt(eigenvalues[c])
-		for j, u := range v {
-			f.Projection[j*f.Rank+c] = u / root
+		for j := range m {
+			f.Projection[j*count+c] = vectors.At(j, c) / root
 		}
 	}
 	if f.Rank == 0 {

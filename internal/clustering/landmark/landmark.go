@@ -49,7 +49,7 @@ func Prepare(ctx context.Context, data dataset.Dataset, spec clustering.Spec) (*
 		return nil, err
 	}
 	plain := spec
-	plain.Constraints = nil // k-means on the features reports their notices
+	plain.Supervision.Constraints = nil // k-means on the features reports their notices
 	kernels, err := kernelkmeans.Prepare(points, plain)
 	if err != nil {
 		return nil, err
@@ -95,15 +95,15 @@ func Prepare(ctx context.Context, data dataset.Dataset, spec clustering.Spec) (*
 func onFeatures(spec clustering.Spec, fromSample bool) clustering.Spec {
 	algorithm := kmeans.Kmeans
 	switch {
-	case len(spec.Constraints) > 0:
+	case len(spec.Supervision.Constraints) > 0:
 		algorithm = kmeans.PCKmeans
 		switch {
-		case len(spec.Seeds) > 0:
-			spec.Start = clustering.StartSeeds
+		case len(spec.Supervision.Seeds) > 0:
+			spec.Initialization.Start = clustering.StartSeeds
 		case samples(spec):
-			spec.Start = clustering.StartDefault
+			spec.Initialization.Start = clustering.StartDefault
 		}
-	case len(spec.Seeds) > 0:
+	case len(spec.Supervision.Seeds) > 0:
 		algorithm = kmeans.SeededKmeans
 	}
 	spec.Algorithm, spec.Scale = &kmeans.Options{Algorithm: algorithm, FromSample: fromSample}, clustering.ScaleNone

@@ -59,7 +59,7 @@ func TestAllPointsAsLandmarksAreTheKernel(t *testing.T) {
 		s := spec(4, 200)
 		s.Algorithm.(*kernelkmeans.Options).Function = function
 		got := solve(t, points, s)
-		s.Start, s.InitialLabels, s.Restarts, s.MaxIterations = clustering.StartLabels, got.Labels, 1, 0
+		s.Initialization.Start, s.Initialization.Labels, s.Restarts, s.MaxIterations = clustering.StartLabels, got.Labels, 1, 0
 		s.Algorithm = &kernelkmeans.Options{Function: function}
 		want := solve(t, points, s)
 		if math.Abs(got.Objective-want.Objective) > 2e-3*want.Objective || got.Objective < want.Objective*(1-1e-6) {
@@ -80,7 +80,7 @@ func TestFewLandmarksFindTheSame(t *testing.T) {
 		t.Errorf("NMI %v by landmarks, %v by the kernel", of, want)
 	}
 	again := spec(6, 0)
-	again.Start, again.InitialLabels, again.Restarts, again.MaxIterations = clustering.StartLabels, got.Labels, 1, 0
+	again.Initialization.Start, again.Initialization.Labels, again.Restarts, again.MaxIterations = clustering.StartLabels, got.Labels, 1, 0
 	if j := solve(t, points, again).Objective; got.Objective < j*(1-1e-6) || got.Objective > 1.1*j {
 		t.Errorf("the objective is %v, in the kernel %v", got.Objective, j)
 	}
@@ -123,7 +123,7 @@ func TestConstraints(t *testing.T) {
 	}
 	s := spec(5, 80)
 	free := solve(t, points, s)
-	s.Constraints = links
+	s.Supervision.Constraints = links
 	linked := solve(t, points, s)
 	if linked.Satisfaction.Total < 400 || linked.Satisfaction.Satisfied() < linked.Satisfaction.Total*9/10 {
 		t.Errorf("%+v", linked.Satisfaction)
@@ -178,10 +178,12 @@ func TestStarts(t *testing.T) {
 	}
 	links := []constraint.Constraint{clusteringtest.MustLink(0, 1), clusteringtest.CannotLink(0, 2)}
 	for name, change := range map[string]func(s *clustering.Spec){
-		"seeds":           func(s *clustering.Spec) { s.Seeds = seeds },
-		"seeds and links": func(s *clustering.Spec) { s.Seeds, s.Constraints = seeds, links },
-		"labels":          func(s *clustering.Spec) { s.Start, s.InitialLabels = clustering.StartLabels, truth },
-		"random":          func(s *clustering.Spec) { s.Start = clustering.StartRandom },
+		"seeds":           func(s *clustering.Spec) { s.Supervision.Seeds = seeds },
+		"seeds and links": func(s *clustering.Spec) { s.Supervision.Seeds, s.Supervision.Constraints = seeds, links },
+		"labels": func(s *clustering.Spec) {
+			s.Initialization.Start, s.Initialization.Labels = clustering.StartLabels, truth
+		},
+		"random": func(s *clustering.Spec) { s.Initialization.Start = clustering.StartRandom },
 	} {
 		s := spec(3, 50)
 		change(&s)

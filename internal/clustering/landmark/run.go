@@ -39,7 +39,7 @@ func (p *Problem) RunAndScore(ctx context.Context, x kmeans.Executor, o clusteri
 		result.History[i] = entryWith(result.History[i], rest)
 	}
 	result.Objective += rest
-	result.ObjectiveName, result.Matrix = kernelkmeans.ObjectiveKernelKmeans.String(), &p.Matrix
+	result.ObjectiveName, result.Kernel.Matrix = kernelkmeans.ObjectiveKernelKmeans.String(), &p.Matrix
 	result.Landmarks = &clustering.LandmarkReport{Count: p.landmarks.N, Rank: p.Columns(), Lost: p.lost(rest)}
 	if err := p.compare(snapshot.Within(ctx, "exact"), result.Labels, result.Landmarks); err != nil && ctx.Err() == nil {
 		return nil, err
@@ -121,7 +121,7 @@ func (p *Problem) compare(ctx context.Context, labels []int32, report *clusterin
 		return err
 	}
 	report.ExactNMI = &scores.NMI
-	if len(spec.Constraints) == 0 {
+	if len(spec.Supervision.Constraints) == 0 {
 		report.ExactObjective = &exact.Objective
 	}
 	return nil

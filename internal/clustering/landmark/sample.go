@@ -23,9 +23,9 @@ const SampleRows = 20000
 
 // samples reports whether the start is random.
 func samples(spec clustering.Spec) bool {
-	switch spec.Start {
+	switch spec.Initialization.Start {
 	case clustering.StartDefault, clustering.StartKmeansPlusPlus, clustering.StartRandom:
-		return len(spec.Seeds) == 0
+		return len(spec.Supervision.Seeds) == 0
 	}
 	return false
 }
@@ -80,7 +80,7 @@ func (p *Problem) begin(ctx context.Context) (*kmeans.Problem, error) {
 // searchSample returns the centroids of the best start. Snapshots are taken after every round of exchanges.
 func (p *Problem) searchSample(ctx context.Context) ([]float64, error) {
 	spec := p.spec
-	spec.Constraints, spec.MaxIterations = nil, max(spec.MaxIterations, 1)
+	spec.Supervision.Constraints, spec.MaxIterations = nil, max(spec.MaxIterations, 1)
 	some, err := kmeans.NewProblem(p.sample.points, p.sampleSpec(), nil, onFeatures(spec, false))
 	if err != nil {
 		return nil, err

@@ -146,21 +146,27 @@ func TestAutoOnEasySets(t *testing.T) {
 		alone := solveAuto(t, set.data, clustering.Spec{K: set.k})
 		score := ari(t, alone.Labels, set.truth)
 		if score < 1 {
-			t.Errorf("%s: the score is %.3f without constraints, by %+v", name, score, alone.Choice)
+			t.Errorf("%s: the score is %.3f without constraints, by %+v", name, score, alone.Auto.Choice)
 		}
 		for _, count := range testscale.Some([]int{60, 1, 20}, 1) {
-			with := solveAuto(t, set.data, clustering.Spec{K: set.k, Constraints: pairsOf(t, set.truth, count, 0, clusteringtest.NewRand(5))})
+			with := solveAuto(t, set.data, clustering.Spec{
+				K:           set.k,
+				Supervision: clustering.Supervision{Constraints: pairsOf(t, set.truth, count, 0, clusteringtest.NewRand(5))},
+			})
 			if got := ari(t, with.Labels, set.truth); got < score-1e-9 {
-				t.Errorf("%s: the score is %.3f with %d constraints, and %.3f without; by %+v", name, got, count, score, with.Choice)
+				t.Errorf("%s: the score is %.3f with %d constraints, and %.3f without; by %+v", name, got, count, score, with.Auto.Choice)
 			}
-			if count >= heldout.EnoughPairs && (with.Choice.Chosen != alone.Choice.Chosen || len(with.Choice.Tried) != 1) {
-				t.Errorf("%s: the answer without constraints satisfies all of them, but methods were compared: %+v", name, with.Choice)
+			if count >= heldout.EnoughPairs && (with.Auto.Choice.Chosen != alone.Auto.Choice.Chosen || len(with.Auto.Choice.Tried) != 1) {
+				t.Errorf("%s: the answer without constraints satisfies all of them, but methods were compared: %+v", name, with.Auto.Choice)
 			}
 		}
 		const many = 150
-		doubtful := solveAuto(t, set.data, clustering.Spec{K: set.k, Constraints: pairsOf(t, set.truth, many, 10, clusteringtest.NewRand(6))})
+		doubtful := solveAuto(t, set.data, clustering.Spec{
+			K:           set.k,
+			Supervision: clustering.Supervision{Constraints: pairsOf(t, set.truth, many, 10, clusteringtest.NewRand(6))},
+		})
 		if got := ari(t, doubtful.Labels, set.truth); got < score-0.02 {
-			t.Errorf("%s: the score is %.3f with %d constraints of which one in ten is wrong, and %.3f without; by %+v", name, got, many, score, doubtful.Choice)
+			t.Errorf("%s: the score is %.3f with %d constraints of which one in ten is wrong, and %.3f without; by %+v", name, got, many, score, doubtful.Auto.Choice)
 		}
 	}
 }
@@ -182,7 +188,7 @@ func TestAutoFindsManyGroups(t *testing.T) {
 	}
 	result := solveAuto(t, points, clustering.Spec{K: k})
 	if got := ari(t, result.Labels, truth); got != 1 {
-		t.Errorf("the score is %.3f, by %+v", got, result.Choice)
+		t.Errorf("the score is %.3f, by %+v", got, result.Auto.Choice)
 	}
 }
 
@@ -207,9 +213,9 @@ func TestAutoTwoClustersFollowCannotLinks(t *testing.T) {
 			constraints = append(constraints, clusteringtest.CannotLink(int32(i), zero))
 		}
 	}
-	result := solveAuto(t, points, clustering.Spec{K: 2, Constraints: constraints})
+	result := solveAuto(t, points, clustering.Spec{K: 2, Supervision: clustering.Supervision{Constraints: constraints}})
 	if got := ari(t, result.Labels, truth); got != 1 || result.Satisfaction.Satisfied() != len(constraints) {
-		t.Errorf("the score is %g, %+v, by %+v", got, result.Satisfaction, result.Choice)
+		t.Errorf("the score is %g, %+v, by %+v", got, result.Satisfaction, result.Auto.Choice)
 	}
 }
 
@@ -221,9 +227,11 @@ func TestAutoWithAllPairs(t *testing.T) {
 		points := clusteringtest.Blobs(t, rng, 30, 2, 3)
 		edges := scatteredEdges(rng, 30)
 		for name, data := range map[string]dataset.Dataset{"points": points, "a graph": graphOf(t, 30, edges, 0), "a kernel": linearKernel(t, points)} {
-			result := solveAuto(t, data, clustering.Spec{K: k, Constraints: pairsOf(t, truth, 30*29/2, 0, rng)})
+			result := solveAuto(t, data, clustering.Spec{
+				K: k, Supervision: clustering.Supervision{Constraints: pairsOf(t, truth, 30*29/2, 0, rng)},
+			})
 			if got := ari(t, result.Labels, truth); got != 1 {
-				t.Errorf("k = %d, %s: the score is %g, by %+v", k, name, got, result.Choice)
+				t.Errorf("k = %d, %s: the score is %g, by %+v", k, name, got, result.Auto.Choice)
 			}
 		}
 	}
@@ -239,18 +247,23 @@ func TestAutoTakesWhatItCannotCompare(t *testing.T) {
 		return links
 	}
 	for name, spec := range map[string]clustering.Spec{
-		"must-links":   {K: 2, Constraints: chain(1)},
-		"cannot-links": {K: 3, Constraints: []constraint.Constraint{clusteringtest.CannotLink(0, 2), clusteringtest.CannotLink(2, 4), clusteringtest.CannotLink(0, 4)}},
-		"two seeds":    {K: 2, Seeds: []constraint.Seed{{Index: 0, Label: 0}, {Index: 2, Label: 1}}},
-		"three seeds":  {K: 3, Seeds: []constraint.Seed{{Index: 0, Label: 0}, {Index: 2, Label: 1}, {Index: 4, Label: 2}}},
-		"one class":    {K: 2, Seeds: []constraint.Seed{{Index: 0, Label: 1}, {Index: 1, Label: 1}, {Index: 2, Label: 1}, {Index: 3, Label: 1}}},
+		"must-links": {K: 2, Supervision: clustering.Supervision{Constraints: chain(1)}},
+		"cannot-links": {
+			K: 3,
+			Supervision: clustering.Supervision{Constraints: []constraint.Constraint{
+				clusteringtest.CannotLink(0, 2), clusteringtest.CannotLink(2, 4), clusteringtest.CannotLink(0, 4),
+			}},
+		},
+		"two seeds":   {K: 2, Supervision: clustering.Supervision{Seeds: []constraint.Seed{{Index: 0, Label: 0}, {Index: 2, Label: 1}}}},
+		"three seeds": {K: 3, Supervision: clustering.Supervision{Seeds: []constraint.Seed{{Index: 0, Label: 0}, {Index: 2, Label: 1}, {Index: 4, Label: 2}}}},
+		"one class":   {K: 2, Supervision: clustering.Supervision{Seeds: []constraint.Seed{{Index: 0, Label: 1}, {Index: 1, Label: 1}, {Index: 2, Label: 1}, {Index: 3, Label: 1}}}},
 	} {
 		result := solveAuto(t, moons.data, spec)
-		if result.Choice.Chosen.ConstraintUse != clustering.UseHard || result.Satisfaction.Satisfied() != result.Satisfaction.Total {
-			t.Errorf("%s: %+v, %+v", name, result.Choice, result.Satisfaction)
+		if result.Auto.Choice.Chosen.ConstraintUse != clustering.UseHard || result.Satisfaction.Satisfied() != result.Satisfaction.Total {
+			t.Errorf("%s: %+v, %+v", name, result.Auto.Choice, result.Satisfaction)
 		}
-		for _, a := range spec.Seeds {
-			for _, b := range spec.Seeds {
+		for _, a := range spec.Supervision.Seeds {
+			for _, b := range spec.Supervision.Seeds {
 				if (a.Label == b.Label) != (result.Labels[a.Index] == result.Labels[b.Index]) {
 					t.Errorf("%s: %d and %d are in the clusters %d and %d", name, a.Index, b.Index, result.Labels[a.Index], result.Labels[b.Index])
 				}
@@ -267,14 +280,14 @@ func TestAutoNumbersClustersBySeeds(t *testing.T) {
 	} {
 		spec := clustering.Spec{K: set.k}
 		for i := range int32(3 * set.k) {
-			spec.Seeds = append(spec.Seeds, constraint.Seed{Index: i, Label: set.truth[i]})
+			spec.Supervision.Seeds = append(spec.Supervision.Seeds, constraint.Seed{Index: i, Label: set.truth[i]})
 		}
 		result := solveAuto(t, set.data, spec)
 		if !slices.Equal(result.Labels, set.truth) {
 			t.Errorf("%s: the labels are not those of the seeds", name)
 		}
 		if (result.Model != nil) != (name == "gaussians") {
-			t.Errorf("%s: the way is %+v", name, result.Choice)
+			t.Errorf("%s: the way is %+v", name, result.Auto.Choice)
 		} else if result.Model != nil {
 			again, err := predict.ByModel(t.Context(), result.Model, set.data, 1)
 			if err != nil || !slices.Equal(again.Labels, result.Labels) {
@@ -289,13 +302,13 @@ func TestAutoNamesWrongSeeds(t *testing.T) {
 	set := found[*dataset.Points](t, 3)(synth.Gaussians(150, 3, 3, 0.5, clusteringtest.NewRand(1)))
 	spec := clustering.Spec{K: 3}
 	for i := range int32(30) {
-		spec.Seeds = append(spec.Seeds, constraint.Seed{Index: i, Label: set.truth[i]})
+		spec.Supervision.Seeds = append(spec.Supervision.Seeds, constraint.Seed{Index: i, Label: set.truth[i]})
 	}
 	const code = "SEEDS_AGAINST_DATA"
 	if got := warning(solveAuto(t, set.data, spec), code); got != "" {
 		t.Errorf("of seeds that are right: %s", got)
 	}
-	spec.Seeds[7].Label = (set.truth[7] + 1) % 3
+	spec.Supervision.Seeds[7].Label = (set.truth[7] + 1) % 3
 	if got := warning(solveAuto(t, set.data, spec), code); !strings.Contains(got, "held out: 7 (1 of 30); their labels are wrong") {
 		t.Errorf("the wrong one is not named: %s", got)
 	}
@@ -306,12 +319,14 @@ func TestAutoWithContradictions(t *testing.T) {
 	set := easySets(t)["gaussians"]
 	constraints := pairsOf(t, set.truth, 100, 0, clusteringtest.NewRand(1))
 	constraints = append(constraints, clusteringtest.MustLink(0, 10), clusteringtest.MustLink(10, 20), clusteringtest.CannotLink(0, 20))
-	result := solveAuto(t, set.data, clustering.Spec{K: set.k, Constraints: constraints})
+	result := solveAuto(t, set.data, clustering.Spec{
+		K: set.k, Supervision: clustering.Supervision{Constraints: constraints},
+	})
 	hears := func(code string) bool {
 		return slices.ContainsFunc(result.Warnings, func(n clustering.Notice) bool { return n.Code == code })
 	}
-	if use := result.Choice.Chosen.ConstraintUse; use == clustering.UseHard || use == clustering.UseMetric || !hears("CONFLICTING_CONSTRAINTS") {
-		t.Errorf("%+v, notices %v", result.Choice, result.Warnings)
+	if use := result.Auto.Choice.Chosen.ConstraintUse; use == clustering.UseHard || use == clustering.UseMetric || !hears("CONFLICTING_CONSTRAINTS") {
+		t.Errorf("%+v, notices %v", result.Auto.Choice, result.Warnings)
 	}
 	if got := ari(t, result.Labels, set.truth); got != 1 {
 		t.Errorf("the score is %g", got)
@@ -339,17 +354,19 @@ func TestAutoUnderPermutation(t *testing.T) {
 		}
 		rng := clusteringtest.NewRand(9)
 		constraints := pairsOf(t, set.truth, 60, 0, rng)
-		spec := clustering.Spec{K: set.k, Constraints: constraints}
+		spec := clustering.Spec{K: set.k, Supervision: clustering.Supervision{Constraints: constraints}}
 		result := solveAuto(t, set.data, spec)
-		spec.Constraints = slices.Clone(constraints)
-		rng.Shuffle(len(constraints), func(i, j int) { spec.Constraints[i], spec.Constraints[j] = spec.Constraints[j], spec.Constraints[i] })
-		for at, c := range spec.Constraints {
+		spec.Supervision.Constraints = slices.Clone(constraints)
+		rng.Shuffle(len(constraints), func(i, j int) {
+			spec.Supervision.Constraints[i], spec.Supervision.Constraints[j] = spec.Supervision.Constraints[j], spec.Supervision.Constraints[i]
+		})
+		for at, c := range spec.Supervision.Constraints {
 			if at%2 == 0 {
-				spec.Constraints[at].I, spec.Constraints[at].J = c.J, c.I
+				spec.Supervision.Constraints[at].I, spec.Supervision.Constraints[at].J = c.J, c.I
 			}
 		}
 		again := solveAuto(t, set.data, spec)
-		if !slices.Equal(again.Labels, result.Labels) || again.Objective != result.Objective || again.Choice.Reason.String() != result.Choice.Reason.String() {
+		if !slices.Equal(again.Labels, result.Labels) || again.Objective != result.Objective || again.Auto.Choice.Reason.String() != result.Auto.Choice.Reason.String() {
 			t.Errorf("%s: constraints in another order have another answer", name)
 		}
 		order := rng.Perm(len(set.truth))
@@ -358,7 +375,7 @@ func TestAutoUnderPermutation(t *testing.T) {
 			place[i] = int32(at)
 		}
 		for at, c := range constraints {
-			spec.Constraints[at] = constraint.Constraint{I: place[c.I], J: place[c.J], Kind: c.Kind}
+			spec.Supervision.Constraints[at] = constraint.Constraint{I: place[c.I], J: place[c.J], Kind: c.Kind}
 		}
 		moved := solveAuto(t, permuted(t, set.data, order, place), spec)
 		back := make([]int32, len(order))
@@ -412,10 +429,13 @@ func TestAutoInOtherUnits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := clustering.Spec{K: set.k, Scale: clustering.ScaleZscore, Constraints: pairsOf(t, set.truth, 100, 0, clusteringtest.NewRand(1))}
+	spec := clustering.Spec{
+		K: set.k, Scale: clustering.ScaleZscore,
+		Supervision: clustering.Supervision{Constraints: pairsOf(t, set.truth, 100, 0, clusteringtest.NewRand(1))},
+	}
 	one, other := solveAuto(t, points, spec), solveAuto(t, scaled, spec)
-	if !slices.Equal(one.Labels, other.Labels) || one.Objective != other.Objective || one.Choice.Reason.String() != other.Choice.Reason.String() {
-		t.Errorf("objectives %v and %v, %+v and %+v", one.Objective, other.Objective, one.Choice, other.Choice)
+	if !slices.Equal(one.Labels, other.Labels) || one.Objective != other.Objective || one.Auto.Choice.Reason.String() != other.Auto.Choice.Reason.String() {
+		t.Errorf("objectives %v and %v, %+v and %+v", one.Objective, other.Objective, one.Auto.Choice, other.Auto.Choice)
 	}
 }
 
@@ -429,7 +449,9 @@ func TestAutoHearsItsOptions(t *testing.T) {
 	if first := solveAuto(t, set.data, clustering.Spec{K: 8, Restarts: 1}); first.Restart != 0 || first.Objective < all.Objective {
 		t.Errorf("start %d of one: %g, where several have %g", first.Restart, first.Objective, all.Objective)
 	}
-	if entailed := solveAuto(t, set.data, clustering.Spec{K: 8, Entail: true}); !slices.Equal(entailed.Labels, all.Labels) {
+	if entailed := solveAuto(t, set.data, clustering.Spec{
+		K: 8, Supervision: clustering.Supervision{Entail: true},
+	}); !slices.Equal(entailed.Labels, all.Labels) {
 		t.Error("entailment, which it always has, changes the answer")
 	}
 }

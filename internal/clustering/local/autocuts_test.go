@@ -43,7 +43,7 @@ func TestAutoTakesTheCutThatConstraintsChoose(t *testing.T) {
 		if classes[c.I] == classes[c.J] {
 			c.Kind = constraint.MustLink
 		}
-		spec.Constraints = append(spec.Constraints, c)
+		spec.Supervision.Constraints = append(spec.Supervision.Constraints, c)
 	}
 	score := func(spec clustering.Spec) (float64, *clustering.Choice) {
 		result, err := local.Solve(context.Background(), graph, spec, 2, clustering.NopObserver{})
@@ -54,13 +54,13 @@ func TestAutoTakesTheCutThatConstraintsChoose(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return scores.ARI, result.Choice
+		return scores.ARI, result.Auto.Choice
 	}
 	found, choice := score(spec)
 	if found < 0.95 || choice.Chosen.ConstraintUse != clustering.UseCuts {
 		t.Errorf("with constraints the score is %.3f, by %+v", found, choice)
 	}
-	spec.Constraints = nil
+	spec.Supervision.Constraints = nil
 	if alone, _ := score(spec); alone > 0.1 {
 		t.Errorf("without constraints the score is %.3f: the classes are no test", alone)
 	}

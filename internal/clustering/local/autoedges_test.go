@@ -127,25 +127,25 @@ func TestAutoAlwaysAnswers(t *testing.T) {
 		k = min(k, n)
 		kind, data := oddData(t, rng, n)
 		spec := clustering.Spec{K: k, Seed: seed, MaxIterations: 100, Algorithm: &auto.Options{}}
-		spec.Constraints, spec.Seeds = oddSupervision(rng, n, k)
+		spec.Supervision.Constraints, spec.Supervision.Seeds = oddSupervision(rng, n, k)
 		if kind == "points" {
 			spec.Scale = clustering.Scale(rng.IntN(4))
 		}
-		what := fmt.Sprintf("seed %d: %s, n = %d, k = %d, %d constraints, %d seeds", seed, kind, n, k, len(spec.Constraints), len(spec.Seeds))
+		what := fmt.Sprintf("seed %d: %s, n = %d, k = %d, %d constraints, %d seeds", seed, kind, n, k, len(spec.Supervision.Constraints), len(spec.Supervision.Seeds))
 		heard := &clusteringtest.Recorder{}
 		result, err := local.Solve(t.Context(), data, spec, 1, heard)
 		if err != nil {
 			t.Errorf("%s: %v", what, err)
 			continue
 		}
-		if len(result.Labels) != n || slices.Min(result.Labels) < 0 || int(slices.Max(result.Labels)) >= k || len(result.Choice.Reason) == 0 {
-			t.Errorf("%s: labels %v, %+v", what, result.Labels, result.Choice)
+		if len(result.Labels) != n || slices.Min(result.Labels) < 0 || int(slices.Max(result.Labels)) >= k || len(result.Auto.Choice.Reason) == 0 {
+			t.Errorf("%s: labels %v, %+v", what, result.Labels, result.Auto.Choice)
 		}
 		if math.IsNaN(result.Objective) {
 			t.Errorf("%s: the objective is not a number", what)
 		}
 		again, err := local.Solve(t.Context(), data, spec, 3, &clusteringtest.Recorder{})
-		if err != nil || !slices.Equal(again.Labels, result.Labels) || again.Objective != result.Objective || again.Choice.Reason.String() != result.Choice.Reason.String() {
+		if err != nil || !slices.Equal(again.Labels, result.Labels) || again.Objective != result.Objective || again.Auto.Choice.Reason.String() != result.Auto.Choice.Reason.String() {
 			t.Errorf("%s: on three threads %v, %v instead of %v, %v (%v)", what, again.Labels, again.Objective, result.Labels, result.Objective, err)
 		}
 	}
@@ -169,9 +169,14 @@ func TestAutoWithoutNeighbors(t *testing.T) {
 	sets := map[string]dataset.Dataset{"points": points, "sparse points": sparseOf(t, sparseRows, 1, ones)}
 	for _, name := range testscale.Some([]string{"sparse points", "points"}, 1) {
 		data := sets[name]
-		result := solveAuto(t, data, clustering.Spec{K: 2, Restarts: 1, MaxIterations: 2, Constraints: []constraint.Constraint{clusteringtest.MustLink(0, 2), clusteringtest.CannotLink(0, 1)}})
-		if !strings.Contains(result.Choice.Reason.String(), "too long") || warning(result, "NEIGHBORS_LEFT_OUT") == "" || result.Labels[0] != result.Labels[2] || result.Labels[0] == result.Labels[1] {
-			t.Errorf("%s: %+v, %v", name, result.Choice, result.Warnings)
+		result := solveAuto(t, data, clustering.Spec{
+			K: 2, Restarts: 1, MaxIterations: 2,
+			Supervision: clustering.Supervision{Constraints: []constraint.Constraint{
+				clusteringtest.MustLink(0, 2), clusteringtest.CannotLink(0, 1),
+			}},
+		})
+		if !strings.Contains(result.Auto.Choice.Reason.String(), "too long") || warning(result, "NEIGHBORS_LEFT_OUT") == "" || result.Labels[0] != result.Labels[2] || result.Labels[0] == result.Labels[1] {
+			t.Errorf("%s: %+v, %v", name, result.Auto.Choice, result.Warnings)
 		}
 	}
 }
@@ -183,13 +188,19 @@ func TestAutoSaysWhatCannotTell(t *testing.T) {
 		t.Fatal(err)
 	}
 	pairs := func(link func(i, j int32) constraint.Constraint) clustering.Spec {
-		return clustering.Spec{Constraints: []constraint.Constraint{link(0, 4), link(1, 5)}}
+		return clustering.Spec{Supervision: clustering.Supervision{Constraints: []constraint.Constraint{
+			link(0, 4), link(1, 5),
+		}}}
 	}
 	for want, spec := range map[string]clustering.Spec{
-		"all constraints (2) are must-links":                        pairs(clusteringtest.MustLink),
-		"all constraints (2) are cannot-links":                      pairs(clusteringtest.CannotLink),
-		"the seeds (3) are all of one class":                        {Seeds: []constraint.Seed{{Index: 0, Label: 1}, {Index: 1, Label: 1}, {Index: 2, Label: 1}}},
-		"the seeds (2) are too few to hold out pairs of both kinds": {Seeds: []constraint.Seed{{Index: 0}, {Index: 5, Label: 1}}},
+		"all constraints (2) are must-links":   pairs(clusteringtest.MustLink),
+		"all constraints (2) are cannot-links": pairs(clusteringtest.CannotLink),
+		"the seeds (3) are all of one class": {Supervision: clustering.Supervision{Seeds: []constraint.Seed{
+			{Index: 0, Label: 1}, {Index: 1, Label: 1}, {Index: 2, Label: 1},
+		}}},
+		"the seeds (2) are too few to hold out pairs of both kinds": {Supervision: clustering.Supervision{Seeds: []constraint.Seed{
+			{Index: 0}, {Index: 5, Label: 1},
+		}}},
 	} {
 		spec.K, spec.Restarts, spec.Seed = 2, 1, 1
 		if result := solveAuto(t, points, spec); !strings.HasPrefix(warning(result, "ONE_KIND_OF_CONSTRAINTS"), want) {

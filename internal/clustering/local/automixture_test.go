@@ -36,15 +36,17 @@ func TestAutoFitsAMixture(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 0))
 	points, classes := widths(t, 300, rng)
 	without := solveAuto(t, points, clustering.Spec{K: 2})
-	if chosen := without.Choice.Chosen; chosen.Space != clustering.SpaceMixture || ari(t, without.Labels, classes) < 0.7 {
+	if chosen := without.Auto.Choice.Chosen; chosen.Space != clustering.SpaceMixture || ari(t, without.Labels, classes) < 0.7 {
 		t.Errorf("%v %v has ARI %.2f", chosen.Space, chosen.ConstraintUse, ari(t, without.Labels, classes))
 	}
 	if without.Rows.Measure != clustering.MeasureDistortion || !without.Rows.Posterior || len(without.History) != without.Iterations {
 		t.Errorf("measure %v, posterior %v, %d entries of %d iterations", without.Rows.Measure, without.Rows.Posterior, len(without.History), without.Iterations)
 	}
 	for _, count := range []int{20, 100} {
-		with := solveAuto(t, points, clustering.Spec{K: 2, Constraints: pairsOf(t, classes, count, 0, rng)})
-		if chosen := with.Choice.Chosen; chosen.Space != clustering.SpaceMixture || ari(t, with.Labels, classes) < 0.7 {
+		with := solveAuto(t, points, clustering.Spec{
+			K: 2, Supervision: clustering.Supervision{Constraints: pairsOf(t, classes, count, 0, rng)},
+		})
+		if chosen := with.Auto.Choice.Chosen; chosen.Space != clustering.SpaceMixture || ari(t, with.Labels, classes) < 0.7 {
 			t.Errorf("with %d constraints, %v %v has ARI %.2f", count, chosen.Space, chosen.ConstraintUse, ari(t, with.Labels, classes))
 		}
 		if with.Satisfaction.Satisfied() < with.Satisfaction.Total {
@@ -67,19 +69,21 @@ func TestTheModelOfAMixtureRepeatsItsRun(t *testing.T) {
 		}
 		spec, supervised := clustering.Spec{K: 2 + draw%3, Scale: scales[rng.IntN(len(scales))]}, make([]bool, points.N)
 		if draw/3%2 == 1 {
-			spec.Constraints = pairsOf(t, classes, 30, 0, rng)
-			for _, c := range spec.Constraints {
+			spec.Supervision.Constraints = pairsOf(t, classes, 30, 0, rng)
+			for _, c := range spec.Supervision.Constraints {
 				supervised[c.I], supervised[c.J] = true, true
 			}
 		}
 		if draw/6 == 1 {
 			for i := range int32(10) {
-				spec.Seeds = append(spec.Seeds, constraint.Seed{Index: i, Label: 1 - classes[i]})
+				spec.Supervision.Seeds = append(spec.Supervision.Seeds, constraint.Seed{
+					Index: i, Label: 1 - classes[i],
+				})
 				supervised[i] = true
 			}
 		}
 		result := solveAuto(t, points, spec)
-		if result.Choice.Chosen.Space == clustering.SpaceMixture {
+		if result.Auto.Choice.Chosen.Space == clustering.SpaceMixture {
 			mixtures++
 			checkMixture(t, points, result, supervised)
 		}
@@ -124,7 +128,7 @@ func TestAutoFitsNoMixtureWithoutEvidence(t *testing.T) {
 			points.Values[i] += float64(4 * (i / 2 % 3))
 		}
 	}
-	if chosen := solveAuto(t, points, clustering.Spec{K: 3}).Choice.Chosen; chosen.Space == clustering.SpaceMixture {
+	if chosen := solveAuto(t, points, clustering.Spec{K: 3}).Auto.Choice.Chosen; chosen.Space == clustering.SpaceMixture {
 		t.Errorf("%v was chosen", chosen.Space)
 	}
 }

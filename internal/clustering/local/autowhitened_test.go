@@ -38,12 +38,12 @@ func TestAutoWhitensByMustLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := clustering.Spec{K: k, Constraints: pairsOf(t, classes, 200, 0, rng)}
+	spec := clustering.Spec{K: k, Supervision: clustering.Supervision{Constraints: pairsOf(t, classes, 200, 0, rng)}}
 	result := solveAuto(t, points, spec)
-	if chosen := result.Choice.Chosen; chosen.ConstraintUse != clustering.UseWhitened || ari(t, result.Labels, classes) < 0.9 {
+	if chosen := result.Auto.Choice.Chosen; chosen.ConstraintUse != clustering.UseWhitened || ari(t, result.Labels, classes) < 0.9 {
 		t.Errorf("%v %v has ARI %.2f", chosen.Space, chosen.ConstraintUse, ari(t, result.Labels, classes))
 	}
-	spec.Constraints = nil
+	spec.Supervision.Constraints = nil
 	if without := solveAuto(t, points, spec); ari(t, without.Labels, classes) > 0.3 {
 		t.Errorf("even without constraints the ARI is %.2f", ari(t, without.Labels, classes))
 	}

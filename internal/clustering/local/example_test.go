@@ -45,14 +45,16 @@ func ExampleSolve_constraints() {
 		return
 	}
 	spec := clustering.Spec{
-		K: 2, MaxIterations: 100, Start: clustering.StartLabels, InitialLabels: []int32{0, 0, 0, 0, 1, 1, 1},
+		K: 2, MaxIterations: 100, Initialization: clustering.Initialization{
+			Start: clustering.StartLabels, Labels: []int32{0, 0, 0, 0, 1, 1, 1},
+		},
 		Algorithm: &kernelkmeans.Options{Rho: 3},
 	}
 	for _, constraints := range [][]constraint.Constraint{nil, {
 		{I: 3, J: 4, Kind: constraint.MustLink, Weight: 1, Weighted: true},
 		{I: 3, J: 2, Kind: constraint.CannotLink, Weight: 1, Weighted: true},
 	}} {
-		spec.Constraints = constraints
+		spec.Supervision.Constraints = constraints
 		result, err := local.Solve(context.Background(), points, spec, 1, clustering.NopObserver{})
 		if err != nil {
 			fmt.Println(err)

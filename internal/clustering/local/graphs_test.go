@@ -62,7 +62,10 @@ func graphAlgorithms(k int) map[string]clustering.Spec {
 	specs := map[string]clustering.Spec{}
 	for o := kernelkmeans.ObjectiveKernelKmeans; o <= kernelkmeans.ObjectiveNormalizedCut; o++ {
 		for _, start := range []clustering.Start{clustering.StartDefault, clustering.StartRandom, clustering.StartKmeansPlusPlus, clustering.StartFarthestFirst, clustering.StartSpectral, clustering.StartMultilevel} {
-			specs[fmt.Sprintf("%v from %v", o, start)] = clustering.Spec{K: k, Start: start, Restarts: 2, MaxIterations: 20, Algorithm: &kernelkmeans.Options{Objective: o}}
+			specs[fmt.Sprintf("%v from %v", o, start)] = clustering.Spec{
+				K: k, Initialization: clustering.Initialization{Start: start}, Restarts: 2, MaxIterations: 20,
+				Algorithm: &kernelkmeans.Options{Objective: o},
+			}
 		}
 		specs[fmt.Sprintf("%v by default", o)] = clustering.Spec{K: k, MaxIterations: 20, Choose: true, Algorithm: &kernelkmeans.Options{Objective: o, KeepBest: true, RiseOpen: true, OnRise: kernelkmeans.RiseIgnore}}
 		specs[fmt.Sprintf("%v with a shift", o)] = clustering.Spec{K: k, MaxIterations: 20, Algorithm: &kernelkmeans.Options{Objective: o, SigmaAuto: true}}
@@ -96,7 +99,7 @@ func TestEveryGraphIsAnswered(t *testing.T) {
 			}
 		}
 		for name, spec := range graphAlgorithms(k) {
-			spec.Seed, spec.Constraints = seed, constraints
+			spec.Seed, spec.Supervision.Constraints = seed, constraints
 			result, err := local.Solve(t.Context(), graph, spec, 1, clustering.NopObserver{})
 			if err != nil {
 				t.Errorf("seed %d, %d vertices, k = %d, %s: %v", seed, n, k, name, err)
@@ -165,12 +168,15 @@ func TestIsolatedVerticesJoinClusters(t *testing.T) {
 	}
 	for _, spec := range []clustering.Spec{
 		{K: 2, MaxIterations: 20, Algorithm: &kernelkmeans.Options{}},
-		{K: 2, MaxIterations: 20, Start: clustering.StartSpectral, Algorithm: &kernelkmeans.Options{}},
+		{
+			K: 2, MaxIterations: 20, Initialization: clustering.Initialization{Start: clustering.StartSpectral},
+			Algorithm: &kernelkmeans.Options{},
+		},
 		{K: 2, Algorithm: &spectral.Options{Algorithm: spectral.Spectral}},
 		{K: 2, Algorithm: &spectral.Options{Algorithm: spectral.Learning}},
 		{K: 2, Algorithm: &spectral.Options{Algorithm: spectral.Constrained}},
 	} {
-		spec.Constraints = constraints
+		spec.Supervision.Constraints = constraints
 		result, err := local.Solve(t.Context(), graph, spec, 1, clustering.NopObserver{})
 		if err != nil {
 			t.Fatalf("%s: %v", spec.Algorithm.Name(), err)

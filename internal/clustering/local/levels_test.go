@@ -75,9 +75,9 @@ func TestConstraintsAreInTheObjectiveOfTheStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	spec := kernelDefault(4, kernelkmeans.ObjectiveNormalizedCut)
-	spec.Constraints = constraints
+	spec.Supervision.Constraints = constraints
 	levels := solved(t, g, spec, clustering.NopObserver{})
-	spec.Start, spec.Restarts = clustering.StartKmeansPlusPlus, 10
+	spec.Initialization.Start, spec.Restarts = clustering.StartKmeansPlusPlus, 10
 	flat := solved(t, g, spec, clustering.NopObserver{})
 	if levels.Objective > flat.Objective+1e-9 {
 		t.Errorf("the objective is %v, from k-means++ %v", levels.Objective, flat.Objective)
@@ -95,10 +95,13 @@ func TestMoreConstraintsAreNotWorse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		result := solved(t, g, clustering.Spec{K: 4, MaxIterations: 100, Choose: true, Constraints: constraints, Algorithm: &auto.Options{}}, clustering.NopObserver{})
+		result := solved(t, g, clustering.Spec{
+			K: 4, MaxIterations: 100, Choose: true, Supervision: clustering.Supervision{Constraints: constraints},
+			Algorithm: &auto.Options{},
+		}, clustering.NopObserver{})
 		score := nmi(t, result.Labels, truth)
 		if score < before-0.02 {
-			t.Errorf("%d constraints: NMI %.3f, with fewer %.3f (%v)", m, score, before, result.Choice.Chosen)
+			t.Errorf("%d constraints: NMI %.3f, with fewer %.3f (%v)", m, score, before, result.Auto.Choice.Chosen)
 		}
 		before = max(before, score)
 	}
@@ -124,7 +127,10 @@ func TestSpacesOfGraphs(t *testing.T) {
 		"weights below 0":      {negative, 2, nil, []clustering.Space{clustering.SpaceGraph}, ""},
 		"a graph of a million": {large, 20, constraints, []clustering.Space{clustering.SpaceLevels}, "EIGENVECTORS_LEFT_OUT"},
 	} {
-		p, err := auto.Prepare(c.data, clustering.Spec{K: c.k, MaxIterations: 100, Choose: true, Constraints: c.constraints, Algorithm: &auto.Options{}})
+		p, err := auto.Prepare(c.data, clustering.Spec{
+			K: c.k, MaxIterations: 100, Choose: true, Supervision: clustering.Supervision{Constraints: c.constraints},
+			Algorithm: &auto.Options{},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

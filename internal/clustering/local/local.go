@@ -29,7 +29,7 @@ func Solve(ctx context.Context, data dataset.Dataset, spec clustering.Spec, thre
 }
 
 func solve(ctx context.Context, data dataset.Dataset, spec clustering.Spec, threads int, o clustering.Observer) (*clustering.Result, error) {
-	if spec.Neighbors > 0 {
+	if spec.Neighbors.Count > 0 {
 		return solveNeighbors(ctx, data, spec, threads, nil, o)
 	}
 	if spec.MaxK > 0 {
@@ -193,7 +193,7 @@ func (p *Parts) Small(ctx context.Context, part int, data dataset.Dataset, spec 
 		p.of[part] = shared
 	}
 	p.mu.Unlock()
-	if spec.Neighbors > 0 {
+	if spec.Neighbors.Count > 0 {
 		return solveNeighbors(ctx, data, spec, threads, shared, clustering.NopObserver{})
 	}
 	return solveOne(ctx, data, spec, threads, shared, clustering.NopObserver{})

@@ -79,7 +79,7 @@ var fieldRules = map[string]func(a asked, r *clustering.Result) error{
 	},
 	"PlainObjective": func(a asked, r *clustering.Result) error {
 		_, graph := a.data.(*dataset.Graph)
-		return set(r.PlainObjective != nil || !graph || strings.Contains(r.ObjectiveName, "kmeans"))
+		return set(r.Kernel.PlainObjective != nil || !graph || strings.Contains(r.ObjectiveName, "kmeans"))
 	},
 	"History": func(a asked, r *clustering.Result) error {
 		return set(len(r.History) > 0 || a.algorithm.Family == catalog.SpectralFamily || a.algorithm.Name == "auto")
@@ -88,7 +88,7 @@ var fieldRules = map[string]func(a asked, r *clustering.Result) error{
 	"Satisfaction": func(a asked, r *clustering.Result) error {
 		want := 0
 		if a.feature == "constraints" {
-			want = len(a.spec.Constraints)
+			want = len(a.spec.Supervision.Constraints)
 		}
 		if r.Satisfaction.Total < want || want == 0 && a.feature != "seeds" && r.Satisfaction.Total != 0 {
 			return fmt.Errorf("%+v of %d constraints", r.Satisfaction, want)
@@ -112,16 +112,16 @@ var fieldRules = map[string]func(a asked, r *clustering.Result) error{
 		return set(r.Model != nil || !needed)
 	},
 	"Eigen": func(a asked, r *clustering.Result) error {
-		return set(r.Eigen != nil || a.algorithm.Family != catalog.SpectralFamily)
+		return set(r.Spectral.Eigen != nil || a.algorithm.Family != catalog.SpectralFamily)
 	},
 	"Embedding": func(a asked, r *clustering.Result) error {
-		return set(r.Embedding != nil || a.algorithm.Family != catalog.SpectralFamily)
+		return set(r.Spectral.Embedding != nil || a.algorithm.Family != catalog.SpectralFamily)
 	},
 	"Matrix": func(a asked, r *clustering.Result) error {
-		return set(r.Matrix != nil || a.algorithm.Family == catalog.KMeansFamily || a.algorithm.Name == "auto" || a.feature == "landmarks")
+		return set(r.Kernel.Matrix != nil || a.algorithm.Family == catalog.KMeansFamily || a.algorithm.Name == "auto" || a.feature == "landmarks")
 	},
 	"Choice": func(a asked, r *clustering.Result) error {
-		return set((r.Choice != nil) == (a.algorithm.Name == "auto"))
+		return set((r.Auto.Choice != nil) == (a.algorithm.Name == "auto"))
 	},
 	"NeighborGraph": func(a asked, r *clustering.Result) error {
 		return set((r.NeighborGraph != nil) == (a.feature == "neighbors"))
@@ -130,18 +130,18 @@ var fieldRules = map[string]func(a asked, r *clustering.Result) error{
 		return set((r.Landmarks != nil) == (a.feature == "landmarks"))
 	},
 	"KSelection": func(a asked, r *clustering.Result) error { return set((r.KSelection != nil) == (a.spec.MaxK > 0)) },
-	"Sigma":      func(_ asked, r *clustering.Result) error { return set(r.Sigma >= 0) },
+	"Sigma":      func(_ asked, r *clustering.Result) error { return set(r.Kernel.Sigma >= 0) },
 	"BehindUnconstrained": func(a asked, r *clustering.Result) error {
-		return set(r.BehindUnconstrained >= 0 && (r.BehindUnconstrained == 0 || len(a.spec.Constraints)+len(a.spec.Seeds) > 0))
+		return set(r.BehindUnconstrained >= 0 && (r.BehindUnconstrained == 0 || len(a.spec.Supervision.Constraints)+len(a.spec.Supervision.Seeds) > 0))
 	},
 	"Inference": func(a asked, r *clustering.Result) error {
 		engine := slices.Contains(a.algorithm.Options, "inference")
 		return set(r.Inference == nil || engine || a.algorithm.Name == "auto")
 	},
 	"Suspects": func(a asked, r *clustering.Result) error {
-		return set(len(r.Suspects) == 0 || len(a.spec.Constraints)+len(a.spec.Seeds) > 0)
+		return set(len(r.Auto.Suspects) == 0 || len(a.spec.Supervision.Constraints)+len(a.spec.Supervision.Seeds) > 0)
 	},
-	"Shifts": func(_ asked, r *clustering.Result) error { return set(len(r.Shifts) <= r.Iterations+1) },
+	"Shifts": func(_ asked, r *clustering.Result) error { return set(len(r.Kernel.Shifts) <= r.Iterations+1) },
 	"Warnings": func(_ asked, r *clustering.Result) error {
 		return set(!slices.ContainsFunc(r.Warnings, func(n clustering.Notice) bool { return n.Code == "" || n.Message == "" }))
 	},

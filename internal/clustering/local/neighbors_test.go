@@ -26,9 +26,12 @@ func TestNeighborGraphs(t *testing.T) {
 		}
 		for _, weights := range []neighbor.Weights{neighbor.WeightsDefault, neighbor.Gaussian} {
 			for _, algorithm := range []clustering.Algorithm{&auto.Options{}, &spectral.Options{Algorithm: spectral.Spectral}, &kernelkmeans.Options{}} {
-				spec := clustering.Spec{K: set.k, MaxIterations: 100, Neighbors: 8, NeighborWeights: weights, Algorithm: algorithm}
+				spec := clustering.Spec{
+					K: set.k, MaxIterations: 100, Neighbors: clustering.Neighbors{Count: 8, Weights: weights},
+					Algorithm: algorithm,
+				}
 				if _, isKernel := algorithm.(*kernelkmeans.Options); isKernel {
-					spec.Start = clustering.StartSpectral
+					spec.Initialization.Start = clustering.StartSpectral
 				}
 				result, err := local.Solve(t.Context(), set.data, spec, 2, clustering.NopObserver{})
 				if err != nil {
@@ -42,7 +45,7 @@ func TestNeighborGraphs(t *testing.T) {
 					t.Errorf("%s, %v, %s: the adjusted Rand index is %v, %v", name, weights, algorithm.Name(), scores.ARI, err)
 				}
 				graph := result.NeighborGraph.Graph
-				spec.Neighbors, spec.NeighborWeights = 0, 0
+				spec.Neighbors.Count, spec.Neighbors.Weights = 0, 0
 				again, err := local.Solve(t.Context(), graph, spec, 1, clustering.NopObserver{})
 				if err != nil || !slices.Equal(again.Labels, result.Labels) || !reflect.DeepEqual(again.History, result.History) {
 					t.Errorf("%s, %v, %s: the graph alone gives another answer, %v", name, weights, algorithm.Name(), err)
@@ -62,7 +65,10 @@ func TestNeighborsAreFoundInEvenUnits(t *testing.T) {
 		clustering.ScaleDefault: true, clustering.ScaleAuto: true, clustering.ScaleZscore: true, clustering.ScaleNone: false,
 	} {
 		var observer clusteringtest.Recorder
-		result, err := local.Solve(t.Context(), points, clustering.Spec{K: 3, Neighbors: 5, Scale: scale, Algorithm: &spectral.Options{Algorithm: spectral.Spectral}}, 2, &observer)
+		result, err := local.Solve(t.Context(), points, clustering.Spec{
+			K: 3, Neighbors: clustering.Neighbors{Count: 5}, Scale: scale,
+			Algorithm: &spectral.Options{Algorithm: spectral.Spectral},
+		}, 2, &observer)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +84,9 @@ func TestNeighborsAreFoundInEvenUnits(t *testing.T) {
 
 func TestBadNeighbors(t *testing.T) {
 	set := easySets(t)["blocks"]
-	spec := clustering.Spec{K: 2, Neighbors: 3, Algorithm: &spectral.Options{Algorithm: spectral.Spectral}}
+	spec := clustering.Spec{
+		K: 2, Neighbors: clustering.Neighbors{Count: 3}, Algorithm: &spectral.Options{Algorithm: spectral.Spectral},
+	}
 	if _, err := local.Solve(t.Context(), set.data, spec, 1, clustering.NopObserver{}); !fault.Is(err, "OPTION_DOES_NOT_APPLY") {
 		t.Errorf("a graph of a graph: %v", err)
 	}

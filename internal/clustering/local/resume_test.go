@@ -56,13 +56,19 @@ func resumeCases(t *testing.T) map[string]resumeCase {
 		return clustering.Spec{K: k, Restarts: restarts, MaxIterations: 30, Algorithm: &o}
 	}
 	vectorSpec := func(o kmeans.Options, constraints []constraint.Constraint) clustering.Spec {
-		return clustering.Spec{K: k, Restarts: 3, MaxIterations: 30, Constraints: constraints, Algorithm: &o}
+		return clustering.Spec{
+			K: k, Restarts: 3, MaxIterations: 30, Supervision: clustering.Supervision{Constraints: constraints},
+			Algorithm: &o,
+		}
 	}
 	cutSpec := func(o spectral.Options, constraints []constraint.Constraint) clustering.Spec {
-		return clustering.Spec{K: k, Constraints: constraints, Algorithm: &o}
+		return clustering.Spec{K: k, Supervision: clustering.Supervision{Constraints: constraints}, Algorithm: &o}
 	}
 	autoSpec := func(k int, constraints []constraint.Constraint) clustering.Spec {
-		return clustering.Spec{K: k, MaxIterations: 30, Restarts: 3, Constraints: constraints, Algorithm: &auto.Options{Folds: 3}}
+		return clustering.Spec{
+			K: k, MaxIterations: 30, Restarts: 3, Supervision: clustering.Supervision{Constraints: constraints},
+			Algorithm: &auto.Options{Folds: 3},
+		}
 	}
 	cases := map[string]resumeCase{
 		"kernel k-means":                    {overlapping, kernelSpec(kernelkmeans.Options{OnRise: kernelkmeans.RiseStop}, 5)},
@@ -94,7 +100,7 @@ func resumeCases(t *testing.T) map[string]resumeCase {
 		"landmarks":                         {overlapping, kernelSpec(kernelkmeans.Options{Landmarks: 40}, 2)},
 	}
 	chosen := func(name string, of resumeCase, constraints []constraint.Constraint) {
-		of.spec.Choose, of.spec.Constraints = true, constraints
+		of.spec.Choose, of.spec.Supervision.Constraints = true, constraints
 		cases[name] = of
 	}
 	chosen("kernel k-means with constraints", cases["local search"], soft)
@@ -108,11 +114,11 @@ func resumeCases(t *testing.T) map[string]resumeCase {
 	several("a range of k", cases["auto on points"])
 	several("a range of k by held-out constraints", resumeCase{moons, func() clustering.Spec {
 		spec := cases["mpc"].spec
-		spec.Constraints = pairsOf(t, truth, 60, 0, clusteringtest.NewRand(9))
+		spec.Supervision.Constraints = pairsOf(t, truth, 60, 0, clusteringtest.NewRand(9))
 		return spec
 	}()})
 	neighbors := cases["multilevel start"]
-	neighbors.data, neighbors.spec.Neighbors, neighbors.spec.NeighborWeights = points, 8, neighbor.Gaussian
+	neighbors.data, neighbors.spec.Neighbors.Count, neighbors.spec.Neighbors.Weights = points, 8, neighbor.Gaussian
 	neighbors.spec.Choose = true
 	cases["neighbors"] = neighbors
 	return cases

@@ -23,7 +23,10 @@ func fuzzCases(t testing.TB) []resumeCase {
 	points, graph := clusteringtest.Blobs(t, clusteringtest.NewRand(1), 24, 2, 3), clusteringtest.RandomGraph(t, clusteringtest.NewRand(2), 30, 3)
 	pairs := clusteringtest.RandomConstraints(clusteringtest.NewRand(3), 24, 2, 8)
 	spec := func(algorithm clustering.Algorithm) clustering.Spec {
-		return clustering.Spec{K: 3, Restarts: 2, MaxIterations: 5, Constraints: pairs, Algorithm: algorithm}
+		return clustering.Spec{
+			K: 3, Restarts: 2, MaxIterations: 5, Supervision: clustering.Supervision{Constraints: pairs},
+			Algorithm: algorithm,
+		}
 	}
 	eigen := spec(&spectral.Options{Algorithm: spectral.Spectral})
 	eigen.Restarts, eigen.MaxIterations = 0, 0
@@ -32,7 +35,7 @@ func fuzzCases(t testing.TB) []resumeCase {
 	chosen := spec(&kmeans.Options{Algorithm: kmeans.MPCKmeans})
 	chosen.Choose = true
 	landmarks := spec(&kernelkmeans.Options{Landmarks: 10})
-	landmarks.Constraints = nil
+	landmarks.Supervision.Constraints = nil
 	return []resumeCase{
 		{points, spec(&kernelkmeans.Options{KeepBest: true, LocalSearch: 3})},
 		{points, spec(&kernelkmeans.Options{Function: kernel.Sigmoid, SigmaAuto: true})},

@@ -77,7 +77,7 @@ func TestDistancesOfRows(t *testing.T) {
 	} {
 		s := spec(&options)
 		if options.Algorithm != kmeans.Kmeans {
-			s.Constraints = pairs
+			s.Supervision.Constraints = pairs
 		}
 		r := solve(t, points, s)
 		wantScores(t, name, r, clustering.MeasureDistortion, func(i, c int) float64 {
@@ -95,12 +95,12 @@ func TestDistancesOfRows(t *testing.T) {
 
 	r := solve(t, points, spec(&kernelkmeans.Options{}))
 	wantScores(t, "gaussian", r, clustering.MeasureFeatureSpace, feature(r.Labels, func(int) float64 { return 1 }, func(i, j int) float64 {
-		return math.Exp(-square(points.Row(i), points.Row(j)) / (2 * r.Matrix.Rho * r.Matrix.Rho))
+		return math.Exp(-square(points.Row(i), points.Row(j)) / (2 * r.Kernel.Matrix.Rho * r.Kernel.Matrix.Rho))
 	}))
 
 	r = solve(t, points, spec(&spectral.Options{Algorithm: spectral.Spectral}))
 	wantScores(t, "spectral", r, clustering.MeasureEmbedding, func(i, c int) float64 {
-		e, size := r.Embedding, float64(r.ClusterSizes[c])
+		e, size := r.Spectral.Embedding, float64(r.ClusterSizes[c])
 		sum := 0.0
 		for f := range e.Columns {
 			mean := rowSum(r.Labels, c, func(j int) float64 { return e.Values[j*e.Columns+f] }) / size
@@ -155,10 +155,10 @@ func TestConfidenceOfAuto(t *testing.T) {
 	if alone.Rows.Runs != 10 || len(alone.Rows.Confidence) != 150 {
 		t.Errorf("without constraints there are %d runs", alone.Rows.Runs)
 	}
-	spec.Constraints = pairsOf(t, alone.Labels, 60, 0, clusteringtest.NewRand(9))
+	spec.Supervision.Constraints = pairsOf(t, alone.Labels, 60, 0, clusteringtest.NewRand(9))
 	with := solve(t, points, spec)
-	if with.Choice.Chosen.ConstraintUse != clustering.UseNone && with.Rows.Runs < 4 { // at least the answer and three folds
-		t.Errorf("%+v has %d runs", with.Choice.Chosen, with.Rows.Runs)
+	if with.Auto.Choice.Chosen.ConstraintUse != clustering.UseNone && with.Rows.Runs < 4 { // at least the answer and three folds
+		t.Errorf("%+v has %d runs", with.Auto.Choice.Chosen, with.Rows.Runs)
 	}
 	for i, share := range with.Rows.Confidence {
 		if !(share > 0 && share <= 1) {
@@ -166,7 +166,7 @@ func TestConfidenceOfAuto(t *testing.T) {
 		}
 	}
 	empty := &dataset.Graph{N: 4, RowStart: make([]int64, 5)}
-	spec.Constraints, spec.K = nil, 2
+	spec.Supervision.Constraints, spec.K = nil, 2
 	if r := solve(t, empty, spec); !math.IsNaN(r.Rows.Distance[0]) || !math.IsNaN(r.Rows.Margin[0]) {
 		t.Errorf("vertices without edges have %+v", r.Rows)
 	}
@@ -182,7 +182,7 @@ func TestConfidenceOfSpreadClassesCountsTheAnswer(t *testing.T) {
 			edges = append(edges, dataset.Edge{Source: i, Target: (i + 1 + step) % n, Weight: 1})
 		}
 		if i%2 == 0 {
-			spec.Seeds = append(spec.Seeds, constraint.Seed{Index: i, Label: i / 10 % k})
+			spec.Supervision.Seeds = append(spec.Supervision.Seeds, constraint.Seed{Index: i, Label: i / 10 % k})
 		}
 	}
 	g, err := dataset.NewGraph(n, edges)
@@ -190,7 +190,7 @@ func TestConfidenceOfSpreadClassesCountsTheAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := solve(t, g, spec)
-	if r.Choice.Chosen.ConstraintUse != clustering.UseSpread || r.Rows.Runs != 4 {
-		t.Errorf("%+v has %d runs, want the answer and three folds", r.Choice.Chosen, r.Rows.Runs)
+	if r.Auto.Choice.Chosen.ConstraintUse != clustering.UseSpread || r.Rows.Runs != 4 {
+		t.Errorf("%+v has %d runs, want the answer and three folds", r.Auto.Choice.Chosen, r.Rows.Runs)
 	}
 }

@@ -84,14 +84,28 @@ func specs(t testing.TB, points *dataset.Points) map[string]clustering.Spec {
 		links = append(links, constraint.Constraint{I: i, J: i + 3, Kind: constraint.MustLink}, constraint.Constraint{I: i, J: i + 1, Kind: constraint.CannotLink})
 	}
 	specs := map[string]clustering.Spec{
-		"kmeans":               {Restarts: 3, Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans}},
-		"spherical":            {Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans, Distortion: metric.Cosine}},
-		"mpc":                  {Constraints: links, Algorithm: &kmeans.Options{Algorithm: kmeans.MPCKmeans, Metric: metric.Diagonal}},
-		"hmrf":                 {Constraints: links, Algorithm: &kmeans.Options{Algorithm: kmeans.HMRFKmeans, Metric: metric.Full}},
-		"kernel":               {Constraints: links, Algorithm: &kernelkmeans.Options{}},
-		"spectral":             {Algorithm: &spectral.Options{Algorithm: spectral.Spectral}},
-		"learning":             {Constraints: links, Algorithm: &spectral.Options{Algorithm: spectral.Learning}},
-		"constrained spectral": {Constraints: links, Algorithm: &spectral.Options{Algorithm: spectral.Constrained}},
+		"kmeans":    {Restarts: 3, Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans}},
+		"spherical": {Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans, Distortion: metric.Cosine}},
+		"mpc": {
+			Supervision: clustering.Supervision{Constraints: links},
+			Algorithm:   &kmeans.Options{Algorithm: kmeans.MPCKmeans, Metric: metric.Diagonal},
+		},
+		"hmrf": {
+			Supervision: clustering.Supervision{Constraints: links},
+			Algorithm:   &kmeans.Options{Algorithm: kmeans.HMRFKmeans, Metric: metric.Full},
+		},
+		"kernel": {
+			Supervision: clustering.Supervision{Constraints: links}, Algorithm: &kernelkmeans.Options{},
+		},
+		"spectral": {Algorithm: &spectral.Options{Algorithm: spectral.Spectral}},
+		"learning": {
+			Supervision: clustering.Supervision{Constraints: links},
+			Algorithm:   &spectral.Options{Algorithm: spectral.Learning},
+		},
+		"constrained spectral": {
+			Supervision: clustering.Supervision{Constraints: links},
+			Algorithm:   &spectral.Options{Algorithm: spectral.Constrained},
+		},
 	}
 	for name, spec := range specs {
 		spec.K, spec.Seed = 3, 5
@@ -101,7 +115,7 @@ func specs(t testing.TB, points *dataset.Points) map[string]clustering.Spec {
 		specs[name] = spec
 	}
 	start := slices.Concat(points.Row(0), points.Row(1), points.Row(2))
-	specs["given centroids"] = clustering.Spec{K: 3, MaxIterations: 100, Start: clustering.StartCentroids,
+	specs["given centroids"] = clustering.Spec{K: 3, MaxIterations: 100, Initialization: clustering.Initialization{Start: clustering.StartCentroids},
 		Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans, InitialCentroids: start}}
 	return specs
 }
@@ -170,7 +184,7 @@ func scaledAsBefore(t *testing.T, points *dataset.Points, rule dataset.Rule, sca
 			if !slices.Equal(got.Labels, want.Labels) || math.Float64bits(got.Objective) != math.Float64bits(want.Objective) {
 				t.Errorf("%s, %v: objective %v, want %v", name, scale, got.Objective, want.Objective)
 			}
-			if got.Embedding != nil && !slices.Equal(got.Embedding.Values, want.Embedding.Values) {
+			if got.Spectral.Embedding != nil && !slices.Equal(got.Spectral.Embedding.Values, want.Spectral.Embedding.Values) {
 				t.Errorf("%s, %v: other coordinates", name, scale)
 			}
 			if got.Units == nil || got.Units.Rule != rule || want.Units != nil {
@@ -192,7 +206,7 @@ func scaledAsBefore(t *testing.T, points *dataset.Points, rule dataset.Rule, sca
 func TestPredictionInUnits(t *testing.T) {
 	points := uneven(t, 150)
 	for name, spec := range specs(t, points) {
-		spec.Scale, spec.Constraints = clustering.ScaleZscore, nil // constraints hold points that predict knows nothing of
+		spec.Scale, spec.Supervision.Constraints = clustering.ScaleZscore, nil // constraints hold points that predict knows nothing of
 		if _, vectors := spec.Algorithm.(*kmeans.Options); !vectors {
 			continue
 		}

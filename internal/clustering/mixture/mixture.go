@@ -20,6 +20,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
@@ -229,7 +231,7 @@ func variances(p *dataset.Points) []float64 {
 	return sums
 }
 
-// maximize computes the mixture from the shares. It reports false if a cluster is empty.
+// maximize computes the mixture from the shares. It reports false if a cluster is empty or a covariance overflows.
 func (f *fit) maximize(ctx context.Context) (ok bool, err error) {
 	m, q := f.mixture, len(f.mixture.smooth)
 	sizes, scatters := make([]float64, f.K), make([][][]float64, f.K)
@@ -254,20 +256,35 @@ func (f *fit) maximize(ctx context.Context) (ok bool, err error) {
 	for a, column := range m.smooth {
 		common[a][a] += float64(ridge * f.variances[column])
 	}
+	overflow := make([]bool, f.K)
 	err = f.pool.Run(ctx, f.Threads, f.K, func(c int) error {
-		v := scatters[c]
-		for a := range v {
+		v := eigen.NewSymmetric(q)
+		for a, row := range scatters[c] {
 			for b := range a + 1 {
-				v[a][b] = (v[a][b] + float64(float64(q)*common[a][b])) / (sizes[c] + float64(q))
-				v[b][a] = v[a][b]
+				v.SetSym(b, a, (row[b]+float64(float64(q)*common[a][b]))/(sizes[c]+float64(q)))
 			}
 		}
-		g := eigen.Cholesky(v)
+		factor, finite := eigen.Cholesky(v)
+		if !finite {
+			overflow[c] = true
+			return nil
+		}
+		g := lowerRows(factor)
 		m.shares[c], m.factors[c] = sizes[c]/float64(f.Points.N), g
 		m.offsets[c] = m.offset(c, g)
 		return nil
 	})
-	return err == nil, err
+	return err == nil && !slices.Contains(overflow, true), err
+}
+
+// lowerRows returns the rows of the lower triangle of a factorization, with zeros above the diagonal.
+func lowerRows(factor *mat.Cholesky) [][]float64 {
+	lower := eigen.Lower(factor).RawTriangular()
+	rows := eigen.Columns(lower.N, lower.N)
+	for a, row := range rows {
+		copy(row, lower.Data[a*lower.Stride:][:a+1])
+	}
+	return rows
 }
 
 // moments returns the expected number of rows in a cluster, their mean, and the lower triangle of their scatter.

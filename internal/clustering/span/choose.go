@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
@@ -57,7 +59,7 @@ func Choose(ctx context.Context, p *Problem) (*Answer, error) {
 	c := &chooser{Problem: p, basis: newBasis(p.Vectors, p.Costs, p.K), threads: threads, pool: parallel.NewPool(threads)}
 	c.quick, c.links = p.Quick, c.newLinks(p.Pairs)
 	plain := newTrial(clustering.CutUnconstrained, p.K, c.losses(c.unconstrained(), choose.All[int](len(c.all))), c.links)
-	plain.fit = func(int) factors { return c.unconstrained() }
+	plain.fit = func(int) *mat.Dense { return c.unconstrained() }
 	trials, best := []*trial{plain}, plain
 	if c.canCompare() {
 		c.folds = newFolds(c.links, c.n, p.Random)
@@ -123,7 +125,7 @@ func (c *chooser) candidates(ctx context.Context, plain *trial) ([]*trial, error
 
 // bestPencil returns the pencil with the best width and theta on held-out links.
 func (c *chooser) bestPencil(ctx context.Context) (*trial, error) {
-	matrices := make([][][]float64, len(c.folds))
+	matrices := make([]*mat.SymDense, len(c.folds))
 	err := c.pool.Run(ctx, c.threads, len(c.folds), func(at int) error {
 		matrices[at] = c.pairMatrix(c.links, c.folds[at].known)
 		return nil
@@ -159,7 +161,7 @@ func (c *chooser) bestPencil(ctx context.Context) (*trial, error) {
 		}
 		theta := thetas[at%len(thetas)]
 		best, t.Theta = t, &theta
-		t.fit = func(fold int) factors {
+		t.fit = func(fold int) *mat.Dense {
 			return c.newPencil(t.Width, c.pairMatrix(c.links, c.known(fold))).factors(theta)
 		}
 	}
@@ -207,7 +209,7 @@ func (c *chooser) bestCompletion(ctx context.Context, plain *trial) (*trial, err
 	c.half() // compute it before threads share it
 	completion := c.newCompletion(c.links, width)
 	completion.cacheKernels(c.folds)
-	heldOut, fits := make([]float64, len(c.all)), make([]factors, len(c.folds))
+	heldOut, fits := make([]float64, len(c.all)), make([]*mat.Dense, len(c.folds))
 	err = c.pool.Run(ctx, c.threads, len(c.folds), func(fold int) error {
 		held := c.folds[fold].held
 		fits[fold] = completion.factors(rho, c.folds[fold].known)
@@ -218,7 +220,7 @@ func (c *chooser) bestCompletion(ctx context.Context, plain *trial) (*trial, err
 		return nil, err
 	}
 	t := newTrial(clustering.CutCompletion, width, heldOut, c.links)
-	t.Rho, t.fit = &rho, func(fold int) factors {
+	t.Rho, t.fit = &rho, func(fold int) *mat.Dense {
 		if fold != allLinks {
 			return fits[fold]
 		}

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
 	"github.com/cleave-project/cleave/internal/clustering/kmeans"
@@ -135,7 +137,7 @@ type trial struct {
 	losses []float64
 	// fit returns the factors fitted to the known links of a fold, or to all links (allLinks). It is nil for the rules
 	// of the paper, whose losses are violations.
-	fit func(fold int) factors
+	fit func(fold int) *mat.Dense
 }
 
 func newTrial(rule clustering.CutRule, width int, losses []float64, l *links) *trial {
@@ -237,7 +239,9 @@ func (r rounding) run(ctx context.Context, rows *clustering.Embedding, pairs []c
 	}
 	for i, one := range best {
 		best[i], err = r.cluster(ctx, points, clustering.Spec{
-			Seed: r.seed, MaxIterations: r.improveIterations, Start: clustering.StartLabels, InitialLabels: one.Labels, Constraints: links,
+			Seed: r.seed, MaxIterations: r.improveIterations, Initialization: clustering.Initialization{
+				Start: clustering.StartLabels, Labels: one.Labels,
+			}, Supervision: clustering.Supervision{Constraints: links},
 			Algorithm: &kmeans.Options{Algorithm: kmeans.PCKmeans, Inference: inference.ICM},
 		})
 		if err != nil {

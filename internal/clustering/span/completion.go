@@ -4,6 +4,10 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
@@ -25,9 +29,9 @@ type completion struct {
 	*basis
 	*links
 	width   int
-	damping []float64   // h^1/2
-	damped  [][]float64 // g_i = H^1/2 y_i of the constrained points, one column per vector
-	between [][]float64 // kernels of all pairs of links; nil if they are not cached
+	damping []float64     // h^1/2
+	damped  [][]float64   // g_i = H^1/2 y_i of the constrained points, one column per vector
+	between *mat.SymDense // kernels of all pairs of links; nil if they are not cached
 }
 
 // newCompletion returns the problem (2) within the first width vectors, without the kernels; see cacheKernels.
@@ -70,7 +74,7 @@ func secondEnd(l link) int { return l.j }
 const manyLinks = 2048
 
 // solve returns X of (2) for some links.
-func (c *completion) solve(rho float64, subset []int) [][]float64 {
+func (c *completion) solve(rho float64, subset []int) *mat.Dense {
 	if len(subset) > manyLinks {
 		return c.solveByGradients(rho, subset)
 	}
@@ -78,30 +82,42 @@ func (c *completion) solve(rho float64, subset []int) [][]float64 {
 }
 
 // solveByLinks solves for one factor per link; see leftOut.
-func (c *completion) solveByLinks(rho float64, subset []int) [][]float64 {
+func (c *completion) solveByLinks(rho float64, subset []int) *mat.Dense {
 	matrix, right, roots := c.kernels(subset)
 	for e := range subset {
-		matrix[e][e] += rho
+		matrix.SetSym(e, e, matrix.At(e, e)+rho)
 	}
-	half := eigen.Cholesky(matrix)
-	eigen.Forward(half, right)
-	eigen.Backward(half, right)
-	for e := range right {
-		right[e] *= roots[e]
+	values := solvePositive(matrix, right)
+	for e := range values {
+		values[e] *= roots[e]
 	}
-	return spread(c.ends(subset, firstEnd), c.ends(subset, secondEnd), right)
+	return spread(c.ends(subset, firstEnd), c.ends(subset, secondEnd), values)
+}
+
+// solvePositive returns the solution of a system with a positive definite matrix.
+func solvePositive(matrix *mat.SymDense, right []float64) []float64 {
+	if len(right) == 0 {
+		return nil
+	}
+	factor, ok := eigen.Cholesky(matrix)
+	if !ok {
+		panic("span: a kernel of links is not finite")
+	}
+	solution := mat.NewVecDense(len(right), nil)
+	_ = factor.SolveVecTo(solution, mat.NewVecDense(len(right), right)) // it only warns of a large condition number
+	return solution.RawVector().Data
 }
 
 // kernels returns W^1/2 K W^1/2 of some links, W^1/2 b, and the diagonal of W^1/2; see leftOut.
-func (c *completion) kernels(subset []int) (matrix [][]float64, b, roots []float64) {
+func (c *completion) kernels(subset []int) (matrix *mat.SymDense, b, roots []float64) {
 	b, roots = c.sides(subset)
 	if c.between == nil {
 		return c.kernelMatrix(subset, roots), b, roots
 	}
-	matrix = newFactors(len(subset), len(subset))
+	matrix = eigen.NewSymmetric(len(subset))
 	for e, which := range subset {
-		for f, other := range subset {
-			matrix[e][f] = c.between[which][other]
+		for f := e; f < len(subset); f++ {
+			matrix.SetSym(e, f, c.between.At(which, subset[f]))
 		}
 	}
 	return matrix, b, roots
@@ -126,9 +142,9 @@ func (c *completion) cacheKernels(folds []fold) {
 }
 
 // kernelMatrix returns W^1/2 K W^1/2 of some links, given the diagonal of W^1/2, in time O(links^2 width).
-func (c *completion) kernelMatrix(subset []int, roots []float64) [][]float64 {
+func (c *completion) kernelMatrix(subset []int, roots []float64) *mat.SymDense {
 	m := len(subset)
-	matrix := newFactors(m, m)
+	matrix := eigen.NewSymmetric(m)
 	i, j := c.ends(subset, firstEnd), c.ends(subset, secondEnd)
 	innerProducts := byRows
 	if c.quick {
@@ -142,8 +158,7 @@ func (c *completion) kernelMatrix(subset []int, roots []float64) [][]float64 {
 		for e := from; e < to; e++ {
 			for f := e; f < m; f++ {
 				v := (float64(first[e-from][f-from]*second[e-from][f-from]) + float64(across[e-from][f-from]*back[e-from][f-from])) / 2
-				matrix[e][f] = float64(float64(roots[e]*v) * roots[f])
-				matrix[f][e] = matrix[e][f]
+				matrix.SetSym(e, f, float64(float64(roots[e]*v)*roots[f]))
 			}
 		}
 	}
@@ -152,12 +167,17 @@ func (c *completion) kernelMatrix(subset []int, roots []float64) [][]float64 {
 
 // byRows returns x_e'y_f for rows e from from to to-1 of x and all rows f >= from of y, both given by columns.
 func byRows(x, y [][]float64, from, to int) [][]float64 {
-	return eigen.Gram(len(x), rowsOf(x, from, to), rowsOf(y, from, len(y[0])))
+	products := eigen.Gram(len(x), rowsOf(x, from, to), rowsOf(y, from, len(y[0])))
+	rows := make([][]float64, to-from)
+	for e := range rows {
+		rows[e] = products.RawRowView(e)
+	}
+	return rows
 }
 
 // rowsOf returns some rows of columns.
 func rowsOf(columns [][]float64, from, to int) [][]float64 {
-	rows := newFactors(to-from, len(columns))
+	rows := eigen.Columns(len(columns), to-from)
 	for a, column := range columns {
 		for i, v := range column[from:to] {
 			rows[i][a] = v
@@ -168,17 +188,18 @@ func rowsOf(columns [][]float64, from, to int) [][]float64 {
 
 // byColumns computes byRows up to rounding, by summing columns. It takes a tenth of the time, because rows are short.
 func byColumns(x, y [][]float64, from, to int) [][]float64 {
-	columns, factors := make([][]float64, len(y)), make([][]float64, len(x))
+	columns, factors := make([][]float64, len(y)), newFactors(len(x), to-from)
 	for a := range x {
-		columns[a], factors[a] = y[a][from:], x[a][from:to]
+		columns[a] = y[a][from:]
+		factors.SetRow(a, x[a][from:to])
 	}
-	return eigen.Combination(len(columns[0]), columns, factors, to-from)
+	return eigen.Combination(len(columns[0]), columns, factors)
 }
 
 // products returns g_i'X g_j of links with the given ends.
-func products(i, j, x [][]float64) []float64 {
+func products(i, j [][]float64, x *mat.Dense) []float64 {
 	products := make([]float64, len(i[0]))
-	for a, image := range eigen.Combination(len(products), i, x, len(i)) { // X g_i
+	for a, image := range eigen.Combination(len(products), i, x) { // X g_i
 		for at, v := range j[a] {
 			products[at] += float64(image[at] * v)
 		}
@@ -187,7 +208,7 @@ func products(i, j, x [][]float64) []float64 {
 }
 
 // spread applies the adjoint of products: it returns the sum of value (g_i g_j' + g_j g_i') / 2.
-func spread(i, j [][]float64, values []float64) [][]float64 {
+func spread(i, j [][]float64, values []float64) *mat.Dense {
 	scaled := eigen.Columns(len(values), len(j))
 	for a, column := range j {
 		for at, v := range column {
@@ -195,10 +216,11 @@ func spread(i, j [][]float64, values []float64) [][]float64 {
 		}
 	}
 	x := eigen.Gram(len(values), i, scaled)
-	for a := range x {
+	for a := range i {
 		for b := range a {
-			x[a][b] = (x[a][b] + x[b][a]) / 2
-			x[b][a] = x[a][b]
+			mean := (x.At(a, b) + x.At(b, a)) / 2
+			x.Set(a, b, mean)
+			x.Set(b, a, mean)
 		}
 	}
 	return x
@@ -210,14 +232,14 @@ const (
 )
 
 // solveByGradients solves the normal equations by conjugate gradients.
-func (c *completion) solveByGradients(rho float64, subset []int) [][]float64 {
+func (c *completion) solveByGradients(rho float64, subset []int) *mat.Dense {
 	right := make([]float64, len(subset))
 	for at, which := range subset {
 		right[at] = float64(c.all[which].weight * c.residual(c.all[which]))
 	}
 	i, j := c.ends(subset, firstEnd), c.ends(subset, secondEnd)
 	rest := spread(i, j, right)
-	x, direction := newFactors(c.width, c.width), copied(rest)
+	x, direction := newFactors(c.width, c.width), mat.DenseCopyOf(rest)
 	square := product(rest, rest)
 	enough := float64(completionTolerance * completionTolerance * square)
 	for range completionIterations {
@@ -235,80 +257,55 @@ func (c *completion) solveByGradients(rho float64, subset []int) [][]float64 {
 		addMultiple(rest, normal, -step)
 		previous := square
 		square = product(rest, rest)
-		next := copied(rest)
+		next := mat.DenseCopyOf(rest)
 		addMultiple(next, direction, square/previous)
 		direction = next
 	}
 	return x
 }
 
-func copied(x [][]float64) [][]float64 {
-	y := newFactors(len(x), len(x))
-	addMultiple(y, x, 1)
-	return y
-}
-
-func addMultiple(to, x [][]float64, factor float64) {
-	for a, row := range x {
-		for b, v := range row {
-			to[a][b] += float64(factor * v)
-		}
+func addMultiple(to, x *mat.Dense, factor float64) {
+	values := to.RawMatrix().Data
+	for at, v := range x.RawMatrix().Data {
+		values[at] += float64(factor * v)
 	}
 }
 
-func product(x, y [][]float64) float64 {
-	sum := 0.0
-	for a, row := range x {
-		sum += elementary.Dot(row, y[a])
-	}
-	return sum
-}
+func product(x, y *mat.Dense) float64 { return elementary.Dot(x.RawMatrix().Data, y.RawMatrix().Data) }
 
 // factors returns those of the k coordinates whose inner products are nearest to y_i'M y_j over all points: with R R' =
 // Y'Y/n and the k leading eigenpairs (e, U) of R'M R, they are R^-T U max(e, 1e-6)^1/2. Rows are scaled to length 1, so
 // the lengths l do not matter.
-func (c *completion) factors(rho float64, subset []int) factors {
+func (c *completion) factors(rho float64, subset []int) *mat.Dense {
 	const least = 1e-6
-	x, half := c.solve(rho, subset), c.half()
-	size := c.width
+	x, size := c.solve(rho, subset), c.width
 	m := newFactors(size, size)
 	for a := range size {
 		for b := range size {
-			m[a][b] = float64(float64(c.damping[a]*x[a][b]) * c.damping[b])
+			m.Set(a, b, float64(float64(c.damping[a]*x.At(a, b))*c.damping[b]))
 		}
 		if a < c.k {
-			m[a][a]++
+			m.Set(a, a, m.At(a, a)+1)
 		}
 	}
-	image, within := newFactors(size, size), make([]float64, size*size) // M R and R'M R
-	for a := range size {
-		for b := range size {
-			for d := b; d < size; d++ { // R is lower triangular
-				image[a][b] += float64(m[a][d] * half[d][b])
-			}
-		}
-	}
-	for a := range size {
-		for d := a; d < size; d++ {
-			for b := range size {
-				within[a*size+b] += float64(half[d][a] * image[d][b])
-			}
-		}
-	}
-	values, vectors := eigen.DenseEigenpairs(size, within)
-	f := newFactors(size, c.k)
-	for i, u := range vectors[:c.k] {
-		eigen.Backward(half[:size], u)
+	half := c.half().SliceTri(0, size).(*mat.TriDense)
+	r := half.RawTriangular()
+	blas64.Trmm(blas.Left, blas.Trans, 1, r, m.RawMatrix())
+	blas64.Trmm(blas.Right, blas.NoTrans, 1, r, m.RawMatrix()) // now R'M R
+	values, vectors := eigen.DenseEigenpairs(eigen.Upper(m))
+	f := mat.DenseCopyOf(vectors.Slice(0, size, 0, c.k))
+	blas64.Trsm(blas.Left, blas.Trans, 1, r, f.RawMatrix())
+	for i := range c.k {
 		scale := math.Sqrt(max(values[i], least))
-		for a, v := range u {
-			f[a][i] = float64(v * scale)
+		for a := range size {
+			f.Set(a, i, float64(f.At(a, i)*scale))
 		}
 	}
 	return f
 }
 
 // half returns the lower triangular R with R R' = Y'Y/n. Its leading blocks are those of fewer vectors.
-func (b *basis) half() [][]float64 {
+func (b *basis) half() *mat.TriDense {
 	if b.whole != nil {
 		return b.whole
 	}
@@ -319,12 +316,12 @@ func (b *basis) half() [][]float64 {
 		}
 	}
 	square := eigen.Gram(b.n, scaled, scaled)
-	for _, row := range square {
-		for a := range row {
-			row[a] /= float64(b.n)
-		}
+	square.Scale(1/float64(b.n), square)
+	factor, ok := eigen.Cholesky(eigen.Upper(square))
+	if !ok {
+		panic("span: an eigenvector is not finite")
 	}
-	b.whole = eigen.Cholesky(square)
+	b.whole = eigen.Lower(factor)
 	return b.whole
 }
 
@@ -346,15 +343,16 @@ func (c *completion) leftOut(subset []int) [][]float64 {
 		return c.fewLeftOut(subset)
 	}
 	matrix, b, roots := c.kernels(subset)
-	values, vectors := eigen.DenseEigenpairs(m, eigen.Flatten(matrix))
-	parts := make([]float64, m) // U'b
-	for v, u := range vectors {
+	values, vectors := eigen.DenseEigenpairs(matrix)
+	columns := eigen.ColumnsOf(vectors) // U
+	parts := make([]float64, m)         // U'b
+	for v, u := range columns {
 		parts[v] = elementary.Dot(u, b)
 	}
 	losses := make([][]float64, len(rhos))
 	for i, rho := range rhos {
 		a, d := make([]float64, m), make([]float64, m)
-		for v, u := range vectors {
+		for v, u := range columns {
 			inverse := 1 / (max(0, values[v]) + rho)
 			part := float64(parts[v] * inverse)
 			for e, x := range u {
@@ -403,15 +401,9 @@ func (c *completion) fewLeftOut(subset []int) [][]float64 {
 		}
 	}
 	size := len(features)
-	values, vectors := eigen.DenseEigenpairs(size, eigen.Flatten(eigen.Gram(m, features, features)))
-	factors := newFactors(size, size)
-	for v, vector := range vectors {
-		for at, x := range vector {
-			factors[at][v] = x
-		}
-	}
-	images := eigen.Combination(m, features, factors, size) // U
-	parts := make([]float64, size)                          // U'b
+	values, vectors := eigen.DenseEigenpairs(eigen.Upper(eigen.Gram(m, features, features)))
+	images := eigen.Combination(m, features, vectors) // U
+	parts := make([]float64, size)                    // U'b
 	for v, u := range images {
 		parts[v] = elementary.Dot(u, b)
 	}

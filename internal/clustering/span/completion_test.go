@@ -2,7 +2,6 @@ package span
 
 import (
 	"math"
-	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -26,8 +25,8 @@ func TestCompletionSolvesLeastSquares(t *testing.T) {
 			byLinks, byGradients := c.solveByLinks(rho, choose.All[int](m)), c.solveByGradients(rho, choose.All[int](m))
 			for a := range width {
 				for d := range width {
-					near(t, "an entry of X by links", byLinks[a][d], want.At(a, d), 1e-9)
-					near(t, "an entry of X by gradients", byGradients[a][d], want.At(a, d), 1e-3)
+					near(t, "an entry of X by links", byLinks.At(a, d), want.At(a, d), 1e-9)
+					near(t, "an entry of X by gradients", byGradients.At(a, d), want.At(a, d), 1e-3)
 				}
 			}
 		}
@@ -101,7 +100,7 @@ func TestCompletionCoordinatesAreTheLeadingOnes(t *testing.T) {
 	m, x := mat.NewDense(width, width, nil), c.solve(rho, all)
 	for a := range width {
 		for d := range width {
-			m.Set(a, d, c.damping[a]*x[a][d]*c.damping[d])
+			m.Set(a, d, c.damping[a]*x.At(a, d)*c.damping[d])
 			if a == d && a < k {
 				m.Set(a, d, m.At(a, d)+1)
 			}
@@ -139,14 +138,14 @@ func TestCachedKernels(t *testing.T) {
 		b.quick = quick
 		c := b.newCompletion(b.newLinks(randomPairs(rng, n, m)), width)
 		folds := newFolds(c.links, n, rng)
-		var computed [][][]float64
+		var computed []*mat.SymDense
 		for _, f := range folds {
 			matrix, _, _ := c.kernels(f.known)
 			computed = append(computed, matrix)
 		}
 		c.cacheKernels(folds)
 		for at, f := range folds {
-			if matrix, _, _ := c.kernels(f.known); c.between == nil || !slices.EqualFunc(matrix, computed[at], slices.Equal) {
+			if matrix, _, _ := c.kernels(f.known); c.between == nil || !mat.Equal(matrix, computed[at]) {
 				t.Errorf("quick %v: the kernels of fold %d differ", quick, at)
 			}
 		}

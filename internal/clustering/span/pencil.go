@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
@@ -13,9 +15,9 @@ var thetas = []float64{-4, -1, 0, 0.25, 0.5}
 // pairMatrix returns G = Z'QZ of some links with Z = V[:,2..r] / l, the constraints of Wang2014 within the span. Q is 1
 // for a must-link and -1/(k-1) for a cannot-link, times their weights, because k equal clusters have (k-1) times as
 // many pairs apart as together.
-func (b *basis) pairMatrix(l *links, subset []int) [][]float64 {
+func (b *basis) pairMatrix(l *links, subset []int) *mat.SymDense {
 	size := len(b.vectors) - 1
-	g := newFactors(size, size)
+	sums := eigen.Columns(size, size) // above and on the diagonal
 	for _, which := range subset {
 		pair := l.all[which]
 		q := pair.weight
@@ -23,16 +25,17 @@ func (b *basis) pairMatrix(l *links, subset []int) [][]float64 {
 			q /= -float64(max(1, b.k-1))
 		}
 		x, y := l.scaled[pair.i][1:], l.scaled[pair.j][1:]
-		for a := range g {
-			row, byX, byY := g[a], float64(q*x[a]), float64(q*y[a])
+		for a, row := range sums {
+			byX, byY := float64(q*x[a]), float64(q*y[a])
 			for c := a; c < size; c++ {
 				row[c] += float64(byX*y[c]) + float64(byY*x[c])
 			}
 		}
 	}
-	for a, row := range g {
-		for c := range a {
-			row[c] = g[c][a]
+	g := eigen.NewSymmetric(size)
+	for a, row := range sums {
+		for c := a; c < size; c++ {
+			g.SetSym(a, c, row[c])
 		}
 	}
 	return g
@@ -46,29 +49,30 @@ func (b *basis) pairMatrix(l *links, subset []int) [][]float64 {
 type pencil struct {
 	*basis
 	width       int
-	g           [][]float64
+	g           *mat.SymDense
 	eigenvalues []float64 // of the part of G within the width, descending
 }
 
-func (b *basis) newPencil(width int, g [][]float64) *pencil {
+func (b *basis) newPencil(width int, g *mat.SymDense) *pencil {
 	p := &pencil{basis: b, width: width, g: g}
 	var err error // only if G is not finite, because the context does not end
-	if p.eigenvalues, err = eigen.DenseEigenvalues(context.Background(), width-1, p.matrix(func(a, c int) float64 { return g[a][c] })); err != nil {
+	within := p.matrix(func(a, c int) float64 { return g.At(a, c) })
+	if p.eigenvalues, err = eigen.DenseEigenvalues(context.Background(), within); err != nil {
 		panic(err)
 	}
 	return p
 }
 
-// matrix returns a symmetric matrix of width - 1 rows, row by row, with only its upper triangle set.
-func (p *pencil) matrix(entry func(a, c int) float64) []float64 {
+// matrix returns the symmetric matrix of width - 1 rows with these entries.
+func (p *pencil) matrix(entry func(a, c int) float64) *mat.SymDense {
 	size := p.width - 1
-	values := make([]float64, size*size)
+	m := eigen.NewSymmetric(size)
 	for a := range size {
 		for c := a; c < size; c++ {
-			values[a*size+c] = entry(a, c)
+			m.SetSym(a, c, entry(a, c))
 		}
 	}
-	return values
+	return m
 }
 
 // beta returns theta times the largest eigenvalue of G or, if theta is positive, times the (k-1)-th, so that all k - 1
@@ -83,7 +87,7 @@ func (p *pencil) beta(theta float64) (float64, bool) {
 
 // factors returns those of [v_1, V[:,2..width] C], where the columns of C are the k - 1 vectors c with the largest mu,
 // orthonormalized. It returns nil if theta is not usable.
-func (p *pencil) factors(theta float64) factors {
+func (p *pencil) factors(theta float64) *mat.Dense {
 	beta, usable := p.beta(theta)
 	if !usable {
 		return nil
@@ -93,24 +97,25 @@ func (p *pencil) factors(theta float64) factors {
 	for a := range roots {
 		roots[a] = math.Sqrt(p.costs[a+1])
 	}
-	_, vectors := eigen.DenseEigenpairs(size, p.matrix(func(a, c int) float64 {
-		v := p.g[a][c]
+	_, vectors := eigen.DenseEigenpairs(p.matrix(func(a, c int) float64 {
+		v := p.g.At(a, c)
 		if a == c {
 			v -= beta
 		}
 		return v / float64(roots[a]*roots[c])
 	}))
-	cuts := vectors[:p.k-1]
-	for _, c := range cuts {
-		for a := range c {
-			c[a] /= roots[a]
+	cuts := make([][]float64, p.k-1)
+	for i := range cuts {
+		cuts[i] = mat.Col(nil, i, vectors)
+		for a := range roots {
+			cuts[i][a] /= roots[a]
 		}
 	}
 	f := newFactors(p.width, p.k)
-	f[0][0] = 1
+	f.Set(0, 0, 1)
 	for i, c := range eigen.Orthonormalize(size, cuts) {
 		for a, v := range c {
-			f[a+1][i+1] = v
+			f.Set(a+1, i+1, v)
 		}
 	}
 	return f

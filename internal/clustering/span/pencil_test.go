@@ -36,7 +36,7 @@ func TestPairMatrixIsThatOfAllPoints(t *testing.T) {
 	want.Product(z.T(), q, z)
 	for a := range r - 1 {
 		for c := range r - 1 {
-			near(t, "an entry of G", g[a][c], want.At(a, c), 1e-10)
+			near(t, "an entry of G", g.At(a, c), want.At(a, c), 1e-10)
 		}
 	}
 }
@@ -53,7 +53,7 @@ func TestPencilHasTheLargestEigenvectors(t *testing.T) {
 		for _, theta := range thetas {
 			f := p.factors(theta)
 			var eigen mat.EigenSym
-			eigen.Factorize(symmetrized(dense(g).Slice(0, width-1, 0, width-1)), false)
+			eigen.Factorize(g.SliceSym(0, width-1), false)
 			values := eigen.Values(nil) // ascending
 			beta, usable := theta*values[width-2], values[width-2] >= 0
 			if theta > 0 {
@@ -68,7 +68,7 @@ func TestPencilHasTheLargestEigenvectors(t *testing.T) {
 			scaled := mat.NewSymDense(width-1, nil)
 			for a := range width - 1 {
 				for c := a; c < width-1; c++ {
-					v := g[a][c]
+					v := g.At(a, c)
 					if a == c {
 						v -= beta
 					}
@@ -87,13 +87,14 @@ func TestPencilHasTheLargestEigenvectors(t *testing.T) {
 				for column := 1; column < k; column++ {
 					part := 0.0
 					for a, v := range c {
-						part += v * f[a+1][column]
+						part += v * f.At(a+1, column)
 					}
 					within += part * part
 				}
 				near(t, "the part of an eigenvector in the span", within, elementary.Dot(c, c), 1e-9)
 			}
-			for a, row := range f { // and v_1 is beside them
+			for a := range width { // and v_1 is beside them
+				row := f.RawRowView(a)
 				if (a == 0) != (row[0] == 1) || a == 0 && (row[1] != 0 || row[2] != 0) {
 					t.Fatalf("row %d of the factors is %g", a, row)
 				}
@@ -106,13 +107,13 @@ func TestPencilHasTheLargestEigenvectors(t *testing.T) {
 // unconstrained ones.
 func TestPencilOfNothing(t *testing.T) {
 	b := randomBasis(clusteringtest.NewRand(4), 20, 3, 8)
-	p := b.newPencil(6, newFactors(7, 7))
+	p := b.newPencil(6, mat.NewSymDense(7, nil))
 	if p.factors(0.25) != nil || p.factors(0.5) != nil {
 		t.Error("a share of nothing can be demanded")
 	}
 	f := p.factors(0)
-	for a, row := range f {
-		for c, v := range row {
+	for a := range 6 {
+		for c, v := range f.RawRowView(a) {
 			want := 0.0
 			if a == c {
 				want = 1
@@ -120,9 +121,9 @@ func TestPencilOfNothing(t *testing.T) {
 			near(t, "a factor", math.Abs(v), want, 1e-12)
 		}
 	}
-	minus := newFactors(7, 7)
-	for a := range minus {
-		minus[a][a] = -1
+	minus := mat.NewSymDense(7, nil)
+	for a := range 7 {
+		minus.SetSym(a, a, -1)
 	}
 	for _, theta := range thetas {
 		if b.newPencil(6, minus).factors(theta) != nil {

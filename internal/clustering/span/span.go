@@ -8,12 +8,14 @@
 //
 //	E = rows of V[:,:width] F, scaled to length 1                                                  (1)
 //
-// with a width x k matrix F of factors, and differ only in F.
+// with a width x k matrix F of *mat.Dense, and differ only in F.
 package span
 
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/clustering/embedding"
@@ -39,11 +41,11 @@ func Size(n, k, m int) int {
 // basis holds the eigenvectors and what all fits derive from them.
 type basis struct {
 	n, k    int
-	quick   bool        // see Problem
-	vectors [][]float64 // V
-	costs   []float64   // w, floored
-	lengths []float64   // l_i = |V[i,:k]|, floored
-	whole   [][]float64 // R with R R' = Y'Y/n, Y = V/l; nil until needed
+	quick   bool          // see Problem
+	vectors [][]float64   // V
+	costs   []float64     // w, floored
+	lengths []float64     // l_i = |V[i,:k]|, floored
+	whole   *mat.TriDense // R with R R' = Y'Y/n, Y = V/l; nil until needed
 }
 
 // newBasis floors the divisors: w_i is at least 1e-3 w_k + 1e-12 and at most 1 - 1e-6, and l_i is at least 1e-3
@@ -77,18 +79,21 @@ func (b *basis) widths() []int {
 	return widths
 }
 
-// factors is F of (1), row by row.
-type factors [][]float64
-
-func newFactors(width, k int) factors { return eigen.Columns(k, width) }
+func newFactors(width, k int) *mat.Dense { return mat.NewDense(width, k, nil) }
 
 // unconstrained returns the factors of spectral clustering, which uses the first k vectors.
-func (b *basis) unconstrained() factors { return eigen.Identity(b.k) }
+func (b *basis) unconstrained() *mat.Dense {
+	f := newFactors(b.k, b.k)
+	for a := range b.k {
+		f.Set(a, a, 1)
+	}
+	return f
+}
 
-// coordinates returns (1) for the rows of some columns, those of all points or of a sample.
-func coordinates(columns [][]float64, f factors) *clustering.Embedding {
-	k := len(f[0])
-	return embedding.New(eigen.Combination(len(columns[0]), columns[:len(f)], f, k), true)
+// coordinates returns (1), with factors F, for the rows of some columns, those of all points or of a sample.
+func coordinates(columns [][]float64, f *mat.Dense) *clustering.Embedding {
+	width, _ := f.Dims()
+	return embedding.New(eigen.Combination(len(columns[0]), columns[:width], f), true)
 }
 
 // link is a pair of constrained points, given by their indices in links.points. Weights have mean 1.
@@ -141,7 +146,7 @@ func (b *basis) newLinks(pairs []constraint.Pair) *links {
 }
 
 // losses returns (e_i'e_j - [must])^2 of some links, with inner products clamped to 0 to 1.
-func (l *links) losses(f factors, subset []int) []float64 {
+func (l *links) losses(f *mat.Dense, subset []int) []float64 {
 	known := make([][]float64, len(l.rows))
 	at := func(point int) []float64 {
 		if known[point] == nil {
@@ -163,10 +168,11 @@ func loss(product float64, pair link) float64 {
 }
 
 // unitRow returns (1) for one row.
-func unitRow(row []float64, f factors) []float64 {
-	e := make([]float64, len(f[0]))
-	for a, part := range f {
-		for c, v := range part {
+func unitRow(row []float64, f *mat.Dense) []float64 {
+	width, k := f.Dims()
+	e := make([]float64, k)
+	for a := range width {
+		for c, v := range f.RawRowView(a) {
 			e[c] += float64(row[a] * v)
 		}
 	}

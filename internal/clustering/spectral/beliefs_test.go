@@ -31,7 +31,9 @@ func TestBeliefsOfLabelsAreAMatrix(t *testing.T) {
 			}
 		}
 		pairs := []constraint.Belief{{I: 0, J: int32(n - 1), Value: -0.5}, {I: int32(n - 1), J: 0, Value: 0.75}, {I: 1, J: 1, Value: 2}}
-		none, some := newSeedBeliefs(clustering.Spec{K: k}), newSeedBeliefs(clustering.Spec{K: k, Seeds: seeds})
+		none, some := newSeedBeliefs(clustering.Spec{K: k}), newSeedBeliefs(clustering.Spec{
+			K: k, Supervision: clustering.Supervision{Seeds: seeds},
+		})
 		for _, c := range []struct {
 			pairs []constraint.Belief
 			seeds seedBeliefs
@@ -43,7 +45,12 @@ func TestBeliefsOfLabelsAreAMatrix(t *testing.T) {
 			checkBeliefs(t, q, n, rng)
 		}
 	}
-	certain := newSeedBeliefs(clustering.Spec{K: 2, Seeds: []constraint.Seed{{Index: 1, Label: 0}, {Index: 4, Label: 1}, {Index: 2, Label: 0}}})
+	certain := newSeedBeliefs(clustering.Spec{
+		K: 2,
+		Supervision: clustering.Supervision{Seeds: []constraint.Seed{
+			{Index: 1, Label: 0}, {Index: 4, Label: 1}, {Index: 2, Label: 0},
+		}},
+	})
 	for _, want := range []struct {
 		i, j   int32
 		belief float64
@@ -117,7 +124,7 @@ func TestFeasibleVectorsBelowZero(t *testing.T) {
 		result, err := trySolve(graph, clustering.Spec{K: 2, Algorithm: &Options{
 			Algorithm: Constrained, Beliefs: q, BetaRule: BetaGiven, Beta: c.beta,
 		}})
-		if err != nil || *result.Eigen.FeasibleVectors != c.feasible {
+		if err != nil || *result.Spectral.Eigen.FeasibleVectors != c.feasible {
 			t.Errorf("beta %g: %v, %+v", c.beta, err, result)
 		}
 	}
@@ -150,8 +157,20 @@ func TestCutsByChanceAreReported(t *testing.T) {
 		spec     clustering.Spec
 		byChance bool
 	}{
-		{clustering.Spec{K: 3, Constraints: few, Algorithm: &Options{Algorithm: Constrained, BetaRule: BetaPaper}}, true},
-		{clustering.Spec{K: 3, Seeds: labels, Algorithm: &Options{Algorithm: Constrained, BetaRule: BetaPaper}}, false},
+		{
+			clustering.Spec{
+				K: 3, Supervision: clustering.Supervision{Constraints: few},
+				Algorithm: &Options{Algorithm: Constrained, BetaRule: BetaPaper},
+			},
+			true,
+		},
+		{
+			clustering.Spec{
+				K: 3, Supervision: clustering.Supervision{Seeds: labels},
+				Algorithm: &Options{Algorithm: Constrained, BetaRule: BetaPaper},
+			},
+			false,
+		},
 	} {
 		result, err := trySolve(graph, c.spec)
 		if err != nil {
@@ -163,7 +182,7 @@ func TestCutsByChanceAreReported(t *testing.T) {
 			t.Fatal(err)
 		}
 		if told != c.byChance || c.byChance == (scores.ARI > 0.9) {
-			t.Errorf("told of chance: %t, ARI %.2f, costs %g of %g", told, scores.ARI, result.Eigen.Costs, result.Eigen.Volume)
+			t.Errorf("told of chance: %t, ARI %.2f, costs %g of %g", told, scores.ARI, result.Spectral.Eigen.Costs, result.Spectral.Eigen.Volume)
 		}
 	}
 }

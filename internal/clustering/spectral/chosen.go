@@ -55,7 +55,7 @@ func (m *method) chosen(ctx context.Context, result *clustering.Result) error {
 				return nil, err
 			}
 			last = trial
-			products += trial.Eigen.Products
+			products += trial.Spectral.Eigen.Products
 			labels := make([]int32, m.rows())
 			for i := range labels {
 				labels[i] = trial.Labels[m.kept.Row(i)]
@@ -70,7 +70,7 @@ func (m *method) chosen(ctx context.Context, result *clustering.Result) error {
 	if answer.Embedding == nil {
 		*result = *last
 	} else {
-		result.Labels, result.Embedding = m.ofAllRows(answer)
+		result.Labels, result.Spectral.Embedding = m.ofAllRows(answer)
 		if result.Runs = answer.Runs; !m.kept.All() {
 			result.Runs = clustering.LabelingsAmong(m.n, m.kept.Kept(), answer.Runs)
 		}
@@ -79,7 +79,7 @@ func (m *method) chosen(ctx context.Context, result *clustering.Result) error {
 		m.setup.Warn(m.o, "NOTHING_HELD_OUT", "fewer than two constraints, or only must-links, cannot show how constraints should be used: "+
 			"the eigenvectors ignore them, and labels that violate them are only penalized")
 	}
-	report, width := result.Eigen, answer.Chosen.Width
+	report, width := result.Spectral.Eigen, answer.Chosen.Width
 	if width > 0 {
 		report.Eigenvalues, report.Costs, report.Residuals = report.Eigenvalues[:width], report.Costs[:width], report.Residuals[:width]
 	}

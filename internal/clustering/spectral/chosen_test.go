@@ -92,12 +92,15 @@ func TestConstraintsChooseTheCut(t *testing.T) {
 			for at := 0; wrong > 0 && at < len(links); at += wrong {
 				links[at].Kind = 3 - links[at].Kind
 			}
-			result := solve(t, g, clustering.Spec{K: 3, Constraints: links, Algorithm: &Options{Algorithm: Constrained}})
+			result := solve(t, g, clustering.Spec{
+				K: 3, Supervision: clustering.Supervision{Constraints: links},
+				Algorithm: &Options{Algorithm: Constrained},
+			})
 			if got := ari(t, result.Labels, truth); got < 0.9 {
-				t.Errorf("%s, one of %d wrong: ARI %.2f by %v of %+v", name, wrong, got, result.Eigen.Chosen, result.Eigen.Candidates)
+				t.Errorf("%s, one of %d wrong: ARI %.2f by %v of %+v", name, wrong, got, result.Spectral.Eigen.Chosen, result.Spectral.Eigen.Candidates)
 			}
-			if result.Eigen.Beta != nil || result.Eigen.Width == 0 && result.Eigen.Chosen < clustering.CutPaper {
-				t.Errorf("%s: the report is %+v", name, result.Eigen)
+			if result.Spectral.Eigen.Beta != nil || result.Spectral.Eigen.Width == 0 && result.Spectral.Eigen.Chosen < clustering.CutPaper {
+				t.Errorf("%s: the report is %+v", name, result.Spectral.Eigen)
 			}
 		}
 	}
@@ -105,8 +108,10 @@ func TestConstraintsChooseTheCut(t *testing.T) {
 	for i := range int32(60) {
 		seeds = append(seeds, constraint.Seed{Index: 4 * i, Label: column[4*i]})
 	}
-	if got := solve(t, g, clustering.Spec{K: 3, Seeds: seeds, Algorithm: &Options{Algorithm: Constrained}}); ari(t, got.Labels, column) < 0.9 {
-		t.Errorf("seeds: ARI %.2f by %v of %+v", ari(t, got.Labels, column), got.Eigen.Chosen, got.Eigen.Candidates)
+	if got := solve(t, g, clustering.Spec{
+		K: 3, Supervision: clustering.Supervision{Seeds: seeds}, Algorithm: &Options{Algorithm: Constrained},
+	}); ari(t, got.Labels, column) < 0.9 {
+		t.Errorf("seeds: ARI %.2f by %v of %+v", ari(t, got.Labels, column), got.Spectral.Eigen.Chosen, got.Spectral.Eigen.Candidates)
 	}
 }
 
@@ -115,10 +120,10 @@ func TestFallbackIsSpectral(t *testing.T) {
 	const k = 4
 	g := clusteringtest.RandomGraph(t, clusteringtest.NewRand(7), 160, k)
 	plain := solve(t, g, clustering.Spec{K: k, Algorithm: &Options{Algorithm: Spectral, Eigenvectors: Eigenvectors{Tolerance: 1e-11}}})
-	result := solve(t, g, clustering.Spec{K: k, Constraints: told(3, clusteringtest.RandomLabels(clusteringtest.NewRand(8), 160, k), 30),
+	result := solve(t, g, clustering.Spec{K: k, Supervision: clustering.Supervision{Constraints: told(3, clusteringtest.RandomLabels(clusteringtest.NewRand(8), 160, k), 30)},
 		Algorithm: &Options{Algorithm: Constrained, Eigenvectors: Eigenvectors{Tolerance: 1e-11}}})
-	if result.Eigen.Chosen != clustering.CutUnconstrained || result.Eigen.Width != k || len(result.Eigen.Eigenvalues) != k {
-		t.Fatalf("random constraints chose %+v", result.Eigen)
+	if result.Spectral.Eigen.Chosen != clustering.CutUnconstrained || result.Spectral.Eigen.Width != k || len(result.Spectral.Eigen.Eigenvalues) != k {
+		t.Fatalf("random constraints chose %+v", result.Spectral.Eigen)
 	}
 	inner := func(e *clustering.Embedding, i, j int) (sum float64) {
 		for c := range k {
@@ -128,14 +133,14 @@ func TestFallbackIsSpectral(t *testing.T) {
 	}
 	for i := range 160 {
 		for j := range i {
-			if got, want := inner(result.Embedding, i, j), inner(plain.Embedding, i, j); math.Abs(got-want) > 1e-6 {
+			if got, want := inner(result.Spectral.Embedding, i, j), inner(plain.Spectral.Embedding, i, j); math.Abs(got-want) > 1e-6 {
 				t.Fatalf("the coordinates of %d and %d have the inner product %g, those of spectral %g", i, j, got, want)
 			}
 		}
 	}
 	for c := range k {
-		if math.Abs(result.Eigen.Eigenvalues[c]-plain.Eigen.Eigenvalues[c]) > 1e-9 {
-			t.Errorf("eigenvalue %d is %g, that of spectral %g", c, result.Eigen.Eigenvalues[c], plain.Eigen.Eigenvalues[c])
+		if math.Abs(result.Spectral.Eigen.Eigenvalues[c]-plain.Spectral.Eigen.Eigenvalues[c]) > 1e-9 {
+			t.Errorf("eigenvalue %d is %g, that of spectral %g", c, result.Spectral.Eigen.Eigenvalues[c], plain.Spectral.Eigen.Eigenvalues[c])
 		}
 	}
 }
@@ -162,8 +167,12 @@ func TestVerticesMayBeRenumbered(t *testing.T) {
 	for at, link := range links {
 		renumbered[at].I, renumbered[at].J = int32(order[link.I]), int32(order[link.J])
 	}
-	one := solve(t, g, clustering.Spec{K: 2, Constraints: links, Algorithm: &Options{Algorithm: Constrained}})
-	two := solve(t, moved, clustering.Spec{K: 2, Constraints: renumbered, Algorithm: &Options{Algorithm: Constrained}})
+	one := solve(t, g, clustering.Spec{
+		K: 2, Supervision: clustering.Supervision{Constraints: links}, Algorithm: &Options{Algorithm: Constrained},
+	})
+	two := solve(t, moved, clustering.Spec{
+		K: 2, Supervision: clustering.Supervision{Constraints: renumbered}, Algorithm: &Options{Algorithm: Constrained},
+	})
 	back := make([]int32, g.N)
 	for i := range back {
 		back[i] = two.Labels[order[i]]
@@ -196,7 +205,10 @@ func TestOddConstraints(t *testing.T) {
 		"weights":        {[]constraint.Constraint{{I: 0, J: 1, Kind: constraint.MustLink, Weight: 1e150, Weighted: true}, {I: 0, J: 3, Kind: constraint.CannotLink, Weight: 1e-150, Weighted: true}}, ""},
 	} {
 		for _, k := range []int{2, 3, 20, 38, 39, 40} {
-			result := solve(t, g, clustering.Spec{K: k, Constraints: c.links, Algorithm: &Options{Algorithm: Constrained}})
+			result := solve(t, g, clustering.Spec{
+				K: k, Supervision: clustering.Supervision{Constraints: c.links},
+				Algorithm: &Options{Algorithm: Constrained},
+			})
 			if len(result.Labels) != 40 || slices.Min(result.Labels) < 0 || int(slices.Max(result.Labels)) >= k {
 				t.Errorf("%s, k = %d: labels %d", name, k, result.Labels)
 			}
@@ -205,7 +217,10 @@ func TestOddConstraints(t *testing.T) {
 			}
 		}
 	}
-	_, err := trySolve(g, clustering.Spec{K: 2, Constraints: []constraint.Constraint{clusteringtest.MustLink(1, 1)}, Algorithm: &Options{Algorithm: Constrained}})
+	_, err := trySolve(g, clustering.Spec{
+		K: 2, Supervision: clustering.Supervision{Constraints: []constraint.Constraint{clusteringtest.MustLink(1, 1)}},
+		Algorithm: &Options{Algorithm: Constrained},
+	})
 	clusteringtest.WantFault(t, err, "NO_BELIEFS", "no two points are constrained")
 }
 
@@ -232,9 +247,12 @@ func TestGraphInPieces(t *testing.T) {
 		for i := range truth {
 			truth[i] %= int32(k)
 		}
-		result := solve(t, g, clustering.Spec{K: k, Constraints: told(2, truth, 120), Algorithm: &Options{Algorithm: Constrained}})
+		result := solve(t, g, clustering.Spec{
+			K: k, Supervision: clustering.Supervision{Constraints: told(2, truth, 120)},
+			Algorithm: &Options{Algorithm: Constrained},
+		})
 		if got := ari(t, result.Labels, truth); k <= pieces && got < 0.9 || len(result.Labels) != len(piece) {
-			t.Errorf("k = %d: ARI %.2f by %v of %+v", k, got, result.Eigen.Chosen, result.Eigen.Candidates)
+			t.Errorf("k = %d: ARI %.2f by %v of %+v", k, got, result.Spectral.Eigen.Chosen, result.Spectral.Eigen.Candidates)
 		}
 	}
 }
@@ -263,12 +281,14 @@ func TestVerticesThatAreLeftOut(t *testing.T) {
 		links[at].I, links[at].J = links[at].I+2, links[at].J+2
 	}
 	links = append(links, clusteringtest.MustLink(0, 2), clusteringtest.CannotLink(1, 3), clusteringtest.MustLink(n+3, n+2))
-	result := solve(t, g, clustering.Spec{K: 3, Constraints: links, Algorithm: &Options{Algorithm: Constrained}})
+	result := solve(t, g, clustering.Spec{
+		K: 3, Supervision: clustering.Supervision{Constraints: links}, Algorithm: &Options{Algorithm: Constrained},
+	})
 	if got := ari(t, result.Labels[2:n+2], column); got < 0.9 || result.Labels[0] != result.Labels[2] || result.Labels[n+3] != result.Labels[n+2] {
-		t.Errorf("ARI %.2f by %v of %+v, labels %d", got, result.Eigen.Chosen, result.Eigen.Candidates, result.Labels)
+		t.Errorf("ARI %.2f by %v of %+v, labels %d", got, result.Spectral.Eigen.Chosen, result.Spectral.Eigen.Candidates, result.Labels)
 	}
-	if result.Embedding.Rows != g.N || slices.Max(result.Labels) > 2 || slices.Min(result.Labels) < 0 {
-		t.Errorf("%d rows, labels %d", result.Embedding.Rows, result.Labels)
+	if result.Spectral.Embedding.Rows != g.N || slices.Max(result.Labels) > 2 || slices.Min(result.Labels) < 0 {
+		t.Errorf("%d rows, labels %d", result.Spectral.Embedding.Rows, result.Labels)
 	}
 	// Nothing takes part, or less than there are clusters; all constraints are about what does not.
 	for _, c := range []struct {
@@ -280,11 +300,13 @@ func TestVerticesThatAreLeftOut(t *testing.T) {
 			t.Fatal(err)
 		}
 		few := []constraint.Constraint{clusteringtest.MustLink(0, 1), clusteringtest.CannotLink(2, 3)}
-		result := solve(t, g, clustering.Spec{K: 3, Constraints: few, Algorithm: &Options{Algorithm: Constrained}})
+		result := solve(t, g, clustering.Spec{
+			K: 3, Supervision: clustering.Supervision{Constraints: few}, Algorithm: &Options{Algorithm: Constrained},
+		})
 		if len(result.Labels) != c.vertices || slices.Min(result.Labels) < 0 || slices.Max(result.Labels) > 2 {
 			t.Errorf("%d edges: labels %d", len(c.edges), result.Labels)
 		}
-		for _, candidate := range result.Eigen.Candidates {
+		for _, candidate := range result.Spectral.Eigen.Candidates {
 			if math.IsNaN(candidate.Loss) {
 				t.Errorf("%d edges: the loss is %g", len(c.edges), candidate.Loss)
 			}
@@ -303,9 +325,13 @@ func TestStar(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	result := solve(t, g, clustering.Spec{K: 2, Constraints: told(1, clusteringtest.RandomLabels(clusteringtest.NewRand(1), n, 2), 50), Algorithm: &Options{Algorithm: Constrained}})
-	if len(result.Labels) != n || result.Eigen.Products > 100 {
-		t.Errorf("%d products", result.Eigen.Products)
+	result := solve(t, g, clustering.Spec{
+		K:           2,
+		Supervision: clustering.Supervision{Constraints: told(1, clusteringtest.RandomLabels(clusteringtest.NewRand(1), n, 2), 50)},
+		Algorithm:   &Options{Algorithm: Constrained},
+	})
+	if len(result.Labels) != n || result.Spectral.Eigen.Products > 100 {
+		t.Errorf("%d products", result.Spectral.Eigen.Products)
 	}
 }
 
@@ -318,12 +344,14 @@ func TestAutoIsThePaperWhereQIsWhole(t *testing.T) {
 		o.Algorithm = Constrained
 		spec := clustering.Spec{K: 2, Algorithm: &o}
 		if len(o.Beliefs) == 0 {
-			spec.Constraints = []constraint.Constraint{clusteringtest.MustLink(0, 1), clusteringtest.MustLink(2, 3), clusteringtest.CannotLink(1, 4)}
+			spec.Supervision.Constraints = []constraint.Constraint{
+				clusteringtest.MustLink(0, 1), clusteringtest.MustLink(2, 3), clusteringtest.CannotLink(1, 4),
+			}
 		}
 		auto := solve(t, wangGraph(t), spec)
 		o.BetaRule = BetaPaper
-		if paper := solve(t, wangGraph(t), spec); auto.Eigen.Beta == nil || *auto.Eigen.Beta != *paper.Eigen.Beta || auto.Eigen.Chosen != 0 {
-			t.Errorf("%s: %+v", name, auto.Eigen)
+		if paper := solve(t, wangGraph(t), spec); auto.Spectral.Eigen.Beta == nil || *auto.Spectral.Eigen.Beta != *paper.Spectral.Eigen.Beta || auto.Spectral.Eigen.Chosen != 0 {
+			t.Errorf("%s: %+v", name, auto.Spectral.Eigen)
 		}
 	}
 }
@@ -332,7 +360,9 @@ func TestAutoIsThePaperWhereQIsWhole(t *testing.T) {
 func TestPaperTakesPartAsItIs(t *testing.T) {
 	g, _, column := grid(t, 1, 2, 2, 15)
 	links := told(2, column, 40)
-	problem, err := Prepare(g, clustering.Spec{K: 2, Constraints: links, Algorithm: &Options{Algorithm: Constrained}})
+	problem, err := Prepare(g, clustering.Spec{
+		K: 2, Supervision: clustering.Supervision{Constraints: links}, Algorithm: &Options{Algorithm: Constrained},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -353,9 +383,12 @@ func TestPaperTakesPartAsItIs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := solve(t, g, clustering.Spec{K: 2, Constraints: links, Algorithm: &Options{Algorithm: Constrained, BetaRule: beta}})
-		if !slices.Equal(got.Labels, want.Labels) || *got.Eigen.Beta != *want.Eigen.Beta || !slices.Equal(got.Embedding.Values, want.Embedding.Values) {
-			t.Errorf("%v: beta %g, alone %g", rule, *got.Eigen.Beta, *want.Eigen.Beta)
+		want := solve(t, g, clustering.Spec{
+			K: 2, Supervision: clustering.Supervision{Constraints: links},
+			Algorithm: &Options{Algorithm: Constrained, BetaRule: beta},
+		})
+		if !slices.Equal(got.Labels, want.Labels) || *got.Spectral.Eigen.Beta != *want.Spectral.Eigen.Beta || !slices.Equal(got.Spectral.Embedding.Values, want.Spectral.Embedding.Values) {
+			t.Errorf("%v: beta %g, alone %g", rule, *got.Spectral.Eigen.Beta, *want.Spectral.Eigen.Beta)
 		}
 	}
 }

@@ -81,7 +81,7 @@ func (m *method) constrained(ctx context.Context, result *clustering.Result) err
 		}
 		report.Satisfaction = append(report.Satisfaction, satisfied)
 	}
-	result.Eigen = report
+	result.Spectral.Eigen = report
 	m.warnUnconverged(cuts.Converged, report.Residuals)
 	m.leastCut = cuts.Floor / m.volume
 	return m.discretize(ctx, result, vectors, cuts.Costs)
@@ -105,7 +105,7 @@ func (m *method) warnCutsByChance(result *clustering.Result) {
 	} else {
 		return
 	}
-	beta := *result.Eigen.Beta
+	beta := *result.Spectral.Eigen.Beta
 	smaller := -float64(m.beliefs.count()) // a negative beta is a weight: the lower it is, the more the data counts
 	if beta <= smaller {
 		smaller = 10 * beta
@@ -130,11 +130,11 @@ const (
 func (m *method) discretize(ctx context.Context, result *clustering.Result, vectors [][]float64, costs []float64) error {
 	if m.spec.K == 2 {
 		result.Labels = bySign(vectors[0]) // and the embedding has the sign that it chooses
-		result.Embedding = embedding.New(vectors, false)
+		result.Spectral.Embedding = embedding.New(vectors, false)
 		return nil
 	}
-	result.Embedding = embedding.New(vectors, false)
-	rows, columns := slices.Clone(result.Embedding.Values), len(vectors)
+	result.Spectral.Embedding = embedding.New(vectors, false)
+	rows, columns := slices.Clone(result.Spectral.Embedding.Values), len(vectors)
 	for i := range rows {
 		switch m.options.Discretization {
 		case DiscretizeSign: // Wang2014 (15)
@@ -184,14 +184,14 @@ func (m *method) beliefEigenvalues(ctx context.Context) ([]float64, error) {
 	}
 	var eigenvalues []float64
 	for _, points := range groups {
-		size := len(points)
-		values := make([]float64, size*size)
+		beliefs := eigen.NewSymmetric(len(points))
 		for a, i := range points {
-			for b, j := range points {
-				values[a*size+b] = float64(float64(m.beliefs.entry(i, j)*m.roots[i]) * m.roots[j])
+			for b := a; b < len(points); b++ {
+				j := points[b]
+				beliefs.SetSym(a, b, float64(float64(m.beliefs.entry(i, j)*m.roots[i])*m.roots[j]))
 			}
 		}
-		found, err := eigen.DenseEigenvalues(ctx, size, values)
+		found, err := eigen.DenseEigenvalues(ctx, beliefs)
 		if err != nil {
 			return nil, err
 		}

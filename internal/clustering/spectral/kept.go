@@ -54,8 +54,8 @@ func (m *method) oneEach(result *clustering.Result) {
 	for i := range m.rows() {
 		result.Labels[m.kept.Row(i)] = int32(i)
 	}
-	result.Embedding = &clustering.Embedding{Rows: m.n, Columns: columns, Values: make([]float64, m.n*columns)}
-	result.Eigen = &clustering.EigenReport{Volume: m.FromUnit(m.volume)}
+	result.Spectral.Embedding = &clustering.Embedding{Rows: m.n, Columns: columns, Values: make([]float64, m.n*columns)}
+	result.Spectral.Eigen = &clustering.EigenReport{Volume: m.FromUnit(m.volume)}
 }
 
 // attach assigns clusters to the vertices that were left out.

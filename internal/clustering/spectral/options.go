@@ -130,12 +130,12 @@ func (o *Options) Name() string { return o.Algorithm.String() }
 // Validate implements clustering.Algorithm.
 func (o *Options) Validate(_ int, spec clustering.Spec) error {
 	switch {
-	case o.Algorithm != Constrained || len(o.Beliefs)+len(spec.Constraints) > 0:
+	case o.Algorithm != Constrained || len(o.Beliefs)+len(spec.Supervision.Constraints) > 0:
 		return nil
-	case len(spec.Seeds) == 0:
+	case len(spec.Supervision.Seeds) == 0:
 		return fault.Invalid("NO_BELIEFS", "constrained-spectral needs constraints, seeds or beliefs; use spectral if there are none").OnField("spec.supervision.constraints")
-	case !slices.ContainsFunc(spec.Seeds, func(s constraint.Seed) bool { return s.Index != spec.Seeds[0].Index }):
-		return fault.Invalid("NO_BELIEFS", "all seeds are for point %d; constrained-spectral needs seeds for at least two points", spec.Seeds[0].Index).OnField("spec.supervision.seeds")
+	case !slices.ContainsFunc(spec.Supervision.Seeds, func(s constraint.Seed) bool { return s.Index != spec.Supervision.Seeds[0].Index }):
+		return fault.Invalid("NO_BELIEFS", "all seeds are for point %d; constrained-spectral needs seeds for at least two points", spec.Supervision.Seeds[0].Index).OnField("spec.supervision.seeds")
 	}
 	return nil
 }

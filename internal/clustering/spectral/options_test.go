@@ -26,7 +26,7 @@ func TestEmbeddingIsClusteredAsAsked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		points, err := dataset.NewPoints(300, result.Embedding.Columns, result.Embedding.Values)
+		points, err := dataset.NewPoints(300, result.Spectral.Embedding.Columns, result.Spectral.Embedding.Values)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,16 +70,16 @@ func TestEigensolverKeepsItsTolerance(t *testing.T) {
 			tolerance = 1e-8
 		}
 		last := heard.Steps[len(heard.Steps)-1]
-		if slices.Max(result.Eigen.Residuals) > tolerance || last.Residual > tolerance || last.Tolerance != tolerance {
-			t.Errorf("tolerance %g: residuals %v, last step %+v", tolerance, result.Eigen.Residuals, last)
+		if slices.Max(result.Spectral.Eigen.Residuals) > tolerance || last.Residual > tolerance || last.Tolerance != tolerance {
+			t.Errorf("tolerance %g: residuals %v, last step %+v", tolerance, result.Spectral.Eigen.Residuals, last)
 		}
-		if result.Eigen.Products >= products {
-			t.Errorf("tolerance %g takes %d products, a smaller one %d", tolerance, result.Eigen.Products, products)
+		if result.Spectral.Eigen.Products >= products {
+			t.Errorf("tolerance %g takes %d products, a smaller one %d", tolerance, result.Spectral.Eigen.Products, products)
 		}
 		if last.StepsLeft == nil || *last.StepsLeft != 0 {
 			t.Errorf("tolerance %g: at the end %v steps are left", tolerance, last.StepsLeft)
 		}
-		products = result.Eigen.Products
+		products = result.Spectral.Eigen.Products
 	}
 }
 
@@ -101,7 +101,9 @@ func TestKernelFaultsNameTheirAlgorithm(t *testing.T) {
 	_, err = kernelkmeans.Prepare(points, clustering.Spec{K: 2, Algorithm: &kernelkmeans.Options{}})
 	check("kernel_kmeans", err)
 	for algorithm := Spectral; algorithm <= Constrained; algorithm++ {
-		_, err := Prepare(points, clustering.Spec{K: 2, Constraints: pair, Algorithm: &Options{Algorithm: algorithm}})
+		_, err := Prepare(points, clustering.Spec{
+			K: 2, Supervision: clustering.Supervision{Constraints: pair}, Algorithm: &Options{Algorithm: algorithm},
+		})
 		check(strings.ReplaceAll(algorithm.String(), "-", "_"), err)
 	}
 }

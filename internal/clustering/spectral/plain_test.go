@@ -20,11 +20,13 @@ func TestPlainObjectiveCountsEdges(t *testing.T) {
 		{Algorithm: Spectral}, {Algorithm: Spectral, Objective: kernelkmeans.ObjectiveRatioAssociation},
 		{Algorithm: Learning}, {Algorithm: Constrained}, {Algorithm: Constrained, BetaRule: BetaPaper},
 	} {
-		result, err := trySolve(g, clustering.Spec{K: k, Seed: 1, Constraints: links, Algorithm: &o})
+		result, err := trySolve(g, clustering.Spec{
+			K: k, Seed: 1, Supervision: clustering.Supervision{Constraints: links}, Algorithm: &o,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := *result.PlainObjective
+		got := *result.Kernel.PlainObjective
 		if want := edgeObjective(g, result.Labels, k, o.Objective); math.Abs(got-want) > 1e-9*(1+math.Abs(want)) {
 			t.Errorf("%v: %.12g, the edges give %.12g", o.Algorithm, got, want)
 		}

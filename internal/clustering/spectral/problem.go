@@ -43,7 +43,7 @@ func Prepare(data dataset.Dataset, spec clustering.Spec) (*Problem, error) {
 			matrix.Objective = kernelkmeans.ObjectiveRatioAssociation
 		}
 	} else {
-		base.Constraints, base.Entail = nil, false // they are not part of the matrix
+		base.Supervision.Constraints, base.Supervision.Entail = nil, false // they are not part of the matrix
 	}
 	base.Algorithm = matrix
 	var err error

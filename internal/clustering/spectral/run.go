@@ -62,7 +62,7 @@ func (s *setup) NewStepper(_ int, _ *clustering.Lane, o clustering.Observer) clu
 }
 
 func (s *setup) FillResult(r *clustering.Result) {
-	r.Warnings, r.ObjectiveName, r.Matrix = s.kernel.Notices(), s.p.Objective.String(), &s.p.Matrix
+	r.Warnings, r.ObjectiveName, r.Kernel.Matrix = s.kernel.Notices(), s.p.Objective.String(), &s.p.Matrix
 	r.Units, r.Satisfaction = s.p.Units, s.p.given.Satisfaction(r.Labels)
 }
 
@@ -97,10 +97,10 @@ func (m *method) Step(ctx context.Context) (clustering.Report, error) {
 		return clustering.Report{}, err
 	}
 	m.attach(result.Labels)
-	if result.Objective, result.PlainObjective, err = m.setup.ObjectiveOf(ctx, result.Labels); err != nil {
+	if result.Objective, result.Kernel.PlainObjective, err = m.setup.ObjectiveOf(ctx, result.Labels); err != nil {
 		return clustering.Report{}, err
 	}
-	if m.Generalized() && result.Eigen.Beta != nil {
+	if m.Generalized() && result.Spectral.Eigen.Beta != nil {
 		m.warnCutsByChance(&result)
 	}
 	m.result = result
@@ -113,10 +113,10 @@ func (m *method) Labels() []int32 { return m.result.Labels }
 func (m *method) Value() float64 { return 0 }
 
 func (m *method) FillResult(result *clustering.Result) {
-	result.Objective, result.PlainObjective = m.result.Objective, m.result.PlainObjective
-	result.Eigen, result.Embedding = m.result.Eigen, m.result.Embedding
-	if result.Runs = m.result.Runs; result.Embedding != nil && clustering.Complete(result.Labels) {
-		own, next := result.Embedding.Distances(result.Labels, m.spec.K, m.kept.Kept())
+	result.Objective, result.Kernel.PlainObjective = m.result.Objective, m.result.Kernel.PlainObjective
+	result.Spectral.Eigen, result.Spectral.Embedding = m.result.Spectral.Eigen, m.result.Spectral.Embedding
+	if result.Runs = m.result.Runs; result.Spectral.Embedding != nil && clustering.Complete(result.Labels) {
+		own, next := result.Spectral.Embedding.Distances(result.Labels, m.spec.K, m.kept.Kept())
 		result.SetDistances(clustering.MeasureEmbedding, own, next)
 	}
 }
@@ -204,11 +204,11 @@ func (p *Problem) CoordinatorEntries() int64 {
 
 // report adds the eigenpairs to the result.
 func (m *method) report(result *clustering.Result, pairs eigen.Eigenpairs) {
-	result.Eigen = &clustering.EigenReport{
+	result.Spectral.Eigen = &clustering.EigenReport{
 		Volume: m.FromUnit(m.volume), Eigenvalues: pairs.Values, Residuals: pairs.Residuals, Products: pairs.Products,
 	}
 	for _, value := range pairs.Values {
-		result.Eigen.Costs = append(result.Eigen.Costs, m.FromUnit(m.volume*(1-value)))
+		result.Spectral.Eigen.Costs = append(result.Spectral.Eigen.Costs, m.FromUnit(m.volume*(1-value)))
 	}
 	m.warnUnconverged(pairs.Converged, pairs.Residuals)
 }
@@ -229,8 +229,8 @@ func (m *method) kmeansSpec() clustering.Spec {
 
 // clusterRows makes vectors an embedding and clusters its rows by k-means.
 func (m *method) clusterRows(ctx context.Context, result *clustering.Result, vectors [][]float64) error {
-	result.Embedding = embedding.New(vectors, m.Objective == kernelkmeans.ObjectiveNormalizedCut)
-	found, err := m.kept.Cluster(ctx, result.Embedding.Values, result.Embedding.Columns, m.kmeansSpec())
+	result.Spectral.Embedding = embedding.New(vectors, m.Objective == kernelkmeans.ObjectiveNormalizedCut)
+	found, err := m.kept.Cluster(ctx, result.Spectral.Embedding.Values, result.Spectral.Embedding.Columns, m.kmeansSpec())
 	result.Labels, result.Runs = found.Labels, found.Runs
 	return err
 }

@@ -19,7 +19,7 @@ type seedBeliefs struct {
 }
 
 func newSeedBeliefs(spec clustering.Spec) seedBeliefs {
-	return seedBeliefs{constraint.GatherSeeds(spec.Seeds), spec.K}
+	return seedBeliefs{constraint.GatherSeeds(spec.Supervision.Seeds), spec.K}
 }
 
 // entry returns 2p-1, where p is the chance that two points have the same label; 0 for points without seeds.

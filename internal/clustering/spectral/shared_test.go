@@ -52,7 +52,7 @@ func TestSharedEigenvectors(t *testing.T) {
 	for _, o := range []Options{{Algorithm: Spectral}, {Algorithm: Learning}, {Algorithm: Constrained}} {
 		spec := clustering.Spec{Seed: 1, Algorithm: &o}
 		if o.Algorithm != Spectral {
-			spec.Constraints = links
+			spec.Supervision.Constraints = links
 		}
 		shared := NewShared(most)
 		for spec.K = 2; spec.K <= most; spec.K++ {
@@ -61,12 +61,12 @@ func TestSharedEigenvectors(t *testing.T) {
 			if (products > 0) != (spec.K == 2) {
 				t.Errorf("%v: %d products for k = %d", o.Algorithm, products, spec.K)
 			}
-			if len(found.Eigen.Eigenvalues) != len(alone.Eigen.Eigenvalues) || found.Embedding.Columns != alone.Embedding.Columns {
-				t.Fatalf("%v, k = %d: eigenvalues %v, alone %v", o.Algorithm, spec.K, found.Eigen.Eigenvalues, alone.Eigen.Eigenvalues)
+			if len(found.Spectral.Eigen.Eigenvalues) != len(alone.Spectral.Eigen.Eigenvalues) || found.Spectral.Embedding.Columns != alone.Spectral.Embedding.Columns {
+				t.Fatalf("%v, k = %d: eigenvalues %v, alone %v", o.Algorithm, spec.K, found.Spectral.Eigen.Eigenvalues, alone.Spectral.Eigen.Eigenvalues)
 			}
-			for at, v := range alone.Eigen.Eigenvalues[:2] {
-				if math.Abs(found.Eigen.Eigenvalues[at]-v) > 1e-6 {
-					t.Errorf("%v, k = %d: eigenvalues %v, alone %v", o.Algorithm, spec.K, found.Eigen.Eigenvalues, alone.Eigen.Eigenvalues)
+			for at, v := range alone.Spectral.Eigen.Eigenvalues[:2] {
+				if math.Abs(found.Spectral.Eigen.Eigenvalues[at]-v) > 1e-6 {
+					t.Errorf("%v, k = %d: eigenvalues %v, alone %v", o.Algorithm, spec.K, found.Spectral.Eigen.Eigenvalues, alone.Spectral.Eigen.Eigenvalues)
 				}
 			}
 			if scores, err := evaluate.Compare(found.Labels, alone.Labels, nil); err != nil || spec.K == 2 && scores.ARI < 1 {
@@ -79,7 +79,10 @@ func TestSharedEigenvectors(t *testing.T) {
 // Constraints that are entries of the matrix weigh another amount for every k: nothing is shared.
 func TestNothingToShare(t *testing.T) {
 	g, _, _ := grid(t, 3, 2, 2, 20)
-	spec := clustering.Spec{K: 2, Seed: 1, Algorithm: &Options{Algorithm: Spectral}, Constraints: clusteringtest.RandomConstraints(clusteringtest.NewRand(6), g.N, 2, 60)}
+	spec := clustering.Spec{
+		K: 2, Seed: 1, Algorithm: &Options{Algorithm: Spectral},
+		Supervision: clustering.Supervision{Constraints: clusteringtest.RandomConstraints(clusteringtest.NewRand(6), g.N, 2, 60)},
+	}
 	shared := NewShared(4)
 	for range 2 {
 		if _, products := solveCounted(t, g, spec, shared); products == 0 {

@@ -75,11 +75,11 @@ func TestWang2014Example(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if got := result.Eigen; got.Volume != 14 || math.Abs(got.Eigenvalues[0]-c.lambda) > 5e-6 {
+		if got := result.Spectral.Eigen; got.Volume != 14 || math.Abs(got.Eigenvalues[0]-c.lambda) > 5e-6 {
 			t.Errorf("%s: volume %g, lambda %.6f, want %.6f", name, got.Volume, got.Eigenvalues[0], c.lambda)
 		}
 		for i, want := range c.u {
-			if got := result.Embedding.Values[i]; math.Abs(got-want) > 5e-5 {
+			if got := result.Spectral.Embedding.Values[i]; math.Abs(got-want) > 5e-5 {
 				t.Errorf("%s: u[%d] = %.5f, want %.5f", name, i, got, want)
 			}
 		}
@@ -148,7 +148,10 @@ func TestSpectralFamilyFindsClusters(t *testing.T) {
 	with := wide
 	with.Algorithm, with.BetaRule = Constrained, BetaStrict
 	without := score(points, truth, clustering.Spec{K: 2, Algorithm: &plain})
-	constrained := score(points, truth, clustering.Spec{K: 2, Constraints: pairs(clusteringtest.NewRand(1), truth, 2000), Algorithm: &with})
+	constrained := score(points, truth, clustering.Spec{
+		K: 2, Supervision: clustering.Supervision{Constraints: pairs(clusteringtest.NewRand(1), truth, 2000)},
+		Algorithm: &with,
+	})
 	if without > 0.5 || constrained < 0.95 {
 		t.Errorf("ARI %.2f without constraints, %.2f with them", without, constrained)
 	}
@@ -169,14 +172,17 @@ func TestSpectralFamilyFindsClusters(t *testing.T) {
 	for _, algorithm := range []Algorithm{Spectral, Learning, Constrained} {
 		spec := clustering.Spec{K: 3, Algorithm: &Options{Algorithm: algorithm, BetaRule: BetaPaper}}
 		if algorithm != Spectral {
-			spec.Constraints = pairs(clusteringtest.NewRand(2), blocks, 200)
+			spec.Supervision.Constraints = pairs(clusteringtest.NewRand(2), blocks, 200)
 		}
 		if ari := score(g, blocks, spec); ari < 0.9 {
 			t.Errorf("%v: ARI %.2f", algorithm, ari)
 		}
 	}
 	for _, d := range []Discretization{DiscretizePlain, DiscretizeSign, DiscretizeWeighted} {
-		if ari := score(g, blocks, clustering.Spec{K: 3, Constraints: pairs(clusteringtest.NewRand(2), blocks, 300), Algorithm: &Options{Algorithm: Constrained, BetaRule: BetaPaper, Discretization: d}}); ari < 0.8 {
+		if ari := score(g, blocks, clustering.Spec{
+			K: 3, Supervision: clustering.Supervision{Constraints: pairs(clusteringtest.NewRand(2), blocks, 300)},
+			Algorithm: &Options{Algorithm: Constrained, BetaRule: BetaPaper, Discretization: d},
+		}); ari < 0.8 {
 			t.Errorf("discretization %d: ARI %.2f", d, ari)
 		}
 	}
@@ -203,7 +209,10 @@ func TestDisconnectedGraph(t *testing.T) {
 		if join {
 			policy = ComponentsJoin
 		}
-		result, err := trySolve(g, clustering.Spec{K: 2, Constraints: together, Algorithm: &Options{Algorithm: Constrained, BetaRule: BetaPaper, Components: policy}})
+		result, err := trySolve(g, clustering.Spec{
+			K: 2, Supervision: clustering.Supervision{Constraints: together},
+			Algorithm: &Options{Algorithm: Constrained, BetaRule: BetaPaper, Components: policy},
+		})
 		if !join { // nothing but the cut between them is feasible
 			clusteringtest.WantFault(t, err, "TOO_FEW_CUTS", "2 connected components", "set components to join to connect them")
 			continue
@@ -229,7 +238,10 @@ func TestTooManyComponents(t *testing.T) {
 		t.Fatal(err)
 	}
 	together := []constraint.Constraint{clusteringtest.MustLink(0, 1), clusteringtest.CannotLink(1, 4)}
-	_, err = trySolve(g, clustering.Spec{K: 2, Constraints: together, Algorithm: &Options{Algorithm: Constrained, BetaRule: BetaPaper, Components: ComponentsKeep}})
+	_, err = trySolve(g, clustering.Spec{
+		K: 2, Supervision: clustering.Supervision{Constraints: together},
+		Algorithm: &Options{Algorithm: Constrained, BetaRule: BetaPaper, Components: ComponentsKeep},
+	})
 	clusteringtest.WantFault(t, err, "TOO_MANY_COMPONENTS", "1001 connected components", "at most 1000", "join")
 }
 
@@ -238,8 +250,15 @@ func TestTooManyComponents(t *testing.T) {
 func TestSpectralStart(t *testing.T) {
 	for seed := range uint64(6) {
 		g := clusteringtest.RandomGraph(t, clusteringtest.NewRand(seed), 120, 3)
-		start := solveMatrix(t, g, clustering.Spec{K: 3, Seed: seed, Start: clustering.StartSpectral, Algorithm: &kernelkmeans.Options{}})
-		end := solveMatrix(t, g, clustering.Spec{K: 3, Seed: seed, MaxIterations: 100, Start: clustering.StartSpectral, Algorithm: &kernelkmeans.Options{}})
+		start := solveMatrix(t, g, clustering.Spec{
+			K: 3, Seed: seed, Initialization: clustering.Initialization{Start: clustering.StartSpectral},
+			Algorithm: &kernelkmeans.Options{},
+		})
+		end := solveMatrix(t, g, clustering.Spec{
+			K: 3, Seed: seed, MaxIterations: 100,
+			Initialization: clustering.Initialization{Start: clustering.StartSpectral},
+			Algorithm:      &kernelkmeans.Options{},
+		})
 		spectral, err := trySolve(g, clustering.Spec{K: 3, Seed: seed, Algorithm: &Options{Algorithm: Spectral}})
 		if err != nil {
 			t.Fatal(err)

@@ -249,7 +249,7 @@ func (s *Jobs) newRecord(ctx context.Context, request *cleavev1.CreateJobRequest
 	spec, owner := request.GetSpec(), identity.FromContext(ctx).Name
 	scheduling := cmp.Or(request.GetScheduling(), &cleavev1.Scheduling{})
 	timeLimit, err := s.Room.Limits.timeLimit(scheduling.GetTimeLimit())
-	if err := cmp.Or(err, checkPriority(ctx, scheduling.GetPriority()), checkVerify(scheduling),
+	if err := cmp.Or(err, checkPriority(ctx, scheduling.GetPriority()),
 		s.Webhooks.CheckURL(scheduling.GetWebhookUrl()), s.Room.checkQueue(owner)); err != nil {
 		return nil, err
 	}
@@ -259,7 +259,7 @@ func (s *Jobs) newRecord(ctx context.Context, request *cleavev1.CreateJobRequest
 	}
 	return &statev1.JobRecord{
 		NumericClass: clustering.NumericClass(), SpecBlob: records.SpecBlob(id), TableIds: wire.TableIDs(spec),
-		TraceParent: observe.TraceParent(ctx), Verify: scheduling.Verify, WebhookUrl: scheduling.GetWebhookUrl(),
+		TraceParent: observe.TraceParent(ctx), WebhookUrl: scheduling.GetWebhookUrl(),
 		Job: &cleavev1.Job{
 			Owner: owner, Priority: scheduling.GetPriority(), TimeLimit: timeLimit,
 			JobId: id, DisplayName: request.GetDisplayName(), DatasetId: spec.GetDatasetId(), RequestId: requestID,

@@ -108,14 +108,6 @@ func checkPriority(ctx context.Context, p cleavev1.Priority) error {
 	return fault.Invalid("UNKNOWN_PRIORITY", "there is no priority %d; give low, normal or high", p).OnField(field)
 }
 
-// checkVerify rejects a share of verified work outside of 0 to 1.
-func checkVerify(s *cleavev1.Scheduling) error {
-	if v := s.GetVerify(); !(v >= 0 && v <= 1) {
-		return fault.Invalid("VALUE_OUT_OF_RANGE", "scheduling.verify is %v; it must be between 0 and 1", v).OnField("scheduling.verify")
-	}
-	return nil
-}
-
 // DurationProto converts a duration, 0 to nil.
 func DurationProto(d time.Duration) *durationpb.Duration {
 	if d == 0 {

@@ -39,7 +39,6 @@ const (
 	format = 1
 
 	maxHeadBytes = 64 << 10
-	maxKeyBytes  = 4 << 10
 
 	// maxDamagedKeys keeps the head below maxHeadBytes: our keys have a few hundred bytes at most.
 	maxDamagedKeys = 50
@@ -116,7 +115,7 @@ func readEntries(r io.Reader, visit func(store.Entry) error) error {
 		if err != nil || valueErr != nil {
 			return damaged("its state ends in the middle of a key")
 		}
-		if keyBytes == 0 || keyBytes > maxKeyBytes || valueBytes > store.MaxCommitBytes {
+		if keyBytes == 0 || keyBytes > store.MaxKeyBytes || valueBytes > store.MaxCommitBytes {
 			return damaged("its state has a key of %d bytes with a value of %d", keyBytes, valueBytes)
 		}
 		both := make([]byte, keyBytes+valueBytes)

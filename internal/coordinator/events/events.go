@@ -1,6 +1,6 @@
 // Package events keeps the events of an unfinished job. An event is numbered when it is appended and becomes
 // visible to clients when it is durable, in order and without gaps. A run that starts over repeats the events of the
-// run before it; an event that differs is an error, or revokes the events from there on if a worker was wrong.
+// run before it; an event that differs is an error, or revokes the events from there on if the numeric class has changed.
 package events
 
 import (
@@ -47,7 +47,7 @@ type Log struct {
 
 	mu       sync.Mutex
 	toRepeat []*cleavev1.Event   // events of an earlier attempt that this one has yet to repeat
-	doubt    string              // why toRepeat may be wrong; empty if it is right
+	doubt    string              // why toRepeat may be void; empty if it holds
 	durable  []*cleavev1.Event   // the visible ones; the number of the first is 1
 	pending  []*cleavev1.Event   // those after them, which are not durable yet
 	changed  signal.Broadcast    // durable has grown
@@ -302,8 +302,8 @@ func (l *Log) Latest() (sequence uint32, iteration *cleavev1.Iteration) {
 	return uint32(len(l.durable)), l.step
 }
 
-// Distrust marks the events that the run has yet to repeat as possibly wrong, for the given reason.
-func (l *Log) Distrust(why string) {
+// SetDoubt says why the events that the run has yet to repeat may be void; "" if they hold. Those that differ are revoked.
+func (l *Log) SetDoubt(why string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.doubt = why

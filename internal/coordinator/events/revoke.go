@@ -2,14 +2,6 @@ package events
 
 import cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 
-// StartOver makes the next run repeat all events. Events that differ are revoked, for the given reason.
-func (l *Log) StartOver(why string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.doubt = why
-	l.toRepeat = valid(append(l.durable[:len(l.durable):len(l.durable)], l.pending...))
-}
-
 // RevokeRest revokes the events that a finished run did not repeat, if they are in doubt.
 func (l *Log) RevokeRest() {
 	l.mu.Lock()

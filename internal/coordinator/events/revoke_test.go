@@ -11,11 +11,26 @@ func iterationEvent(n uint32, objective float64) *cleavev1.Event {
 	return &cleavev1.Event{What: &cleavev1.Event_Iteration{Iteration: &cleavev1.Iteration{Iteration: n, Objective: objective}}}
 }
 
-// A run that starts over after lies repeats what was right and revokes the rest. So does one that starts over again,
-// and what a later coordinator has to repeat are the events that hold.
-func TestEventsThatCameOfLiesAreRevoked(t *testing.T) {
-	commits := 0
-	l := New("job", func(store.Txn) error { commits++; return nil })
+// The first run of a coordinator of another numeric class repeats what still holds and revokes the rest. So does that of
+// the next class, and what a later coordinator has to repeat are the events that hold.
+func TestEventsOfAnotherClassAreRevoked(t *testing.T) {
+	state := store.NewMemory()
+	defer state.Close()
+	if _, err := state.Lead(t.Context(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	open := func() *Log {
+		t.Helper()
+		l, err := Load(t.Context(), state, "job", func(txn store.Txn) error {
+			_, err := state.Commit(t.Context(), txn)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	l := open()
 	run := func(objectives ...float64) {
 		t.Helper()
 		for i, objective := range objectives {
@@ -24,19 +39,23 @@ func TestEventsThatCameOfLiesAreRevoked(t *testing.T) {
 			}
 		}
 	}
-	run(9, 8, 7.5, 6.5) // the last two are wrong
-	if err := l.Flush(); err != nil {
-		t.Fatal(err)
+	upgrade := func(class string) {
+		t.Helper()
+		if err := l.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		l = open()
+		l.SetDoubt("the class is now " + class)
 	}
-	run() // the worker turns out to be wrong
-	l.StartOver("worker x is wrong")
+	run(9, 8, 7.5, 6.5)
+	upgrade("second")
 	run(9, 8, 7, 6.25)
-	l.StartOver("worker y is wrong")
+	upgrade("third")
 	run(9, 8, 7, 6)
 	if !l.FullyRepeated() {
 		t.Error("something is left to be repeated")
 	}
-	l.StartOver("worker z is wrong")
+	upgrade("fourth")
 	run(9, 8) // it ends sooner
 	l.RevokeRest()
 
@@ -60,7 +79,7 @@ func TestEventsThatCameOfLiesAreRevoked(t *testing.T) {
 	}
 }
 
-// Without a doubt about the workers, a run that does not repeat its events is a defect.
+// Without a change of the class, a run that does not repeat its events is a defect.
 func TestEventsAreNotRevokedWithoutDoubt(t *testing.T) {
 	l := New("job", func(store.Txn) error { return nil })
 	l.toRepeat = []*cleavev1.Event{iterationEvent(0, 9)}

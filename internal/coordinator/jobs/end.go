@@ -268,9 +268,9 @@ func (o runOutcome) storeParts(stored *statev1.JobRecord, put putPart) (err erro
 		stored.Model = wire.ModelHead(r.Model)
 		add(&stored.ModelBlob, "model", func(w io.Writer) error { return wire.WriteModel(w, r.Model) })
 	}
-	if r.Embedding != nil {
-		stored.Embedding = wire.EmbeddingHead(r.Embedding)
-		add(&stored.EmbeddingBlob, "embedding", func(w io.Writer) error { return wire.WriteEmbedding(w, r.Embedding) })
+	if r.Spectral.Embedding != nil {
+		stored.Embedding = wire.EmbeddingHead(r.Spectral.Embedding)
+		add(&stored.EmbeddingBlob, "embedding", func(w io.Writer) error { return wire.WriteEmbedding(w, r.Spectral.Embedding) })
 	}
 	if r.NeighborGraph != nil {
 		graph := r.NeighborGraph.Graph

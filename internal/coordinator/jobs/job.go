@@ -15,7 +15,6 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/coordinator/runner"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/fleet"
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/store"
 )
@@ -34,8 +33,8 @@ var (
 //	           in unfinished/
 //	queued     the same                              the queue closes turn
 //	preparing  the attempt is counted                its problem and a worker are there (prepare in supervise.go)
-//	running    RUNNING; events, snapshots, the       the run returns (execute in supervise.go); a wrong worker makes it
-//	           time used                             prepare again (runTrusted)
+//	running    RUNNING; events, snapshots, the       the run returns (execute in supervise.go)
+//	           time used
 //	deciding   blobs of the result                   beginEnd sets ending (storeEnd in end.go)
 //	ending     the same                              the transaction that ends the job is committed (commitEnd in end.go)
 //	ended      the final record; no key in           Delete, which records.Sweeper calls, too
@@ -74,7 +73,6 @@ type Job struct {
 	// Owned by the supervisor once the job is launched; no lock needed.
 	problem   *runner.Problem // set if the job could run at once
 	counted   bool            // this run is counted as an attempt
-	trust     *fleet.Trust    // the workers whose answers it used
 	snapshots *runner.Snapshots
 
 	writing chan struct{} // semaphore, held while the record is updated and committed

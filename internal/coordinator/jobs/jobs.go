@@ -66,7 +66,6 @@ type Dependencies struct {
 	Problems *runner.ProblemMaker
 	Fleet    *fleet.Fleet
 	Engine   Engine
-	Verify   float64 // the share of the work that is verified in jobs that do not say
 
 	// Who is told.
 	Webhooks *webhook.Sender

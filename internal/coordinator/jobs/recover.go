@@ -70,7 +70,7 @@ func (m *Manager) resumeJob(ctx context.Context, id string) error {
 		m.Logger.Warn("restarting job from scratch: it was run before by a coordinator of a different numeric class, "+
 			"which is of another version or architecture", "job", id, "now", class)
 	}
-	log.Distrust(record.GetDistrusted())
+	log.SetDoubt(record.GetDoubt())
 	j := m.newJob(record, log, true)
 	j.alone = lastAttemptIsNext(record)
 	switch {
@@ -97,7 +97,7 @@ func setNumericClass(record *statev1.JobRecord, class string, events uint32) (st
 		return false
 	}
 	countStartOver(record)
-	record.Distrusted = fmt.Sprintf("the coordinator was replaced by one of another version or architecture, "+
+	record.Doubt = fmt.Sprintf("the coordinator was replaced by one of another version or architecture, "+
 		"whose answers have other bits (numeric class %s, before %s)", class, before)
 	return true
 }

@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -87,7 +86,7 @@ func (m *Manager) supervise(j *Job) {
 	select {
 	case <-j.turn:
 		stopClock := m.limitTime(j)
-		out = m.runTrusted(j)
+		out = m.run(j)
 		stopClock()
 	case <-j.ctx.Done():
 		out.err = j.ctx.Err()
@@ -157,8 +156,6 @@ func (m *Manager) prepare(j *Job, o *observer) (*runner.Problem, error) {
 func (m *Manager) execute(j *Job, ready *runner.Problem, o *observer) (out runOutcome) {
 	o.enter(cleavev1.Phase_PHASE_BUILDING)
 	var held *fleet.Usage
-	ran := &atomic.Bool{}
-	ran.Store(j.resumed)
 	data, hide, err := m.Problems.ExposeToWorkers(ready, j.datasetID)
 	if err != nil {
 		return runOutcome{err: err}
@@ -166,7 +163,7 @@ func (m *Manager) execute(j *Job, ready *runner.Problem, o *observer) (out runOu
 	defer hide()
 	ready.Table.ReportNotices(o)
 	task := fleet.Task{
-		JobID: j.id, DatasetID: data, Need: ready.Need, Ran: ran, Verify: m.verifyShare(j), Trust: j.trust, Report: o.report,
+		JobID: j.id, DatasetID: data, Need: ready.Need, Shared: fleet.NewShared(j.resumed), Report: o.report,
 	}
 	ctx, stopSnapshots := m.startSnapshots(j, ready)
 	defer stopSnapshots()
@@ -187,14 +184,6 @@ func (m *Manager) execute(j *Job, ready *runner.Problem, o *observer) (out runOu
 		out.uncompared = j.ctx.Err() != nil
 	}
 	return out
-}
-
-// verifyShare returns the share of a job's work that is verified.
-func (m *Manager) verifyShare(j *Job) float64 {
-	if record := j.Record(); record.Verify != nil {
-		return record.GetVerify()
-	}
-	return m.Verify
 }
 
 // actualPlan describes how the rows were cut into tiles and how the tiles were held in the end. The tiles of a graph
@@ -274,45 +263,6 @@ func (m *Manager) markRunning(j *Job, r runner.Runner) error {
 		m.Logger.Info("job started", "job", j.id, "objective", r.Objective())
 	}
 	return err
-}
-
-// maxStartOvers is how often a run starts over before the job fails.
-const maxStartOvers = 10
-
-// runTrusted runs a job, starting over without a worker whose answers it used and that turns out to be faulty. Events that
-// the new run does not repeat are revoked: they keep their numbers, and another event declares them void.
-func (m *Manager) runTrusted(j *Job) runOutcome {
-	j.trust = fleet.NewTrust()
-	for range maxStartOvers {
-		out := m.run(j)
-		if out.err == nil {
-			out.err = m.Fleet.CheckTrust(j.trust)
-		}
-		if !errors.Is(out.err, fleet.ErrDistrusted) {
-			return out
-		}
-		m.Logger.Error("restarting a job: a worker returned wrong results", "job", j.id, "why", out.err)
-		if err := m.startOver(j, out.err.Error()); err != nil {
-			return runOutcome{err: err}
-		}
-	}
-	return runOutcome{err: fault.New(fault.Internal, "WORKER_WRONG",
-		"the job started over %d times, each time because another worker gave wrong answers", maxStartOvers)}
-}
-
-// startOver durably records that the events of a job may be wrong, before the new run produces different ones.
-func (m *Manager) startOver(j *Job, why string) error {
-	err := j.write(m.Writer.Context, m.Writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
-		record.Distrusted = why
-		countStartOver(record)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	m.Fleet.StartOver(j.trust)
-	j.log.StartOver(why)
-	return nil
 }
 
 // errTimeLimit is the cause with which a run that has used up its time is canceled.

@@ -48,7 +48,7 @@ type Graphs interface {
 // New prepares a job on a data set of the given size in bytes. Graphs of nearest neighbors are handed to workers
 // by way of graphs.
 func New(ctx context.Context, data dataset.Dataset, spec clustering.Spec, bytes int64, graphs Graphs) (Runner, error) {
-	if spec.Neighbors > 0 {
+	if spec.Neighbors.Count > 0 {
 		return newNeighborRunner(ctx, data, spec, bytes, graphs)
 	}
 	return runnerOf(ctx, data, spec, bytes)

@@ -111,8 +111,8 @@ func All[I int | int32](n int) []I {
 	return indices
 }
 
-// Random draws count of n indices without replacement and returns them in ascending order. It returns all if n <= count,
-// and draws no random number then. It is Floyd's algorithm, which draws count random numbers.
+// Random draws count of n indices without replacement and returns them in ascending order. It draws count random
+// numbers, by Floyd's algorithm, or none if n <= count, and then returns all.
 func Random[I int | int32](n, count int, rng *rand.Rand) []I {
 	if n <= count {
 		return All[I](n)

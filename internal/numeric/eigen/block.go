@@ -4,6 +4,8 @@ import (
 	"math"
 	"sync"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/cleave-project/cleave/internal/parallel"
 	"github.com/cleave-project/cleave/internal/partition"
 )
@@ -15,15 +17,6 @@ func Columns(n, count int) [][]float64 {
 		block[j] = all[j*n : (j+1)*n : (j+1)*n]
 	}
 	return block
-}
-
-// Identity returns the columns of the identity matrix.
-func Identity(n int) [][]float64 {
-	unit := Columns(n, n)
-	for i := range unit {
-		unit[i][i] = 1
-	}
-	return unit
 }
 
 // overTiles calls work for every tile of n rows.
@@ -40,9 +33,9 @@ func overTiles(n int, work func(tile int, rows partition.Range)) {
 	})
 }
 
-// Gram computes X'Y, row by row. Each entry is summed per tile in row order, then in tile order.
-func Gram(n int, x, y [][]float64) [][]float64 {
-	total := Columns(len(y), len(x))
+// Gram computes X'Y for columns of length n. Each entry is summed per tile in row order, then in tile order.
+func Gram(n int, x, y [][]float64) *mat.Dense {
+	total := NewDense(len(x), len(y))
 	if len(x) == 0 || len(y) == 0 {
 		return total
 	}
@@ -54,8 +47,9 @@ func Gram(n int, x, y [][]float64) [][]float64 {
 	})
 	for _, part := range parts {
 		for i, row := range part {
+			sums := total.RawRowView(i)
 			for j, v := range row {
-				total[i][j] += v
+				sums[j] += v
 			}
 		}
 	}
@@ -94,8 +88,8 @@ func four(x [][]float64, rows partition.Range) (parts [groupColumns][]float64) {
 	return parts
 }
 
-// combine adds X c_j to every column y_j, where factors[i][j] is the factor of x_i in y_j.
-func combine(n int, y, x, factors [][]float64) {
+// combine adds X c_j to every column y_j, where entry (i, j) of factors is the factor of x_i in y_j.
+func combine(n int, y, x [][]float64, factors *mat.Dense) {
 	if len(x) == 0 || len(y) == 0 {
 		return
 	}
@@ -112,21 +106,21 @@ func combine(n int, y, x, factors [][]float64) {
 const stripRows = 512
 
 // addCombinations adds X c_j to every column for some rows, four columns of X to four others at a time.
-func addCombinations(to, x [][]float64, rows partition.Range, factors [][]float64) {
+func addCombinations(to, x [][]float64, rows partition.Range, factors *mat.Dense) {
 	j := 0
 	for ; j+groupColumns <= len(to); j += groupColumns {
 		some, i := [groupColumns][]float64(to[j:]), 0
 		for ; i+groupColumns <= len(x); i += groupColumns {
 			var block [groupColumns * groupColumns]float64
 			for at := range block {
-				block[at] = factors[i+at%groupColumns][j+at/groupColumns]
+				block[at] = factors.At(i+at%groupColumns, j+at/groupColumns)
 			}
 			group := four(x[i:], rows)
 			addBlock(&some, &group, &block)
 		}
 		for ; i < len(x); i++ {
 			for at, column := range some {
-				subtractMultiple(column, x[i][rows.From:rows.To], -factors[i][j+at])
+				subtractMultiple(column, x[i][rows.From:rows.To], -factors.At(i, j+at))
 			}
 		}
 	}
@@ -136,27 +130,31 @@ func addCombinations(to, x [][]float64, rows partition.Range, factors [][]float6
 }
 
 // addCombination adds X c_j for some rows, four columns of X at a time.
-func addCombination(to []float64, x [][]float64, rows partition.Range, factors [][]float64, j int) {
+func addCombination(to []float64, x [][]float64, rows partition.Range, factors *mat.Dense, j int) {
 	i := 0
 	for ; i+groupColumns <= len(x); i += groupColumns {
 		group := four(x[i:], rows)
-		addMultiples(to, &group, &[groupColumns]float64{factors[i][j], factors[i+1][j], factors[i+2][j], factors[i+3][j]})
+		var some [groupColumns]float64
+		for c := range some {
+			some[c] = factors.At(i+c, j)
+		}
+		addMultiples(to, &group, &some)
 	}
 	for ; i < len(x); i++ {
-		subtractMultiple(to, x[i][rows.From:rows.To], -factors[i][j])
+		subtractMultiple(to, x[i][rows.From:rows.To], -factors.At(i, j))
 	}
 }
 
 // Combination returns X times factors, in new columns.
-func Combination(n int, x, factors [][]float64, count int) [][]float64 {
-	y := Columns(n, count)
+func Combination(n int, x [][]float64, factors *mat.Dense) [][]float64 {
+	y := Columns(n, columnCount(factors))
 	combine(n, y, x, factors)
 	return y
 }
 
 // recombineInPlace replaces the first columns of X by X times factors, and returns them.
-func recombineInPlace(n int, x, factors [][]float64) [][]float64 {
-	count := len(factors[0])
+func recombineInPlace(n int, x [][]float64, factors *mat.Dense) [][]float64 {
+	count := columnCount(factors)
 	pool := sync.Pool{New: func() any {
 		strips := Columns(partition.TileRows(n), count)
 		return &strips
@@ -180,12 +178,11 @@ func recombineInPlace(n int, x, factors [][]float64) [][]float64 {
 
 // project removes from every column of w its part in the span of the orthonormal columns of v.
 func project(n int, w, v [][]float64) {
-	parts := Gram(n, v, w)
-	for _, row := range parts {
-		for j := range row {
-			row[j] = -row[j]
-		}
+	if len(w) == 0 || len(v) == 0 {
+		return
 	}
+	parts := Gram(n, v, w)
+	parts.Scale(-1, parts)
 	combine(n, w, v, parts)
 }
 

@@ -164,7 +164,8 @@ func (r *reduction) solveFromEntries(ctx context.Context, wanted Wanted, rng *ge
 		}
 	}
 	var least float64
-	mu, w, err := generalized(ctx, beliefs, laplacian, func(mu []float64) int {
+	form := symmetricOf(laplacian)
+	mu, solutions, err := generalized(ctx, symmetricOf(beliefs), form, func(mu []float64) int {
 		least = float64(negligibleMu * max(math.Abs(mu[0]), math.Abs(mu[n-1])))
 		return sort.Search(n, func(i int) bool { return mu[i] <= least })
 	})
@@ -172,17 +173,17 @@ func (r *reduction) solveFromEntries(ctx context.Context, wanted Wanted, rng *ge
 		return Cuts{}, nil, err
 	}
 	if max(math.Abs(mu[0]), math.Abs(mu[n-1])) >= 1/minLambda {
-		values, vectors, err := LeadingEigenpairs(ctx, n, Flatten(laplacian), func([]float64) int { return n })
+		values, vectors, err := LeadingEigenpairs(ctx, form, all)
 		if err != nil {
 			return Cuts{}, nil, err
 		}
 		if near := slices.IndexFunc(values, func(v float64) bool { return v < minLambda }); near >= 0 {
-			return Cuts{}, vectors[near:], nil
+			return Cuts{}, columnsOf(vectors, near, n), nil
 		}
 	}
 	var values []float64
 	var vectors [][]float64
-	for j, x := range w { // only those with mu above least are in w
+	for j, x := range ColumnsOf(solutions) { // only those with mu above least
 		if mu[j] < 1/minLambda && len(values) < wanted.Among {
 			normalize(x)
 			values, vectors = append(values, mu[j]), append(vectors, x)
@@ -247,11 +248,16 @@ func (r *reduction) solveIteratively(
 		return r.notCheapest(wanted.Cuts, mu, x, forms)
 	}
 	s := newSearch(p, count, options, rng)
-	s.Work, s.piece = *work, snapshot.Open(ctx, "search")
-	if err := s.run(ctx, start); err != nil {
+	s.work = *work
+	recorded := newRecorder(snapshot.Open(ctx, "search"), rng, options.Observe)
+	err = recorded.run(ctx, s, func() error {
+		s.candidates = start
+		return nil
+	})
+	if err != nil {
 		return Cuts{}, nil, err
 	}
-	*work = s.Work
+	*work = s.work
 	var values []float64
 	var vectors [][]float64
 	for j, w := range s.vectors() {
@@ -304,8 +310,8 @@ func (r *reduction) notCheapest(few int, mu []float64, w [][]float64, forms []fl
 	shares := r.shares(w)
 	for j := range mu {
 		square := 1.0
-		for i := range shares {
-			square += float64(shares[i][j] * shares[i][j])
+		for i := range r.null {
+			square += float64(shares.At(i, j) * shares.At(i, j))
 		}
 		if costs[j] = forms[j] / square; mu[j] <= 0 {
 			costs[j] = math.Inf(1)

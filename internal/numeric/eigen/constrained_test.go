@@ -404,7 +404,7 @@ func TestConstrainedFindsAllThatAreFeasible(t *testing.T) {
 		a := blocks(n, 1, 6, 0, rng)
 		q := beliefs(n, 2+rng.IntN(2), 10+rng.IntN(20), rng)
 		p := problem(a, q, func(volume float64) float64 { return volume * 0.1 * rng.Float64() })
-		values, _ := DenseEigenpairs(n, p.Beliefs.(*sparse).dense())
+		values, _ := pairsOf(n, p.Beliefs.(*sparse).dense())
 		want := 0
 		for _, v := range values {
 			want += (cmp.Compare(v, p.Ratio) + 1) / 2

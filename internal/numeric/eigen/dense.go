@@ -6,252 +6,198 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
-	"github.com/cleave-project/cleave/internal/parallel"
 )
 
-// DenseEigenpairs computes all eigenpairs of a symmetric n x n matrix, of which only the upper triangle is read.
-// The largest eigenvalue comes first; vectors have length 1 and a positive entry of largest magnitude. It is
-// Householder's reduction to tridiagonal form, implicit QL, and the reflections applied to the vectors, with about
-// n^3 multiplications each. General libraries are faster, but the bits of their sums depend on the processor.
+// gonumRows is the number of rows up to which dense problems are solved by gonum, whose time is that of ours there, or
+// less. Above it householder.go is faster, by 3 times for 200 rows and 15 times for 2,000. So large problems occur:
+// constrained cuts of up to 2,000 points are found from all entries, and landmarks, learned metrics and searches that
+// do not converge have matrices of hundreds of rows.
+const gonumRows = 64
+
+// DenseEigenpairs computes all eigenpairs of a symmetric matrix, the largest eigenvalue first. The columns of vectors
+// have length 1 and a positive entry of largest magnitude.
 //
 // It takes no context, so it is for matrices of at most about a thousand rows, a bound that callers keep. A larger
 // matrix takes seconds and belongs to LeadingEigenpairs. It panics if an entry is not finite.
-func DenseEigenpairs(n int, values []float64) (eigenvalues []float64, vectors [][]float64) {
-	eigenvalues, vectors, err := LeadingEigenpairs(context.Background(), n, values, func([]float64) int { return n })
+func DenseEigenpairs(a *mat.SymDense) (values []float64, vectors *mat.Dense) {
+	values, vectors, err := LeadingEigenpairs(context.Background(), a, all)
 	if err != nil {
 		panic(err) // the matrix is not finite
 	}
-	return eigenvalues, vectors
+	return values, vectors
 }
 
-// DenseEigenvalues is LeadingEigenpairs without the vectors, in a fraction of the time.
-func DenseEigenvalues(ctx context.Context, n int, values []float64) ([]float64, error) {
-	a, exponent := mirrored(n, values)
-	t, err := tridiagonalize(ctx, n, a)
-	if err != nil {
-		return nil, err
-	}
-	if err := t.diagonalize(ctx, func(int, float64, float64) {}); err != nil {
-		return nil, err
-	}
-	for i := range t.diagonal {
-		t.diagonal[i] = math.Ldexp(t.diagonal[i], exponent)
-	}
-	slices.SortFunc(t.diagonal, func(a, b float64) int { return cmp.Compare(b, a) })
-	return t.diagonal, nil
-}
+func all(values []float64) int { return len(values) }
 
 // LeadingEigenpairs computes all eigenvalues of a matrix as DenseEigenpairs does, but only the vectors of the largest
 // ones: as many as count returns, which is called with all eigenvalues. It fails only if the context ends or an
 // entry is not finite.
 func LeadingEigenpairs(
-	ctx context.Context, n int, values []float64, count func(eigenvalues []float64) int,
-) (eigenvalues []float64, vectors [][]float64, err error) {
-	a, exponent := mirrored(n, values)
-	t, err := tridiagonalize(ctx, n, a)
-	if err != nil {
+	ctx context.Context, a *mat.SymDense, count func(values []float64) int,
+) (values []float64, vectors *mat.Dense, err error) {
+	n := a.SymmetricDim()
+	if err := checkFinite(a); err != nil {
 		return nil, nil, err
 	}
-	x, err := t.eigenvectors(ctx)
-	if err != nil {
-		return nil, nil, err
+	if n > gonumRows {
+		return householder(ctx, a, count)
 	}
+	if n == 0 {
+		return nil, &mat.Dense{}, ctx.Err()
+	}
+	var found mat.EigenSym
+	if !found.Factorize(a, true) {
+		return nil, nil, stalled(n)
+	}
+	ascending := found.Values(nil)
+	var whole mat.Dense
+	found.VectorsTo(&whole)
 	order := choose.All[int](n)
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(t.diagonal[j], t.diagonal[i]) })
-	for _, i := range order {
-		eigenvalues = append(eigenvalues, math.Ldexp(t.diagonal[i], exponent))
-	}
-	for _, i := range order[:count(eigenvalues)] {
-		vectors = append(vectors, x[i])
-	}
-	if err := t.applyReflections(ctx, vectors); err != nil {
-		return nil, nil, err
-	}
-	for _, v := range vectors {
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(ascending[j], ascending[i]) })
+	values = choose.At(ascending, order)
+	vectors = NewDense(n, count(values))
+	for j, from := range order[:columnCount(vectors)] {
+		v := mat.Col(nil, from, &whole)
 		Orient(v)
+		vectors.SetCol(j, v)
 	}
-	return eigenvalues, vectors, nil
+	return values, vectors, ctx.Err()
 }
 
-// mirrored copies the upper triangle to both triangles, divided by a power of two so that squares neither overflow
-// nor vanish. The division is exact.
-func mirrored(n int, values []float64) (a [][]float64, exponent int) {
-	largest := 0.0
-	for i := range n {
-		for _, v := range values[i*n+i : (i+1)*n] {
-			largest = max(largest, math.Abs(v))
-		}
-	}
-	_, exponent = math.Frexp(largest)
-	a = Columns(n, n)
-	for i := range n {
-		for j := i; j < n; j++ {
-			v := math.Ldexp(values[i*n+j], -exponent)
-			a[i][j], a[j][i] = v, v
-		}
-	}
-	return a, exponent
-}
-
-// tridiagonal is the matrix H A H', where H is a product of reflections I - factor v v'.
-type tridiagonal struct {
-	diagonal, offDiagonal []float64
-	reflections           [][]float64 // reflections[k] is v from entry k+1 on; the entries before are 0
-	factors               []float64
-}
-
-// tridiagonalize overwrites a. The rank-two change that a reflection makes is applied when the rows are read for
-// the next reflection, so that the matrix is read once per step.
-func tridiagonalize(ctx context.Context, n int, a [][]float64) (*tridiagonal, error) {
-	t := &tridiagonal{diagonal: make([]float64, n), offDiagonal: make([]float64, n), reflections: make([][]float64, n), factors: make([]float64, n)}
-	v, q := make([]float64, n), make([]float64, n) // of the previous reflection; entries before k are no longer used
-	p := make([]float64, n)
-	for k := range n {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		row := a[k]
-		update(row[k:], v[k:], q[k:], q[k:], -q[k], -v[k])
-		t.diagonal[k] = row[k]
-		if k == n-1 {
-			break
-		}
-		next, rest := row[k+1:], k+1
-		norm, factor := reflection(next)
-		t.offDiagonal[k], t.factors[k], t.reflections[k] = norm, factor, next
-		err := parallel.RangesContext(ctx, n-rest, rowsAtATime, func(from, to int) {
-			for i := rest + from; i < rest+to; i++ {
-				p[i] = float64(factor * update(a[i][rest:], v[rest:], q[rest:], next, -q[i], -v[i]))
-			}
-		})
-		if err != nil {
-			return nil, err
-		}
-		half := float64(factor*plainDot(p[rest:], next)) / 2
-		copy(v[rest:], next)
-		for i := rest; i < n; i++ {
-			q[i] = p[i] - float64(half*v[i])
-		}
-	}
-	return t, nil
-}
-
-// rowsAtATime is the grain of parallel work: enough to be worth waking up a thread.
-const rowsAtATime = 64
-
-// decoupled is the squared length below which a vector counts as 0 in a matrix whose largest entry is near 1. Such
-// vectors are rounding errors in matrices of low rank; further reflections would shrink them until their squares
-// underflow.
-const decoupled = 0x1p-112
-
-// reflection replaces x by the v for which I - factor v v' maps x to (norm, 0, ..., 0).
-func reflection(x []float64) (norm, factor float64) {
-	tail := plainDot(x[1:], x[1:])
-	if tail <= decoupled {
-		norm = x[0]
-		clear(x)
-		return norm, 0
-	}
-	norm = -math.Copysign(math.Sqrt(float64(x[0]*x[0])+tail), x[0])
-	x[0] -= norm
-	return norm, 2 / (float64(x[0]*x[0]) + tail)
-}
-
-// rotationChain is a sequence of rotations of neighboring rows, each with the row before it, from row last to lower
-// rows.
-type rotationChain struct {
-	last      int
-	rotations []float64 // pairs of cosine and sine
-}
-
-// eigenvectors diagonalizes the matrix; row i of the result is the eigenvector of diagonal[i]. Rotations are
-// collected, and applied to a strip of 16 columns at a time, which is stored row by row and stays in the cache.
-func (t *tridiagonal) eigenvectors(ctx context.Context) ([][]float64, error) {
-	const gathered = 1 << 16
-	n := len(t.diagonal)
-	strips := Columns(n*stripColumns, (n+stripColumns-1)/stripColumns)
-	for i := range n {
-		strips[i/stripColumns][i*stripColumns+i%stripColumns] = 1
-	}
-	var chains []rotationChain
-	var rotations []float64
-	apply := func() {
-		parallel.Ranges(len(strips), 1, func(at, _ int) {
-			for _, c := range chains {
-				rotateRows(strips[at], c.last, c.rotations)
-			}
-		})
-		chains, rotations = chains[:0], rotations[:0]
-	}
-	err := t.diagonalize(ctx, func(i int, c, s float64) {
-		end := len(chains) - 1
-		goesOn := end >= 0 && i == chains[end].last-len(chains[end].rotations)/2-1
-		if !goesOn && len(rotations) >= 2*gathered {
-			apply()
-		}
-		rotations = append(rotations, c, s)
-		if goesOn {
-			grown := &chains[end].rotations
-			*grown = rotations[len(rotations)-len(*grown)-2:]
-		} else {
-			chains = append(chains, rotationChain{i + 1, rotations[len(rotations)-2:]})
-		}
-	})
-	if err != nil {
+// DenseEigenvalues is LeadingEigenpairs without the vectors, in a fraction of the time if the matrix is large.
+func DenseEigenvalues(ctx context.Context, a *mat.SymDense) ([]float64, error) {
+	if err := checkFinite(a); err != nil {
 		return nil, err
 	}
-	apply()
-	x := Columns(n, n)
-	err = parallel.RangesContext(ctx, n, rowsAtATime, func(from, to int) {
-		for at, rows := range strips {
-			for i := from; i < to; i++ {
-				copy(x[i][at*stripColumns:], rows[i*stripColumns:(i+1)*stripColumns])
-			}
-		}
-	})
-	return x, err
+	if a.SymmetricDim() > gonumRows {
+		return householderValues(ctx, a)
+	}
+	// With vectors, because gonum 0.17 panics without them if entries are very large or very small.
+	values, _, err := LeadingEigenpairs(ctx, a, func([]float64) int { return 0 })
+	return values, err
 }
 
-// diagonalize leaves the eigenvalues on the diagonal, and reports every rotation of rows i and i+1 to onRotation.
-func (t *tridiagonal) diagonalize(ctx context.Context, onRotation func(i int, c, s float64)) error {
-	largest := 0.0
-	for i, d := range t.diagonal {
-		largest = max(largest, math.Abs(d), math.Abs(t.offDiagonal[i]))
-	}
-	for l := range t.diagonal {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if !diagonalize(t.diagonal, t.offDiagonal, l, float64(0x1p-54*largest), onRotation) {
-			return fault.New(fault.Internal, "EIGEN_STALLED", "the eigenvalues of a matrix of %d rows were not found; it has an entry that is not finite, or overflows", len(t.diagonal))
+func checkFinite(a *mat.SymDense) error {
+	raw := a.RawSymmetric()
+	for i := range raw.N {
+		for _, v := range raw.Data[i*raw.Stride+i : i*raw.Stride+raw.N] {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return stalled(raw.N)
+			}
 		}
 	}
 	return nil
 }
 
-// applyReflections turns eigenvectors of the tridiagonal matrix into those of the original matrix.
-func (t *tridiagonal) applyReflections(ctx context.Context, x [][]float64) error {
-	const vectorsPerRead = 16 // vectors that share one read of a reflection
-	return parallel.RangesContext(ctx, len(x), vectorsPerRead, func(from, to int) {
-		some := x[from:to]
-		for len(some)%groupColumns != 0 { // pad to whole groups of four
-			some = append(some[:len(some):len(some)], make([]float64, len(t.diagonal)))
+func stalled(n int) error {
+	return fault.New(fault.Internal, "EIGEN_STALLED",
+		"the eigenvalues of a matrix of %d rows were not found; it has an entry that is not finite, or overflows", n)
+}
+
+// Cholesky factorizes a matrix that is positive definite except for rounding. If rounding has spoiled that, its
+// diagonal is raised by the smallest sufficient power of two times its largest entry. ok is false if an entry is not
+// finite.
+func Cholesky(a *mat.SymDense) (factor *mat.Cholesky, ok bool) {
+	factor = new(mat.Cholesky)
+	if checkFinite(a) != nil {
+		return nil, false
+	}
+	if factor.Factorize(a) {
+		return factor, true
+	}
+	n := a.SymmetricDim()
+	largest := max(mat.Max(a), -mat.Min(a), math.SmallestNonzeroFloat64)
+	raised := mat.NewSymDense(n, nil)
+	for share := 0x1p-52; ; share *= 2 {
+		raised.CopySym(a)
+		for i := range n {
+			raised.SetSym(i, i, a.At(i, i)+float64(share*largest))
 		}
-		for k := len(t.diagonal) - 2; k >= 0; k-- {
-			v, factor := t.reflections[k], t.factors[k]
-			if factor == 0 {
-				continue
-			}
-			for at := 0; at < len(some); at += groupColumns {
-				y := [groupColumns][]float64{some[at][k+1:], some[at+1][k+1:], some[at+2][k+1:], some[at+3][k+1:]}
-				shares := plainDots(v, &y)
-				for c := range shares {
-					shares[c] = -float64(factor * shares[c])
-				}
-				addTo(&y, v, &shares)
-			}
+		if factor.Factorize(raised) {
+			return factor, true
 		}
-	})
+	}
+}
+
+// Lower returns the lower triangle G of a factorization G G'.
+func Lower(c *mat.Cholesky) *mat.TriDense {
+	var lower mat.TriDense
+	c.LTo(&lower)
+	return &lower
+}
+
+// NewDense returns a matrix of zeros, which may be empty.
+func NewDense(rows, columns int) *mat.Dense {
+	if rows == 0 || columns == 0 {
+		return &mat.Dense{}
+	}
+	return mat.NewDense(rows, columns, nil)
+}
+
+// NewSymmetric returns a symmetric matrix of zeros, which may be empty.
+func NewSymmetric(n int) *mat.SymDense {
+	if n == 0 {
+		return &mat.SymDense{}
+	}
+	return mat.NewSymDense(n, nil)
+}
+
+// Upper returns the symmetric matrix with the upper triangle of m.
+func Upper(m *mat.Dense) *mat.SymDense {
+	n, _ := m.Dims()
+	s := NewSymmetric(n)
+	for i := range n {
+		for j := i; j < n; j++ {
+			s.SetSym(i, j, m.At(i, j))
+		}
+	}
+	return s
+}
+
+// symmetricOf returns the symmetric matrix with the upper triangle of these rows.
+func symmetricOf(rows [][]float64) *mat.SymDense {
+	s := NewSymmetric(len(rows))
+	for i, row := range rows {
+		for j := i; j < len(rows); j++ {
+			s.SetSym(i, j, row[j])
+		}
+	}
+	return s
+}
+
+func columnCount(m *mat.Dense) int {
+	_, count := m.Dims()
+	return count
+}
+
+// ColumnsOf returns the columns of a matrix as vectors.
+func ColumnsOf(m *mat.Dense) [][]float64 { return columnsOf(m, 0, columnCount(m)) }
+
+// columnsOf returns some columns of a matrix as vectors.
+func columnsOf(m *mat.Dense, from, to int) [][]float64 {
+	n, _ := m.Dims()
+	columns := Columns(n, to-from)
+	for j := range columns {
+		mat.Col(columns[j], from+j, m)
+	}
+	return columns
+}
+
+// firstColumns returns the first count columns of a matrix, which share its memory.
+func firstColumns(m *mat.Dense, count int) *mat.Dense {
+	rows, _ := m.Dims()
+	return m.Slice(0, rows, 0, count).(*mat.Dense)
+}
+
+// matrixOf returns the matrix with these columns of length n.
+func matrixOf(n int, columns [][]float64) *mat.Dense {
+	m := NewDense(n, len(columns))
+	for j, column := range columns {
+		m.SetCol(j, column)
+	}
+	return m
 }

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/parallel"
 	"github.com/cleave-project/cleave/internal/snapshot"
@@ -55,50 +57,44 @@ func Filtered(ctx context.Context, m *Sparse, outside [][]float64, count int, rn
 		return Eigenpairs{}, fault.New(fault.Internal, "PRODUCT_NOT_FINITE", "an entry of the matrix is %g", m.Value[i])
 	}
 	order := m.breadthFirst()
+	options = options.withDefaults()
 	options.Start = permuted(options.Start, order)
 	f := &filtered{
-		Sparse: m.permuted(order), Options: options.withDefaults(), outside: permuted(outside, order), count: count,
-		block: min(blockSize(count), n-len(outside)), memory: memory{rng: &generator{Rand: rng}, piece: snapshot.Open(ctx, "filter")},
+		matrix: m.permuted(order), options: options, rng: &generator{Rand: rng}, outside: permuted(outside, order),
+		count: count, block: min(blockSize(count), n-len(outside)),
 	}
-	if found, known := f.found(n, count, count, f.mayDraw, f.Observe); known {
+	r := newRecorder(snapshot.Open(ctx, "filter"), f.rng, options.Observe)
+	if found, known := r.found(f, n, count, count); known {
 		return found, nil
 	}
 	f.images = f.products(f.outside, nil)
-	if !f.restore() {
-		if err := f.start(ctx); err != nil {
-			return Eigenpairs{}, err
-		}
+	if err := r.run(ctx, f, func() error { return f.start(ctx) }); err != nil {
+		return Eigenpairs{}, err
 	}
-	for {
-		f.assess()
-		if f.converged == count || f.iteration >= filterRounds {
-			break
-		}
-		f.offer()
-		if err := f.improve(ctx); err != nil {
-			return Eigenpairs{}, err
-		}
+	result := Eigenpairs{
+		Values: f.values[:count], Vectors: Columns(n, count), Residuals: f.lengths[:count],
+		Work: f.work, Converged: f.converged == count,
 	}
-	result := Eigenpairs{Values: f.values[:count], Vectors: Columns(n, count), Residuals: f.lengths[:count], Work: f.Work, Converged: f.converged == count}
 	for j, v := range result.Vectors {
 		for at, i := range order {
 			v[i] = f.x[j][at]
 		}
 		Orient(v)
 	}
-	f.finish(n, result)
+	r.finish(n, result)
 	return result, nil
 }
 
-// filtered is the state of one call of Filtered.
+// filtered is the state of one call of Filtered. It is an iteration, which a recorder drives: a step assesses the Ritz
+// pairs, and advance filters those that have not converged.
 type filtered struct {
-	*Sparse
-	Options
-	Work
+	matrix          *Sparse
+	options         Options
+	rng             *generator
 	outside, images [][]float64 // the excluded columns, and their products
 	count, block    int
-	memory
 
+	work       Work
 	x          [][]float64 // Ritz vectors, and their values, the largest first
 	values     []float64
 	lengths    []float64 // of the residuals of all
@@ -110,17 +106,17 @@ type filtered struct {
 
 // start filters random columns, together with those of Options.Start, using an estimate of the density of eigenvalues.
 func (f *filtered) start(ctx context.Context) error {
-	columns := cloneColumns(f.Start)
+	columns := cloneColumns(f.options.Start)
 	for len(columns) < f.block {
-		columns = append(columns, randomUnit(f.Rows(), f.rng))
+		columns = append(columns, randomUnit(f.matrix.Rows(), f.rng))
 	}
 	f.estimate()
-	columns = Orthonormalize(f.Rows(), columns[:f.block], f.outside)
-	return f.ritz(ctx, columns, f.Bound, nil)
+	columns = Orthonormalize(f.matrix.Rows(), columns[:f.block], f.outside)
+	return f.ritz(ctx, columns, f.matrix.Bound, nil)
 }
 
-// improve filters the vectors that have not converged.
-func (f *filtered) improve(ctx context.Context) error {
+// advance filters the vectors that have not converged.
+func (f *filtered) advance(ctx context.Context) error {
 	var done, columns [][]float64
 	top := math.Inf(-1)
 	for j, open := range f.open {
@@ -134,14 +130,14 @@ func (f *filtered) improve(ctx context.Context) error {
 	// A Ritz value is never above its eigenvalue, and those of the last columns are far below. If an eigenvalue is
 	// repeated more often than there are columns, wanted pairs must still grow faster than those below.
 	f.wanted, f.to = f.values[f.count-1], f.values[f.count+(f.block-f.count)*2/3-1]
-	f.to = min(f.to, f.wanted-float64(minGap*(f.wanted+f.Bound)))
+	f.to = min(f.to, f.wanted-float64(minGap*(f.wanted+f.matrix.Bound)))
 	return f.ritz(ctx, columns, top, done)
 }
 
 // ritz filters columns, makes them orthonormal, to each other and to the converged ones, and computes the Ritz vectors
 // of their span. The largest Ritz value of the columns is at most top.
 func (f *filtered) ritz(ctx context.Context, columns [][]float64, top float64, done [][]float64) error {
-	n := f.Rows()
+	n := f.matrix.Rows()
 	columns, err := f.filter(ctx, columns, top)
 	if err != nil {
 		return err
@@ -151,23 +147,22 @@ func (f *filtered) ritz(ctx context.Context, columns [][]float64, top float64, d
 		basis = append(basis, Orthonormalize(n, [][]float64{randomUnit(n, f.rng)}, f.outside, basis)...)
 	}
 	forms := Gram(n, basis, f.products(basis, f.outside))
-	var vectors [][]float64
-	f.values, vectors = DenseEigenpairs(f.block, Flatten(forms))
-	f.x = Combination(n, basis, transposed(vectors, f.block), f.block)
+	values, vectors := DenseEigenpairs(Upper(forms))
+	f.values, f.x = values, Combination(n, basis, vectors)
 	f.iteration++
 	return nil
 }
 
-// assess compares the residuals with the tolerances.
-func (f *filtered) assess() {
-	scale := max(f.Scale, math.Abs(f.values[0]), math.SmallestNonzeroFloat64)
+// step compares the residuals with the tolerances.
+func (f *filtered) step(context.Context) (p Progress, ended bool, err error) {
+	scale := max(f.options.Scale, math.Abs(f.values[0]), math.SmallestNonzeroFloat64)
 	f.lengths, f.open, f.converged = make([]float64, f.block), make([]bool, f.block), 0
 	worst := 0.0
 	for j, rest := range f.products(f.x, f.outside) {
 		subtractMultiple(rest, f.x[j], f.values[j])
 		f.lengths[j] = length(rest)
-		tolerance := f.Tolerance
-		if j >= f.count-f.Rough {
+		tolerance := f.options.Tolerance
+		if j >= f.count-f.options.Rough {
 			tolerance = max(tolerance, float64(roughTolerance*min(1, max(math.Abs(f.values[j])/scale, minValue))))
 		} else {
 			worst = max(worst, f.lengths[j]/scale)
@@ -177,7 +172,11 @@ func (f *filtered) assess() {
 			f.converged++
 		}
 	}
-	f.report(f.Observe, Progress{Iteration: f.iteration, Work: f.Work, Residual: worst, Tolerance: f.Tolerance, Converged: f.converged, Wanted: f.count})
+	p = Progress{
+		Iteration: f.iteration, Work: f.work, Residual: worst, Tolerance: f.options.Tolerance,
+		Converged: f.converged, Wanted: f.count,
+	}
+	return p, f.converged == f.count || f.iteration >= filterRounds, nil
 }
 
 // degree returns the degree of the next filter, for vectors whose largest Ritz value is top.
@@ -202,30 +201,30 @@ func (f *filtered) scaled(value float64) float64 {
 }
 
 func (f *filtered) interval() (center, half float64) {
-	to := max(f.to, float64(-0.5*f.Bound)) // arbitrary if all eigenvalues are wanted
-	return (to - f.Bound) / 2, (to + f.Bound) / 2
+	to := max(f.to, float64(-0.5*f.matrix.Bound)) // arbitrary if all eigenvalues are wanted
+	return (to - f.matrix.Bound) / 2, (to + f.matrix.Bound) / 2
 }
 
 // filter applies the Chebyshev polynomial to columns in the complement of outside. It looks at the context before every
 // product, because a filter of many rows takes long.
 func (f *filtered) filter(ctx context.Context, columns [][]float64, top float64) ([][]float64, error) {
-	if f.Bound == 0 {
+	if f.matrix.Bound == 0 {
 		return columns, ctx.Err()
 	}
 	degree := f.degree(top)
 	center, half := f.interval()
-	f.Rounds += degree
-	f.Products += degree * len(columns)
-	n := f.Rows()
+	f.work.Rounds += degree
+	f.work.Products += degree * len(columns)
+	n := f.matrix.Rows()
 	out := make([][]float64, len(columns))
 	err := parallel.RangesContext(ctx, len(columns), together, func(from, to int) {
 		previous, current := interleaved(n, columns[from:to]), make([]float64, together*n)
-		f.step(previous, current, 1/half, -center/half, 0)
+		f.recur(previous, current, 1/half, -center/half, 0)
 		for range degree - 1 {
 			if ctx.Err() != nil {
 				return
 			}
-			f.step(current, previous, 2/half, -2*center/half, -1)
+			f.recur(current, previous, 2/half, -2*center/half, -1)
 			previous, current = current, previous
 		}
 		for c := from; c < to; c++ {
@@ -238,9 +237,9 @@ func (f *filtered) filter(ctx context.Context, columns [][]float64, top float64)
 	return out, cmp.Or(err, ctx.Err()) // a piece that ends early has no error
 }
 
-// step replaces y by byProduct P M x + byX x + byY y for interleaved columns, where P projects to the complement of
+// recur replaces y by byProduct P M x + byX x + byY y for interleaved columns, where P projects to the complement of
 // outside. x must be in that complement.
-func (f *filtered) step(x, y []float64, byProduct, byX, byY float64) {
+func (f *filtered) recur(x, y []float64, byProduct, byX, byY float64) {
 	shares := make([][together]float64, len(f.outside)) // components of the products along outside
 	for at, image := range f.images {
 		sums := &shares[at]
@@ -253,11 +252,11 @@ func (f *filtered) step(x, y []float64, byProduct, byX, byY float64) {
 	}
 	factors := [3]float64{byProduct, byX, byY}
 	var buffer [together * rowsAtOnce]float64
-	for from := 0; from < f.Rows(); from += rowsAtOnce {
-		to := min(from+rowsAtOnce, f.Rows())
+	for from := 0; from < f.matrix.Rows(); from += rowsAtOnce {
+		to := min(from+rowsAtOnce, f.matrix.Rows())
 		products := buffer[:together*(to-from)]
 		clear(products)
-		f.addProducts(products, x, from, to)
+		f.matrix.addProducts(products, x, from, to)
 		for at, w := range f.outside {
 			for i, v := range w[from:to] {
 				product := (*[together]float64)(products[together*i:])
@@ -272,12 +271,12 @@ func (f *filtered) step(x, y []float64, byProduct, byX, byY float64) {
 
 // products multiplies the matrix with columns, and projects the results to the complement of others.
 func (f *filtered) products(x, others [][]float64) [][]float64 {
-	f.Rounds++
-	f.Products += len(x)
-	y := Columns(f.Rows(), len(x))
-	parallel.Ranges(len(x), together, func(from, to int) { f.setProducts(y[from:to], x[from:to]) })
+	f.work.Rounds++
+	f.work.Products += len(x)
+	y := Columns(f.matrix.Rows(), len(x))
+	parallel.Ranges(len(x), together, func(from, to int) { f.matrix.setProducts(y[from:to], x[from:to]) })
 	if len(others) > 0 {
-		project(f.Rows(), y, others)
+		project(f.matrix.Rows(), y, others)
 	}
 	return y
 }
@@ -287,7 +286,7 @@ func (f *filtered) products(x, others [][]float64) [][]float64 {
 func (f *filtered) estimate() {
 	type part struct{ value, share float64 }
 	var all []part
-	n := f.Rows()
+	n := f.matrix.Rows()
 	steps := min(densitySteps, n-len(f.outside))
 	for range densityStarts {
 		basis := Orthonormalize(n, [][]float64{randomUnit(n, f.rng)}, f.outside)
@@ -302,7 +301,7 @@ func (f *filtered) estimate() {
 			project(n, [][]float64{next}, basis)
 			project(n, [][]float64{next}, basis)
 			norm := normalize(next)
-			if norm <= breakdownRelative*f.Bound {
+			if norm <= breakdownRelative*f.matrix.Bound {
 				break
 			}
 			beta, basis = append(beta, norm), append(basis, next)
@@ -311,19 +310,21 @@ func (f *filtered) estimate() {
 		if size == 0 {
 			continue
 		}
-		entries := make([]float64, size*size)
+		tridiagonal := mat.NewSymDense(size, nil)
 		for i, v := range alpha {
-			if entries[i*size+i] = v; i+1 < size {
-				entries[i*size+i+1] = beta[i]
+			tridiagonal.SetSym(i, i, v)
+			if i+1 < size {
+				tridiagonal.SetSym(i, i+1, beta[i])
 			}
 		}
-		values, vectors := DenseEigenpairs(size, entries)
+		values, vectors := DenseEigenpairs(tridiagonal)
 		for at, v := range values {
-			all = append(all, part{v, float64(float64(vectors[at][0]*vectors[at][0]) * float64(n) / densityStarts)})
+			first := vectors.At(0, at)
+			all = append(all, part{v, float64(float64(first*first) * float64(n) / densityStarts)})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b part) int { return cmp.Compare(b.value, a.value) })
-	f.wanted, f.to = 0, float64(-0.5*f.Bound)
+	f.wanted, f.to = 0, float64(-0.5*f.matrix.Bound)
 	total, known := 0.0, false
 	for _, p := range all {
 		total += p.share
@@ -337,38 +338,29 @@ func (f *filtered) estimate() {
 	}
 }
 
-// offer makes the Ritz vectors available to the next snapshot, before they are filtered again.
-func (f *filtered) offer() {
-	f.piece.Keep(8*f.Rows()*len(f.x), func(w *snapshot.Writer) {
-		f.reported[:len(f.reported)-1].save(w) // the last iteration will be reported again
-		for _, v := range []int{f.drawn(), f.iteration, f.Rounds, f.Products} {
-			w.Int(v)
-		}
-		w.Floats(f.values)
-		w.Columns(f.x)
-	})
+func (f *filtered) size() int { return f.matrix.Rows() * len(f.x) }
+
+func (f *filtered) save(w *snapshot.Writer) {
+	w.Int(f.iteration)
+	w.Int(f.work.Rounds)
+	w.Int(f.work.Products)
+	w.Floats(f.values)
+	w.Columns(f.x)
 }
 
-// restore loads the Ritz vectors from the snapshot of an earlier process. It returns false if there are none.
-func (f *filtered) restore() bool {
-	r := f.piece.State()
-	if r == nil {
-		return false
-	}
-	reported, drawn, iteration, work := readLog(r), r.Int(), r.Int(), Work{r.Int(), r.Int()}
-	values, x := r.Floats(), r.Columns(f.Rows())
-	r.Check(len(values) == f.block && len(x) == f.block && f.mayDraw(drawn, nil) && iteration > 0)
+func (f *filtered) load(r *snapshot.Reader) bool {
+	iteration, rounds, products := r.Int(), r.Int(), r.Int()
+	values, x := r.Floats(), r.Columns(f.matrix.Rows())
+	r.Check(len(values) == f.block && len(x) == f.block && iteration > 0)
 	if r.End() != nil {
 		return false
 	}
-	work.Rounds--
-	work.Products -= f.block // these will be counted again
-	f.iteration, f.Work, f.values, f.x = iteration, work, values, x
-	f.resume(reported, drawn, f.Observe)
+	f.iteration, f.values, f.x = iteration, values, x
+	f.work = Work{rounds, products}
 	return true
 }
 
-// mayDraw reports whether a search can have drawn this many numbers; a damaged snapshot may claim any number.
-func (f *filtered) mayDraw(drawn int, _ progressLog) bool {
-	return drawn >= 0 && drawn/f.Rows() <= f.block*(filterRounds+1)+densityStarts
+// mostDraws counts the columns of all rounds, and the starts of the estimate.
+func (f *filtered) mostDraws(int) int {
+	return f.matrix.Rows() * (f.block*(filterRounds+1) + densityStarts + 1)
 }

@@ -33,7 +33,7 @@ func TestFilteredAgainstDense(t *testing.T) {
 		outside := []float64{0, 0.01, 0.1, 1}[trial%4]
 		a := blocks(n, 1+rng.IntN(8), 2+rng.IntN(10), outside, rng)
 		m := a.scaled(a.sums())
-		values, vectors := DenseEigenpairs(n, m.dense())
+		values, vectors := pairsOf(n, m.dense())
 		got, err := Filtered(context.Background(), m.entries(1), nil, count, seeded(), Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -56,7 +56,7 @@ func TestFilteredStaysInAComplement(t *testing.T) {
 	project(n, rows, without) // M P, and then P M P
 	rows = transposed(rows, n)
 	project(n, rows, without)
-	values, vectors := DenseEigenpairs(n, Flatten(rows))
+	values, vectors := pairsOf(n, slices.Concat(rows...))
 	got, err := Filtered(context.Background(), m.entries(1), without, count, seeded(), Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func TestFilteredStaysInAComplement(t *testing.T) {
 func TestFilteredOfOddMatrices(t *testing.T) {
 	a := blocks(30, 3, 4, 0.5, seeded())
 	m := a.scaled(a.sums())
-	values, vectors := DenseEigenpairs(30, m.dense())
+	values, vectors := pairsOf(30, m.dense())
 	got, err := Filtered(context.Background(), m.entries(1), nil, 30, seeded(), Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -94,8 +94,8 @@ func TestMatricesThatAreNotFinite(t *testing.T) {
 		if _, err := Filtered(t.Context(), m, nil, 2, seeded(), Options{}); !fault.Is(err, "PRODUCT_NOT_FINITE") {
 			t.Errorf("filtered, %v: %v", bad, err)
 		}
-		dense := []float64{1, 2, 3, 0, bad, 4, 0, 0, 5}
-		if _, _, err := LeadingEigenpairs(t.Context(), 3, dense, func([]float64) int { return 3 }); !fault.Is(err, "EIGEN_STALLED") {
+		dense := upperOf(3, []float64{1, 2, 3, 0, bad, 4, 0, 0, 5})
+		if _, _, err := LeadingEigenpairs(t.Context(), dense, all); !fault.Is(err, "EIGEN_STALLED") {
 			t.Errorf("dense, %v: %v", bad, err)
 		}
 	}

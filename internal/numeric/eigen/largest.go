@@ -40,10 +40,11 @@ func largestFromEntries(ctx context.Context, op Operator, count int, options Opt
 	if err != nil {
 		return Eigenpairs{}, err
 	}
-	values, vectors, err := LeadingEigenpairs(ctx, len(rows), Flatten(rows), func([]float64) int { return count })
+	values, found, err := LeadingEigenpairs(ctx, symmetricOf(rows), func([]float64) int { return count })
 	if err != nil {
 		return Eigenpairs{}, err
 	}
+	vectors := columnsOf(found, 0, count)
 	result := Eigenpairs{Values: values[:count], Vectors: vectors, Converged: true}
 	scale := max(math.Abs(values[0]), math.Abs(values[len(values)-1]), options.Scale)
 	worst := 0.0
@@ -88,18 +89,22 @@ func largest(ctx context.Context, op Operator, outside [][]float64, count int, r
 		}
 		return residual / s.scale
 	}
-	s.piece = snapshot.Open(ctx, "search")
-	if found, known := s.found(s.rows, count, count, s.mayDraw, s.Observe); known {
+	r := newRecorder(snapshot.Open(ctx, "search"), rng, s.options.Observe)
+	if found, known := r.found(s, p.rows, count, count); known {
 		return found, nil
 	}
-	if err := s.run(ctx, s.randomStart(cloneColumns(options.Start))); err != nil {
+	err := r.run(ctx, s, func() error {
+		s.randomStart(cloneColumns(options.Start))
+		return nil
+	})
+	if err != nil {
 		return Eigenpairs{}, err
 	}
-	result := Eigenpairs{Values: s.values[:count], Vectors: s.vectors(), Work: s.Work, Converged: s.converged == count}
+	result := Eigenpairs{Values: s.values[:count], Vectors: s.vectors(), Work: s.work, Converged: s.converged == count}
 	for j, v := range result.Vectors {
 		Orient(v)
 		result.Residuals = append(result.Residuals, length(s.residuals[j]))
 	}
-	s.finish(s.rows, result)
+	r.finish(p.rows, result)
 	return result, nil
 }

@@ -58,7 +58,7 @@ func TestLargestAgainstDense(t *testing.T) {
 		outside := []float64{0, 0.01, 0.1, 1}[trial%4] // with 0 every block is a component, and the eigenvalue 1 is repeated
 		a := blocks(n, 1+rng.IntN(8), 2+rng.IntN(10), outside, rng)
 		m := a.scaled(a.sums())
-		values, vectors := DenseEigenpairs(n, m.dense())
+		values, vectors := pairsOf(n, m.dense())
 		got, err := Largest(context.Background(), m, count, rng, Options{Tolerance: 1e-9})
 		if err != nil {
 			t.Fatal(err)
@@ -185,7 +185,7 @@ func TestLargestOfSmallMatrices(t *testing.T) {
 				}
 			}
 			m := fromEdges(n, edges)
-			values, vectors := DenseEigenpairs(n, m.dense())
+			values, vectors := pairsOf(n, m.dense())
 			got, err := Largest(context.Background(), m, count, rng, Options{})
 			if err != nil {
 				t.Fatal(err)

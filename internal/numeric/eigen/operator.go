@@ -1,6 +1,6 @@
-// Package eigen computes eigenvalues and eigenvectors of symmetric matrices. DenseEigenpairs takes the entries of a
-// small matrix; Largest and Constrained take products of a large one with blocks of vectors, which workers compute;
-// Filtered takes a sparse matrix; Least finds only the least eigenvalue.
+// Package eigen computes eigenvalues and eigenvectors of symmetric matrices. DenseEigenpairs takes a matrix of gonum,
+// and Cholesky factorizes one; Largest and Constrained take products of a large one with blocks of vectors, which
+// workers compute; Filtered takes a sparse matrix; Least finds only the least eigenvalue.
 //
 // Largest and Constrained share one search (search.go): Rayleigh-Ritz over a basis that grows by the residuals of
 // the wanted pairs, with thick restarts from its best half and the pairs' previous approximations. A block of vectors
@@ -8,11 +8,12 @@
 // basis, so residuals are those of the returned vectors, and the generalized problem needs no second algorithm; that
 // takes twice the memory of block Lanczos. docs/adr/0006-eigenvectors.md compares it with other searches.
 //
-// Two other packages factorize matrices by algorithms of their own, because the answers that depend on them would get
-// other bits: metric decomposes full metrics by Jacobi's method, and inference has a sparse Cholesky factorization.
+// Matrices of gonum/mat are small ones: forms, factors, covariances, kernels of few points. Columns [][]float64 are
+// tall blocks of vectors, with one value for each point.
 //
-// All arithmetic has a fixed order (routines.go), and sums over rows are taken per tile and then in tile order. So
-// the same operator gives the same bits, wherever its products are computed, on any number of threads.
+// All arithmetic of such blocks has a fixed order (routines.go), and sums over rows are taken per tile and then in tile
+// order. So the same operator gives the same bits, wherever its products are computed, on any number of threads. The
+// bits of gonum's arithmetic are those of the architecture.
 package eigen
 
 import (

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/cleave-project/cleave/internal/fault"
 )
 
@@ -55,10 +57,9 @@ func reduce(ctx context.Context, p CutProblem, work *Work) (*reduction, error) {
 			return nil, fault.New(fault.Internal, "NULL_VECTORS", "null vector %d is not in the null space of the Laplacian: its image has length %g", i, l)
 		}
 	}
-	k := len(r.null)
-	forms, rotation := DenseEigenpairs(k, Flatten(Gram(n, r.null, images)))
-	r.null = Combination(n, r.null, transposed(rotation, k), k)
-	r.images = Combination(n, images, transposed(rotation, k), k)
+	forms, rotation := DenseEigenpairs(Upper(Gram(n, r.null, images)))
+	r.null = Combination(n, r.null, rotation)
+	r.images = Combination(n, images, rotation)
 	r.forms = forms
 	var demands [][]float64
 	for i, g := range r.images {
@@ -103,15 +104,16 @@ func (r *reduction) products(ctx context.Context, work *Work, x [][]float64) (lx
 }
 
 // shares computes the coefficients c of Z, -(Z'B Z)^-1 Z'B x, for every x; 0 for singular z.
-func (r *reduction) shares(x [][]float64) [][]float64 {
+func (r *reduction) shares(x [][]float64) *mat.Dense {
 	shares := Gram(len(x[0]), r.images, x)
-	for i, row := range shares {
+	for i, form := range r.forms {
+		row := shares.RawRowView(i)
+		if form == 0 {
+			clear(row)
+			continue
+		}
 		for j := range row {
-			if r.forms[i] == 0 {
-				row[j] = 0
-			} else {
-				row[j] /= -r.forms[i]
-			}
+			row[j] /= -form
 		}
 	}
 	return shares
@@ -136,7 +138,7 @@ func (r *reduction) lift(mu []float64, w, lw, bw [][]float64) [][]float64 {
 }
 
 // solveSingular solves for the shares of the singular z, by least squares in the span of their images.
-func (r *reduction) solveSingular(n int, right, shares [][]float64) {
+func (r *reduction) solveSingular(n int, right [][]float64, shares *mat.Dense) {
 	var images [][]float64
 	var which []int
 	for i, g := range r.images {
@@ -145,7 +147,7 @@ func (r *reduction) solveSingular(n int, right, shares [][]float64) {
 		}
 	}
 	squares, sides := Gram(n, images, images), Gram(n, images, right)
-	values, vectors := DenseEigenpairs(len(images), Flatten(squares))
+	values, vectors := DenseEigenpairs(Upper(squares))
 	for j := range right {
 		for e, value := range values {
 			if value <= float64(vanishing*values[0]) {
@@ -153,10 +155,10 @@ func (r *reduction) solveSingular(n int, right, shares [][]float64) {
 			}
 			part := 0.0
 			for i := range images {
-				part += float64(vectors[e][i] * sides[i][j])
+				part += float64(vectors.At(i, e) * sides.At(i, j))
 			}
 			for i, at := range which {
-				shares[at][j] += float64(vectors[e][i]*part) / value
+				shares.Set(at, j, shares.At(at, j)+float64(vectors.At(i, e)*part)/value)
 			}
 		}
 	}

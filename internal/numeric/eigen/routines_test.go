@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/cleave-project/cleave/internal/partition"
 )
 
@@ -158,10 +160,10 @@ func TestBlocksOfAnySizeAndLength(t *testing.T) {
 			return some
 		}
 		x, y := draw(most), draw(count)
-		products, factors := Columns(count, most), make([][]float64, most)
+		products, factors := Columns(count, most), mat.NewDense(most, count, nil)
 		dots(x, y, rows, products)
-		for i := range factors {
-			factors[i] = noise(count, rng)
+		for i := range most {
+			factors.SetRow(i, noise(count, rng))
 		}
 		to := make([][]float64, count)
 		for j := range to {
@@ -173,7 +175,7 @@ func TestBlocksOfAnySizeAndLength(t *testing.T) {
 			for i := range x {
 				sameBits(t, "product", products[i][j:j+1], []float64{plainDot(x[i][rows.From:rows.To], y[j][rows.From:rows.To])})
 				for row := range naive[j] {
-					naive[j][row] += float64(factors[i][j] * x[i][rows.From+row])
+					naive[j][row] += float64(factors.At(i, j) * x[i][rows.From+row])
 				}
 			}
 			sameBits(t, "combination", to[j], naive[j])

@@ -3,6 +3,8 @@ package eigen
 import (
 	"context"
 	"math"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 // Options configures a search. A zero field means its default.
@@ -66,23 +68,25 @@ type pencil struct {
 	mayBeRough func(values []float64, x [][]float64, forms []float64) []bool
 }
 
-// search is the Rayleigh-Ritz method for a pencil, over a growing basis.
+// search is the Rayleigh-Ritz method for a pencil, over a growing basis. It is an iteration, which a recorder drives: a
+// step adds candidates to the basis and finds the Ritz pairs, and advance finds the next candidates.
 type search struct {
-	*pencil
-	Options
-	Work
-	memory
-	count int     // pairs wanted
-	block int     // pairs worked on, see blockSize
-	scale float64 // the largest magnitude of a value so far; some problems do not use it
+	problem *pencil
+	options Options
+	rng     *generator
+	count   int // pairs wanted
+	block   int // pairs worked on, see blockSize
 
-	basis, a, b        [][]float64 // orthonormal columns, and their products
-	forms, weights     [][]float64 // basis' A basis, basis' B basis
-	values             []float64   // Ritz values, largest first
-	ritz, previousRitz [][]float64 // their vectors as combinations of the basis, in this round and in the one before
-	x                  [][]float64 // the vectors of the pairs worked on, for generalized problems only
-	residuals, bx      [][]float64 // A x - value B x, and B x, of these pairs
-	measured           []float64   // the residuals' lengths, as assessed
+	work               Work
+	scale              float64       // the largest magnitude of a value so far; some problems do not use it
+	candidates         [][]float64   // what the basis grows by next, at least a block of columns at the start
+	basis, a, b        [][]float64   // orthonormal columns, and their products
+	forms, weights     *mat.SymDense // basis' A basis, basis' B basis
+	values             []float64     // Ritz values, largest first
+	ritz, previousRitz *mat.Dense    // their vectors as combinations of the basis, in this round and in the one before
+	x                  [][]float64   // the vectors of the pairs worked on, for generalized problems only
+	residuals, bx      [][]float64   // A x - value B x, and B x, of these pairs
+	measured           []float64     // the residuals' lengths, as assessed
 	tolerances         []float64
 	converged          int
 	iteration          int
@@ -91,73 +95,80 @@ type search struct {
 // newSearch returns a search for the count pairs of p with the largest values. Its basis has at least four blocks of
 // columns, unless there are fewer dimensions.
 func newSearch(p *pencil, count int, options Options, rng *generator) *search {
-	s := &search{pencil: p, Options: options.withDefaults(), count: count, memory: memory{rng: rng, drawnBefore: rng.drawn}}
+	s := &search{problem: p, options: options.withDefaults(), rng: rng, count: count}
 	room := p.rows - len(p.excluded)
 	s.block = min(blockSize(count), room)
-	if s.Basis <= 0 {
-		s.Basis = basisSize(s.block)
+	if s.options.Basis <= 0 {
+		s.options.Basis = basisSize(s.block)
 	}
-	s.Basis = min(max(s.Basis, 4*s.block), room)
+	s.options.Basis = min(max(s.options.Basis, 4*s.block), room)
 	s.residuals = Columns(p.rows, s.block)
 	s.bx = Columns(p.rows, s.block)
 	return s
 }
 
-// randomStart appends a block of random columns to columns that are known to be good.
-func (s *search) randomStart(good [][]float64) [][]float64 {
+// randomStart makes the search begin with columns that are known to be good, and a block of random ones.
+func (s *search) randomStart(good [][]float64) {
+	s.candidates = good
 	for range s.block {
-		good = append(good, randomUnit(s.rows, s.rng))
+		s.candidates = append(s.candidates, randomUnit(s.problem.rows, s.rng))
 	}
-	return good
 }
 
-// run searches from the start columns, which must be at least a block.
-func (s *search) run(ctx context.Context, start [][]float64) error {
-	candidates := s.restore()
-	if candidates == nil {
-		candidates = start
+// step adds the candidates to the basis and finds the Ritz pairs.
+func (s *search) step(ctx context.Context) (p Progress, ended bool, err error) {
+	s.iteration++
+	room := s.room()
+	fresh := s.independent(room)
+	if err := s.expand(ctx, fresh); err != nil {
+		return Progress{}, false, err
 	}
-	for {
-		s.iteration++
-		fresh := Orthonormalize(s.rows, candidates, s.excluded, s.basis)
-		room := s.rows - len(s.excluded) - len(s.basis)
-		for len(s.basis)+len(fresh) < s.block || len(fresh) == 0 && room > 0 {
-			another := [][]float64{randomUnit(s.rows, s.rng)}
-			fresh = append(fresh, Orthonormalize(s.rows, another, s.excluded, s.basis, fresh)...)
-		}
-		fresh = fresh[:min(len(fresh), room)]
-		if err := s.expand(ctx, fresh); err != nil {
-			return err
-		}
-		if err := s.solve(ctx); err != nil {
-			return err
-		}
-		worst := 0.0
-		s.converged = 0
-		for j, e := range s.measured[:s.count] {
-			if s.tolerances[j] == s.Tolerance {
-				worst = max(worst, e)
-			}
-			if e <= s.tolerances[j] {
-				s.converged++
-			}
-		}
-		s.report(s.Observe, Progress{
-			Iteration: s.iteration, Work: s.Work, Residual: worst, Tolerance: s.Tolerance, Converged: s.converged, Wanted: s.count,
-		})
-		whole := len(fresh) == room
-		if s.converged == s.count || whole || s.Products >= s.MaxProducts {
-			return nil
-		}
-		var err error
-		if candidates, err = s.corrections(ctx); err != nil {
-			return err
-		}
-		if len(s.basis)+s.block > s.Basis && s.Basis < s.rows-len(s.excluded) { // otherwise it may grow to the whole space
-			s.restart()
-		}
-		s.offer(candidates)
+	if err := s.solve(ctx); err != nil {
+		return Progress{}, false, err
 	}
+	worst := 0.0
+	s.converged = 0
+	for j, e := range s.measured[:s.count] {
+		if s.tolerances[j] == s.options.Tolerance {
+			worst = max(worst, e)
+		}
+		if e <= s.tolerances[j] {
+			s.converged++
+		}
+	}
+	p = Progress{
+		Iteration: s.iteration, Work: s.work, Residual: worst, Tolerance: s.options.Tolerance,
+		Converged: s.converged, Wanted: s.count,
+	}
+	isWhole := len(fresh) == room
+	return p, s.converged == s.count || isWhole || s.work.Products >= s.options.MaxProducts, nil
+}
+
+// room returns how many dimensions are outside the basis.
+func (s *search) room() int { return s.problem.rows - len(s.problem.excluded) - len(s.basis) }
+
+// independent returns the candidates that the basis grows by, orthonormal to it. It adds random columns if the basis
+// would be smaller than a block, or not grow.
+func (s *search) independent(room int) [][]float64 {
+	rows, excluded := s.problem.rows, s.problem.excluded
+	fresh := Orthonormalize(rows, s.candidates, excluded, s.basis)
+	for len(s.basis)+len(fresh) < s.block || len(fresh) == 0 && room > 0 {
+		another := [][]float64{randomUnit(rows, s.rng)}
+		fresh = append(fresh, Orthonormalize(rows, another, excluded, s.basis, fresh)...)
+	}
+	return fresh[:min(len(fresh), room)]
+}
+
+// advance finds the next candidates, and shrinks a basis that has no room for them.
+func (s *search) advance(ctx context.Context) (err error) {
+	if s.candidates, err = s.corrections(ctx); err != nil {
+		return err
+	}
+	isSmall := s.options.Basis < s.problem.rows-len(s.problem.excluded) // otherwise it may grow to the whole space
+	if len(s.basis)+s.block > s.options.Basis && isSmall {
+		s.restart()
+	}
+	return nil
 }
 
 // expand adds columns and their products to the basis.
@@ -165,16 +176,16 @@ func (s *search) expand(ctx context.Context, fresh [][]float64) error {
 	if len(fresh) == 0 {
 		return nil
 	}
-	a, b, err := s.products(ctx, &s.Work, fresh)
+	a, b, err := s.problem.products(ctx, &s.work, fresh)
 	if err != nil {
 		return err
 	}
 	s.basis = append(s.basis, fresh...)
 	s.a = append(s.a, cloneColumns(a)...)
-	s.forms = extendSymmetric(s.forms, Gram(s.rows, s.basis, s.a[len(s.a)-len(fresh):]))
-	if !s.standard {
+	s.forms = extendSymmetric(s.forms, Gram(s.problem.rows, s.basis, s.a[len(s.a)-len(fresh):]))
+	if !s.problem.standard {
 		s.b = append(s.b, cloneColumns(b)...)
-		s.weights = extendSymmetric(s.weights, Gram(s.rows, s.basis, s.b[len(s.b)-len(fresh):]))
+		s.weights = extendSymmetric(s.weights, Gram(s.problem.rows, s.basis, s.b[len(s.b)-len(fresh):]))
 	}
 	return nil
 }
@@ -188,17 +199,18 @@ func cloneColumns(x [][]float64) [][]float64 {
 }
 
 // extendSymmetric appends columns to a symmetric matrix, and their mirror as rows.
-func extendSymmetric(m, last [][]float64) [][]float64 {
-	size, old := len(last), len(m)
-	grown := Columns(size, size)
+func extendSymmetric(m *mat.SymDense, last *mat.Dense) *mat.SymDense {
+	size, added := last.Dims()
+	old := size - added
+	grown := NewSymmetric(size)
 	for i := range old {
-		copy(grown[i], m[i])
+		for j := i; j < old; j++ {
+			grown.SetSym(i, j, m.At(i, j))
+		}
 	}
-	for i := range size {
-		for j := range size - old {
-			if i <= old+j { // use the upper triangle only
-				grown[i][old+j], grown[old+j][i] = last[i][j], last[i][j]
-			}
+	for j := range added {
+		for i := range old + j + 1 {
+			grown.SetSym(i, old+j, last.At(i, j))
 		}
 	}
 	return grown
@@ -206,50 +218,53 @@ func extendSymmetric(m, last [][]float64) [][]float64 {
 
 // solve finds the Ritz pairs, and the residuals of those worked on.
 func (s *search) solve(ctx context.Context) (err error) {
-	s.previousRitz = s.ritz[:min(s.block, len(s.ritz))]
-	all := func(values []float64) int { return len(values) }
-	if s.standard {
-		s.values, s.ritz, err = LeadingEigenpairs(ctx, len(s.forms), Flatten(s.forms), all)
+	s.previousRitz = s.ritz
+	if s.problem.standard {
+		s.values, s.ritz, err = LeadingEigenpairs(ctx, s.forms, all)
 	} else {
 		s.values, s.ritz, err = generalized(ctx, s.forms, s.weights, all)
-		for _, y := range s.ritz {
-			normalize(y)
-		}
 	}
 	if err != nil {
 		return err
 	}
-	factors := transposed(s.ritz[:min(s.block, len(s.ritz))], len(s.basis))
+	if !s.problem.standard {
+		for j := range len(s.basis) {
+			y := mat.Col(nil, j, s.ritz)
+			normalize(y)
+			s.ritz.SetCol(j, y)
+		}
+	}
+	factors := firstColumns(s.ritz, min(s.block, len(s.basis)))
 	for j := range s.residuals {
 		clear(s.residuals[j])
 		clear(s.bx[j])
 	}
-	combine(s.rows, s.residuals, s.a, factors)
-	if s.standard {
-		combine(s.rows, s.bx, s.basis, factors)
+	combine(s.problem.rows, s.residuals, s.a, factors)
+	if s.problem.standard {
+		combine(s.problem.rows, s.bx, s.basis, factors)
 	} else {
-		combine(s.rows, s.bx, s.b, factors)
+		combine(s.problem.rows, s.bx, s.b, factors)
 	}
 	for j := range s.residuals {
 		subtractMultiple(s.residuals[j], s.bx[j], s.values[j])
 	}
-	if len(s.excluded) > 0 {
-		project(s.rows, s.residuals, s.excluded)
+	if len(s.problem.excluded) > 0 {
+		project(s.problem.rows, s.residuals, s.problem.excluded)
 	}
 	s.measured, s.tolerances = s.measured[:0], s.tolerances[:0]
 	for j, r := range s.residuals {
-		s.measured = append(s.measured, s.assess(s.values[j], length(r)))
-		tolerance := s.Tolerance
-		if s.Rough > 0 && j >= s.count-s.Rough {
-			share := math.Abs(s.values[j]) / max(math.Abs(s.values[0]), s.Scale, math.SmallestNonzeroFloat64)
+		s.measured = append(s.measured, s.problem.assess(s.values[j], length(r)))
+		tolerance := s.options.Tolerance
+		if s.options.Rough > 0 && j >= s.count-s.options.Rough {
+			share := math.Abs(s.values[j]) / max(math.Abs(s.values[0]), s.options.Scale, math.SmallestNonzeroFloat64)
 			tolerance = max(tolerance, float64(roughTolerance*min(1, max(share, minValue))))
 		}
 		s.tolerances = append(s.tolerances, tolerance)
 	}
-	if s.correct != nil {
-		s.x = Combination(s.rows, s.basis, factors, s.block)
+	if s.problem.correct != nil {
+		s.x = Combination(s.problem.rows, s.basis, factors)
 	}
-	if s.mayBeRough != nil {
+	if s.problem.mayBeRough != nil {
 		s.relax()
 	}
 	return nil
@@ -262,13 +277,13 @@ func (s *search) relax() {
 	for j := range forms {
 		forms[j] = dot(x[j], s.bx[j])
 	}
-	for j, is := range s.mayBeRough(s.values[:s.count], x, forms) {
+	for j, is := range s.problem.mayBeRough(s.values[:s.count], x, forms) {
 		if is {
-			s.tolerances[j] = max(s.Tolerance, roughly)
+			s.tolerances[j] = max(s.options.Tolerance, roughly)
 		}
 	}
 	for j := s.count; j < s.block; j++ {
-		s.tolerances[j] = max(s.Tolerance, roughly)
+		s.tolerances[j] = max(s.options.Tolerance, roughly)
 	}
 }
 
@@ -283,35 +298,36 @@ func (s *search) corrections(ctx context.Context) ([][]float64, error) {
 			values = append(values, s.values[j])
 		}
 	}
-	if s.correct == nil || len(residuals) == 0 {
+	if s.problem.correct == nil || len(residuals) == 0 {
 		return residuals, nil
 	}
-	return residuals, s.correct(ctx, residuals, values, s.x)
+	return residuals, s.problem.correct(ctx, residuals, values, s.x)
 }
 
 // restart shrinks the basis to the best Ritz vectors and the wanted ones of the previous round. The two together span
 // the direction in which each vector moves, which a restart would otherwise forget (Stathopoulos and Saad 1998).
 func (s *search) restart() {
-	keep := append([][]float64(nil), s.ritz[:2*s.block]...)
-	for j, y := range s.previousRitz {
-		if s.measured[j] > s.tolerances[j] {
-			keep = append(keep, append(append([]float64(nil), y...), make([]float64, len(s.basis)-len(y))...))
+	kept := columnsOf(s.ritz, 0, 2*s.block)
+	if s.previousRitz != nil {
+		for j, y := range columnsOf(s.previousRitz, 0, min(s.block, columnCount(s.previousRitz))) {
+			if s.measured[j] > s.tolerances[j] {
+				kept = append(kept, append(y, make([]float64, len(s.basis)-len(y))...))
+			}
 		}
 	}
-	kept := cloneColumns(keep[:min(len(keep), s.Basis-s.block)])
-	kept = Orthonormalize(len(s.basis), kept)
-	factors := transposed(kept, len(s.basis))
-	s.basis = recombineInPlace(s.rows, s.basis, factors)
-	s.a = recombineInPlace(s.rows, s.a, factors)
-	s.forms = congruent(s.forms, kept)
-	if !s.standard {
-		s.b = recombineInPlace(s.rows, s.b, factors)
-		s.weights = congruent(s.weights, kept)
+	kept = Orthonormalize(len(s.basis), kept[:min(len(kept), s.options.Basis-s.block)])
+	factors := matrixOf(len(s.basis), kept)
+	s.basis = recombineInPlace(s.problem.rows, s.basis, factors)
+	s.a = recombineInPlace(s.problem.rows, s.a, factors)
+	s.forms = congruent(s.forms, factors)
+	if !s.problem.standard {
+		s.b = recombineInPlace(s.problem.rows, s.b, factors)
+		s.weights = congruent(s.weights, factors)
 	}
 	s.ritz = nil
 }
 
 // vectors returns the wanted Ritz vectors, of length 1.
 func (s *search) vectors() [][]float64 {
-	return Combination(s.rows, s.basis, transposed(s.ritz[:s.count], len(s.basis)), s.count)
+	return Combination(s.problem.rows, s.basis, firstColumns(s.ritz, s.count))
 }

@@ -26,20 +26,25 @@ func TestSearchColumnsAreWhatASearchHolds(t *testing.T) {
 		if generalized {
 			p.correct = func(context.Context, [][]float64, []float64, [][]float64) error { return nil }
 		}
-		s := newSearch(p, count, Options{MaxProducts: 600}, &generator{Rand: rand.New(rand.NewPCG(1, 1))})
+		rng := &generator{Rand: rand.New(rand.NewPCG(1, 1))}
+		s := newSearch(p, count, Options{MaxProducts: 600}, rng)
 		held, restarts := 0, 0
-		s.Observe = func(Progress) {
+		observe := func(Progress) {
 			held = max(held, len(s.basis)+len(s.a)+len(s.b)+len(s.residuals)+len(s.bx)+len(s.x))
-			if s.iteration > 1 && len(s.previousRitz) == 0 {
+			if s.iteration > 1 && s.previousRitz == nil {
 				restarts++
 			}
 		}
-		if err := s.run(context.Background(), s.randomStart(nil)); err != nil {
+		start := func() error {
+			s.randomStart(nil)
+			return nil
+		}
+		if err := newRecorder(nil, rng, observe).run(context.Background(), s, start); err != nil {
 			t.Fatal(err)
 		}
 		block, basis := SearchSize(count)
-		if s.block != block || s.Basis != basis || restarts == 0 {
-			t.Errorf("a block of %d and a basis of %d, planned are %d and %d; %d restarts", s.block, s.Basis, block, basis, restarts)
+		if s.block != block || s.options.Basis != basis || restarts == 0 {
+			t.Errorf("a block of %d and a basis of %d, planned are %d and %d; %d restarts", s.block, s.options.Basis, block, basis, restarts)
 		}
 		if planned := SearchColumns(count, generalized); held > planned || held < planned/3 {
 			t.Errorf("generalized %v: %d columns are held, planned are %d", generalized, held, planned)

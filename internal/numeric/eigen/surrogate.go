@@ -28,9 +28,10 @@ func (s *surrogate) products(ctx context.Context, x [][]float64) (lx, bx [][]flo
 	combine(n, bx, s.images, s.shares(x))
 	lx = cloneColumns(x)
 	shares := Gram(n, s.lowest.Vectors, x)
-	for i, row := range shares {
+	for i, value := range s.lowest.Values {
+		row := shares.RawRowView(i)
 		for j := range row {
-			row[j] *= -s.lowest.Values[i]
+			row[j] *= -value
 		}
 	}
 	combine(n, lx, s.lowest.Vectors, shares)
@@ -55,18 +56,20 @@ func (s *surrogate) startVectors(ctx context.Context, count int, rng *generator,
 		products = 4000
 	)
 	search := newSearch(s.pencil(), count, Options{Tolerance: nearly, MaxProducts: products, Observe: observe}, rng)
-	search.piece = snapshot.Open(ctx, "start")
-	if found, known := search.found(search.rows, search.block, 0, search.mayDraw, search.Observe); known {
+	r := newRecorder(snapshot.Open(ctx, "start"), rng, observe)
+	rows := s.Affinity.Rows()
+	if found, known := r.found(search, rows, search.block, 0); known {
 		return found.Vectors, nil
 	}
-	believed, err := s.beliefStart(ctx, search.block, rng)
+	err := r.run(ctx, search, func() error {
+		believed, err := s.beliefStart(ctx, search.block, rng)
+		search.randomStart(append(believed, cloneColumns(s.lowest.Vectors)...))
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	if err := search.run(ctx, search.randomStart(append(believed, cloneColumns(s.lowest.Vectors)...))); err != nil {
-		return nil, err
-	}
-	search.finish(search.rows, Eigenpairs{Vectors: search.x})
+	r.finish(rows, Eigenpairs{Vectors: search.x})
 	return search.x, nil
 }
 

@@ -19,7 +19,10 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/numeric/elementary"
 	"github.com/cleave-project/cleave/internal/text"
 )
@@ -41,7 +44,7 @@ func (f Form) String() string {
 // MaxValue bounds the values of a learned metric, so that their products with those of two points stay finite.
 const MaxValue = 1e90
 
-// MaxFullFeatures is the maximum number of features of a full metric, whose update takes time O(d^3) (see eigen).
+// MaxFullFeatures is the maximum number of features of a full metric, whose update takes time O(d^3).
 const MaxFullFeatures = 1000
 
 // Size returns the number of values of a matrix of this form over d features: d x d for a full matrix, otherwise the d
@@ -112,16 +115,18 @@ func NewFull(d int, values []float64) (*Metric, error) {
 			}
 		}
 	}
-	factor, ok := cholesky(d, values)
-	if !ok {
+	var factor mat.Cholesky
+	if slices.ContainsFunc(values, isNotFinite) || !factor.Factorize(mat.NewSymDense(d, values)) {
 		return nil, fault.Invalid("NOT_POSITIVE_DEFINITE", "the metric is not a positive definite matrix")
 	}
-	m := &Metric{form: Full, d: d, values: values}
+	m, triangle := &Metric{form: Full, d: d, values: values}, eigen.Lower(&factor)
 	for i := range d {
-		m.logDet += 2 * elementary.Log(factor[i*d+i])
+		m.logDet += 2 * elementary.Log(triangle.At(i, i)) // not LogDet, whose bits depend on the processor
 	}
 	return m, nil
 }
+
+func isNotFinite(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
 
 func checkFull(d int) error {
 	if d < 1 || d > MaxFullFeatures {
@@ -215,7 +220,7 @@ func (m *Metric) Spread(ctx context.Context) (_ float64, err error) {
 	case Identity:
 		return 1, nil
 	case Full:
-		if values, _, err = eigen(ctx, m.d, m.values); err != nil {
+		if values, err = eigen.DenseEigenvalues(ctx, mat.NewSymDense(m.d, m.values)); err != nil {
 			return 0, err
 		}
 	}

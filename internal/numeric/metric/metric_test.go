@@ -6,7 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/cleave-project/cleave/internal/fault"
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
 func TestMetricAgainstItsFormulas(t *testing.T) {
@@ -50,8 +53,9 @@ func TestMetricAgainstItsFormulas(t *testing.T) {
 // factorOf returns L with A = L L': a lower triangle row by row, or the diagonal.
 func factorOf(m *Metric) []float64 {
 	if m.Form() == Full {
-		factor, _ := cholesky(m.d, m.values)
-		return factor
+		var factor mat.Cholesky
+		factor.Factorize(mat.NewSymDense(m.d, m.values))
+		return mat.DenseCopyOf(eigen.Lower(&factor)).RawMatrix().Data
 	}
 	factor := make([]float64, len(m.values))
 	for i, w := range m.values {

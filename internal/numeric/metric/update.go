@@ -4,6 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/cleave-project/cleave/internal/numeric/eigen"
 )
 
 const (
@@ -95,12 +99,13 @@ func (s *Step) proposeFull(ctx context.Context, old *Metric) (proposal, error) {
 	for i, size := range sizes {
 		noise += float64(rounding * size)
 		for j := range d { // sums overflowed, so nothing can be learned from them
-			if v := inverse[i*d+j]; math.IsNaN(v) || math.IsInf(v, 0) {
+			if isNotFinite(inverse[i*d+j]) {
 				return unchanged, nil
 			}
 		}
 	}
-	eigenvalues, vectors, err := eigen(ctx, d, inverse)
+	all := func(values []float64) int { return len(values) }
+	eigenvalues, vectors, err := eigen.LeadingEigenpairs(ctx, mat.NewSymDense(d, inverse), all)
 	if err != nil {
 		return proposal{}, err
 	}
@@ -109,12 +114,12 @@ func (s *Step) proposeFull(ctx context.Context, old *Metric) (proposal, error) {
 	for c, b := range eigenvalues {
 		eigenvalues[c] = 1 / b
 		if !(b > noise) || math.IsInf(eigenvalues[c], 1) {
-			eigenvalues[c] = old.Distance(vectors[c*d:(c+1)*d], origin)
+			eigenvalues[c] = old.Distance(mat.Col(nil, c, vectors), origin)
 			kept++
 		}
 	}
 	floored := raiseToFloor(eigenvalues)
-	m, err := NewFull(d, compose(d, eigenvalues, vectors))
+	m, err := NewFull(d, compose(eigenvalues, vectors))
 	if err != nil {
 		return unchanged, nil
 	}
@@ -136,22 +141,10 @@ func raiseToFloor(values []float64) (raised int) {
 	return raised
 }
 
-// compose returns the matrix with these eigenvalues and eigenvectors. It is exactly symmetric.
-func compose(d int, eigenvalues, vectors []float64) []float64 {
-	matrix := make([]float64, d*d)
-	for c, a := range eigenvalues {
-		v := vectors[c*d : (c+1)*d]
-		for i := range d {
-			scaled := a * v[i]
-			for j := range i + 1 {
-				matrix[i*d+j] += float64(scaled * v[j])
-			}
-		}
-	}
-	for i := range d {
-		for j := range i {
-			matrix[j*d+i] = matrix[i*d+j]
-		}
-	}
-	return matrix
+// compose returns the matrix with these eigenvalues and eigenvectors, row by row. It is exactly symmetric.
+func compose(eigenvalues []float64, vectors *mat.Dense) []float64 {
+	var scaled, product mat.Dense
+	scaled.Mul(vectors, mat.NewDiagDense(len(eigenvalues), eigenvalues))
+	product.Mul(&scaled, vectors.T())
+	return mat.DenseCopyOf(eigen.Upper(&product)).RawMatrix().Data
 }

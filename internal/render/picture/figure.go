@@ -1,6 +1,6 @@
 // Package picture draws the results of a run as SVG: the clusters and their constraints in two dimensions, large
 // graphs as graphs of their clusters, the objective, silhouettes, curves and bars of scores. A Figure can become a
-// file of its own or a part of report.html. Overlay draws the segments of an image as PNG.
+// file of its own or a part of report.html.
 //
 // The package reads no files, clock or global state; the same input gives the same bytes. Project, ProjectKernel,
 // ProjectSparse and LayoutGraph give the rows of a data set their two coordinates.
@@ -8,11 +8,9 @@ package picture
 
 import (
 	_ "embed" // chart.css
-	"encoding/hex"
 	"fmt"
 	"html"
 	"html/template"
-	"image/color"
 	"io"
 	"regexp"
 	"slices"
@@ -330,19 +328,6 @@ func Shapes(scale float64) template.HTML {
 
 // markerScale makes the markers of crowded figures smaller, by class. A page does that in its style sheet.
 var markerScale = map[string]float64{"crowd": 0.5, "many": 0.7, "some": 0.85}
-
-// palette returns the light colors of chart.css, for pictures that are not SVG.
-func palette() (list [colors]color.NRGBA) {
-	values := lightColors()
-	for at := range list {
-		if rgb, err := hex.DecodeString(strings.TrimPrefix(values["--c"+strconv.Itoa(at)], "#")); err == nil && len(rgb) == 3 {
-			list[at] = color.NRGBA{R: rgb[0], G: rgb[1], B: rgb[2], A: 255}
-		}
-	}
-	return list
-}
-
-var white = color.NRGBA{R: 255, G: 255, B: 255, A: 255}
 
 const (
 	legendWidth = 210.0

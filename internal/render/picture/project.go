@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/choose"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
@@ -121,8 +123,8 @@ func principalComponents(points *dataset.Points) *components {
 	var values []float64
 	var vectors [][]float64
 	if d <= maxDenseColumns {
-		// It cannot fail: the context does not end.
-		values, vectors, _ = eigen.LeadingEigenpairs(context.Background(), d, scatterMatrix(centered, d), func([]float64) int { return 2 })
+		all, whole := eigen.DenseEigenpairs(scatterMatrix(centered, d))
+		values, vectors = all, eigen.ColumnsOf(whole)
 	} else {
 		values, vectors = leadingEigenpairs(d, pcaProducts, scatter(centered))
 	}
@@ -137,13 +139,11 @@ func principalComponents(points *dataset.Points) *components {
 	return p
 }
 
-// scatterMatrix returns the upper triangle of X'X.
-func scatterMatrix(centered [][]float64, d int) []float64 {
-	sums := make([]float64, d*d)
+// scatterMatrix returns X'X.
+func scatterMatrix(centered [][]float64, d int) *mat.SymDense {
+	sums := mat.NewSymDense(d, nil)
 	for _, row := range centered {
-		for a, v := range row {
-			addScaled(sums[a*d+a:(a+1)*d], v, row[a:])
-		}
+		sums.SymRankOne(sums, 1, mat.NewVecDense(d, row))
 	}
 	return sums
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/numeric/eigen"
 	"github.com/cleave-project/cleave/internal/numeric/elementary"
@@ -135,19 +137,19 @@ func TestWideDataWithoutTheCovarianceMatrix(t *testing.T) {
 		iterated.center(centered[i], points.Row(i))
 	}
 	// X'X has the eigenvalues of XX', which is small here, and the eigenvectors X'u.
-	gram := make([]float64, points.N*points.N)
+	gram := mat.NewSymDense(points.N, nil)
 	total := 0.0
 	for a := range points.N {
 		for b := range a + 1 {
-			gram[b*points.N+a] = elementary.Dot(centered[a], centered[b])
+			gram.SetSym(b, a, elementary.Dot(centered[a], centered[b]))
 		}
-		total += gram[a*points.N+a]
+		total += gram.At(a, a)
 	}
-	values, vectors := eigen.DenseEigenpairs(points.N, gram)
+	values, vectors := eigen.DenseEigenpairs(gram)
 	for c, loading := range iterated.loadings {
 		exact := make([]float64, points.D)
 		for i, row := range centered {
-			addScaled(exact, vectors[c][i]/math.Sqrt(values[c]), row)
+			addScaled(exact, vectors.At(i, c)/math.Sqrt(values[c]), row)
 		}
 		if agreement := math.Abs(elementary.Dot(exact, loading)); agreement < 1-1e-6 {
 			t.Errorf("component %d: agreement %v", c, agreement)

@@ -67,7 +67,7 @@ func startEtcd(t *testing.T, host, certs string) string {
 	t.Helper()
 	member := filepath.Join(certs, "etcd", "member")
 	client, peer := freePort(t, host), freePort(t, "127.0.0.1")
-	start(t, build(t, root(t), "go.etcd.io/etcd/server/v3", "etcd"), "--name=one", "--data-dir="+filepath.Join(t.TempDir(), "etcd"),
+	start(t, build(t, root(t, "tools", "etcd"), "go.etcd.io/etcd/server/v3", "etcd"), "--name=one", "--data-dir="+filepath.Join(t.TempDir(), "etcd"),
 		"--listen-client-urls=https://"+client, "--advertise-client-urls=https://"+client,
 		"--listen-peer-urls=http://"+peer, "--initial-advertise-peer-urls=http://"+peer, "--initial-cluster=one=http://"+peer,
 		"--client-cert-auth", "--trusted-ca-file="+filepath.Join(member, "ca.pem"), "--cert-file="+filepath.Join(member, "cert.pem"),

@@ -259,8 +259,6 @@ type JobRecord struct {
 	Job *v1.Job `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`
 	// Name of the blob with the JobSpec.
 	SpecBlob string `protobuf:"bytes,2,opt,name=spec_blob,json=specBlob,proto3" json:"spec_blob,omitempty"`
-	// The share of the work to verify, from the request; unset means the coordinator's setting.
-	Verify *float64 `protobuf:"fixed64,260,opt,name=verify,proto3,oneof" json:"verify,omitempty"`
 	// The URL to notify when the job has ended; empty means none.
 	WebhookUrl string `protobuf:"bytes,270,opt,name=webhook_url,json=webhookUrl,proto3" json:"webhook_url,omitempty"`
 	// Name of the blob with the Outcome; empty until the job has ended, or if the outcome could not be stored.
@@ -307,15 +305,14 @@ type JobRecord struct {
 	AttemptSteps uint64 `protobuf:"varint,200,opt,name=attempt_steps,json=attemptSteps,proto3" json:"attempt_steps,omitempty"`
 	// The terms of the leaders that made these attempts, as far as they are known; at most one per attempt.
 	AttemptTerms []int64 `protobuf:"varint,210,rep,packed,name=attempt_terms,json=attemptTerms,proto3" json:"attempt_terms,omitempty"`
-	// Number of times that the job started over: workers had computed wrong results, or the numeric class changed.
+	// Number of times that the job started over because the numeric class changed.
 	StartOvers uint32 `protobuf:"varint,201,opt,name=start_overs,json=startOvers,proto3" json:"start_overs,omitempty"`
 	// The span of the call that created the job, in W3C Trace Context format; empty if it was not traced.
 	TraceParent string `protobuf:"bytes,230,opt,name=trace_parent,json=traceParent,proto3" json:"trace_parent,omitempty"`
 	// How much of its time limit the job has used. Written every few seconds, and only if the job has a limit.
 	TimeUsed *durationpb.Duration `protobuf:"bytes,240,opt,name=time_used,json=timeUsed,proto3" json:"time_used,omitempty"`
-	// Why earlier events of the job may be wrong. They are revoked unless the job produces them again. Empty if they are
-	// trusted.
-	Distrusted string `protobuf:"bytes,250,opt,name=distrusted,proto3" json:"distrusted,omitempty"`
+	// Why earlier events of the job may be void. They are revoked unless the job produces them again. Empty if they hold.
+	Doubt string `protobuf:"bytes,251,opt,name=doubt,proto3" json:"doubt,omitempty"`
 	// The numeric class of the answer, clustering.NumericClass. A coordinator of another class starts the job over. Empty
 	// in records of versions that had only the first class.
 	NumericClass  string `protobuf:"bytes,280,opt,name=numeric_class,json=numericClass,proto3" json:"numeric_class,omitempty"`
@@ -365,13 +362,6 @@ func (x *JobRecord) GetSpecBlob() string {
 		return x.SpecBlob
 	}
 	return ""
-}
-
-func (x *JobRecord) GetVerify() float64 {
-	if x != nil && x.Verify != nil {
-		return *x.Verify
-	}
-	return 0
 }
 
 func (x *JobRecord) GetWebhookUrl() string {
@@ -542,9 +532,9 @@ func (x *JobRecord) GetTimeUsed() *durationpb.Duration {
 	return nil
 }
 
-func (x *JobRecord) GetDistrusted() string {
+func (x *JobRecord) GetDoubt() string {
 	if x != nil {
-		return x.Distrusted
+		return x.Doubt
 	}
 	return ""
 }
@@ -807,11 +797,10 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\aobjects\x18\x02 \x03(\v2\x17.cleave.v1.SourceObjectR\aobjects\x124\n" +
 	"\bimported\x18\x03 \x01(\v2\x18.cleave.v1.ImportedTableR\bimported\x12;\n" +
 	"\vcreate_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"createTime\"\xda\b\n" +
+	"createTime\"\xcb\b\n" +
 	"\tJobRecord\x12 \n" +
 	"\x03job\x18\x01 \x01(\v2\x0e.cleave.v1.JobR\x03job\x12\x1b\n" +
-	"\tspec_blob\x18\x02 \x01(\tR\bspecBlob\x12\x1c\n" +
-	"\x06verify\x18\x84\x02 \x01(\x01H\x00R\x06verify\x88\x01\x01\x12 \n" +
+	"\tspec_blob\x18\x02 \x01(\tR\bspecBlob\x12 \n" +
 	"\vwebhook_url\x18\x8e\x02 \x01(\tR\n" +
 	"webhookUrl\x12!\n" +
 	"\foutcome_blob\x18\x03 \x01(\tR\voutcomeBlob\x12\x1f\n" +
@@ -842,12 +831,10 @@ const file_cleave_state_v1_state_proto_rawDesc = "" +
 	"\vstart_overs\x18\xc9\x01 \x01(\rR\n" +
 	"startOvers\x12\"\n" +
 	"\ftrace_parent\x18\xe6\x01 \x01(\tR\vtraceParent\x127\n" +
-	"\ttime_used\x18\xf0\x01 \x01(\v2\x19.google.protobuf.DurationR\btimeUsed\x12\x1f\n" +
-	"\n" +
-	"distrusted\x18\xfa\x01 \x01(\tR\n" +
-	"distrusted\x12$\n" +
-	"\rnumeric_class\x18\x98\x02 \x01(\tR\fnumericClassB\t\n" +
-	"\a_verify\"\x82\x01\n" +
+	"\ttime_used\x18\xf0\x01 \x01(\v2\x19.google.protobuf.DurationR\btimeUsed\x12\x15\n" +
+	"\x05doubt\x18\xfb\x01 \x01(\tR\x05doubt\x12$\n" +
+	"\rnumeric_class\x18\x98\x02 \x01(\tR\fnumericClassJ\x06\b\xfa\x01\x10\xfb\x01J\x06\b\x84\x02\x10\x85\x02R\n" +
+	"distrustedR\x06verify\"\x82\x01\n" +
 	"\rWebhookRecord\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x12\x12\n" +
@@ -931,7 +918,6 @@ func file_cleave_state_v1_state_proto_init() {
 	if File_cleave_state_v1_state_proto != nil {
 		return
 	}
-	file_cleave_state_v1_state_proto_msgTypes[3].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -8,7 +8,6 @@ from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Map
 
 DESCRIPTOR: _descriptor.FileDescriptor
 WORKER_STATE_DRAINING: WorkerState
-WORKER_STATE_QUARANTINED: WorkerState
 WORKER_STATE_READY: WorkerState
 WORKER_STATE_SILENT: WorkerState
 WORKER_STATE_UNSPECIFIED: WorkerState

@@ -331,16 +331,14 @@ class PcKmeans(_message.Message):
     def __init__(self, inference: _Optional[_Union[Inference, str]] = ...) -> None: ...
 
 class Scheduling(_message.Message):
-    __slots__ = ["priority", "time_limit", "verify", "webhook_url"]
+    __slots__ = ["priority", "time_limit", "webhook_url"]
     PRIORITY_FIELD_NUMBER: _ClassVar[int]
     TIME_LIMIT_FIELD_NUMBER: _ClassVar[int]
-    VERIFY_FIELD_NUMBER: _ClassVar[int]
     WEBHOOK_URL_FIELD_NUMBER: _ClassVar[int]
     priority: Priority
     time_limit: _duration_pb2.Duration
-    verify: float
     webhook_url: str
-    def __init__(self, priority: _Optional[_Union[Priority, str]] = ..., time_limit: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., verify: _Optional[float] = ..., webhook_url: _Optional[str] = ...) -> None: ...
+    def __init__(self, priority: _Optional[_Union[Priority, str]] = ..., time_limit: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., webhook_url: _Optional[str] = ...) -> None: ...
 
 class SeededKmeans(_message.Message):
     __slots__ = ["geometry"]

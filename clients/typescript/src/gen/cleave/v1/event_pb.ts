@@ -519,9 +519,9 @@ export const MethodTriedSchema: GenMessage<MethodTried> = /*@__PURE__*/
   messageDesc(file_cleave_v1_event, 9);
 
 /**
- * EventsRevoked reports that earlier events are void because a worker had computed wrong results, or because the
- * coordinator was replaced by a version whose answers have different bits. The job started over. The void events are
- * those from first_sequence up to, but not including, this one; the events that follow replace them.
+ * EventsRevoked reports that earlier events are void because the coordinator was replaced by a version whose answers have
+ * different bits. The job started over. The void events are those from first_sequence up to, but not including, this
+ * one; the events that follow replace them.
  *
  * @generated from message cleave.v1.EventsRevoked
  */
