@@ -118,7 +118,7 @@ var packages = []packageRule{
 	{"fleet/distribution", api, "fault fleet/outbox fleet/swarm wire"},
 	{"fleet/pace", io, "partition"},
 	{"fleet/check", pure, "data/labeling kernel numeric/neighbor numeric/vector partition"},
-	{"fleet", api, "clustering clustering/kernelkmeans clustering/kmeans data/dataset data/labeling dial fault fleet/check fleet/distribution fleet/outbox fleet/pace fleet/swarm kernel numeric/vector objects/ranged observe partition planning security/identity signal text wire"},
+	{"fleet", api, "clustering clustering/kernelkmeans clustering/kmeans data/dataset data/labeling fault fleet/check fleet/distribution fleet/outbox fleet/pace fleet/swarm kernel numeric/vector objects/ranged observe partition planning security/identity signal text wire"},
 
 	{"coordinator/queue", api, "fault text"},
 	{"coordinator/records", api, "dial fault signal store store/seal text wire"},
@@ -132,7 +132,8 @@ var packages = []packageRule{
 	{"coordinator/runner", api, "clustering clustering/auto clustering/comparison clustering/embedding clustering/kernelkmeans clustering/kmeans clustering/knn clustering/krange clustering/landmark clustering/local clustering/spectral coordinator/datasets coordinator/records data/dataset data/recipe data/table fault fleet kernel numeric/metric numeric/neighbor planning snapshot store text wire wire/supervision"},
 	{"coordinator/results", api, "clustering clustering/kernelkmeans clustering/knn clustering/model clustering/predict coordinator/datasets coordinator/queue coordinator/records coordinator/runner data/dataset data/evaluate data/recipe data/table fault fleet planning store wire"},
 	{"coordinator/jobs", api, "clustering clustering/comparison coordinator/datasets coordinator/events coordinator/queue coordinator/records coordinator/results coordinator/runner coordinator/webhook data/dataset dial fault fleet kernel observe partition planning security/identity signal snapshot store wire"},
-	{"coordinator", api, "clustering coordinator/backup coordinator/datasets coordinator/gate coordinator/httpapi coordinator/imports coordinator/jobs coordinator/queue coordinator/records coordinator/results coordinator/runner coordinator/webhook data/dataset data/recipe dial fault fleet observe planning security/access security/credentials security/identity signal store text wire"},
+	{"coordinator/api", api, "clustering coordinator/backup coordinator/datasets coordinator/gate coordinator/imports coordinator/jobs coordinator/queue coordinator/records coordinator/results coordinator/runner coordinator/webhook data/dataset fault fleet observe security/identity store text wire"},
+	{"coordinator", api, "coordinator/api coordinator/backup coordinator/datasets coordinator/gate coordinator/httpapi coordinator/imports coordinator/jobs coordinator/queue coordinator/records coordinator/results coordinator/runner coordinator/webhook data/dataset data/recipe dial fault fleet observe planning security/access security/credentials signal store text wire"},
 
 	{"worker/exchange", api, "dial fault objects/ranged security/credentials security/redact signal store/seal text wire"},
 	{"worker", api, "data/dataset data/labeling data/table dial fault format kernel numeric/neighbor numeric/vector objects/ranged observe parallel partition planning security/credentials signal text wire wire/reading worker/exchange"},
@@ -146,7 +147,7 @@ var packages = []packageRule{
 	{"render/explain", api, "data/constraint text wire"},
 	{"cli/report", api, "cli/client cli/jobflags cli/shell clustering clustering/catalog clustering/forest clustering/mixture clustering/model data/constraint data/dataset data/evaluate data/table fault format numeric/choose numeric/metric render/explain render/picture render/profile text wire"},
 	{"cli/resultpage", api, "cli/client cli/jobflags cli/report cli/shell clustering data/constraint data/dataset data/evaluate data/table kernel numeric/choose numeric/metric render/explain render/page render/picture render/profile text wire"},
-	{"cli", api, "/client cli/client cli/jobflags cli/report cli/resultpage cli/shell clustering clustering/catalog clustering/knn clustering/model clustering/predict coordinator coordinator/backup coordinator/imports data/constraint data/dataset data/evaluate data/recipe data/segment data/synth data/table fault format numeric/choose objects observe render/explain render/picture security/access security/certs security/credentials security/identity security/redact store text wire worker"},
+	{"cli", api, "cli/client cli/jobflags cli/report cli/resultpage cli/shell clustering clustering/catalog clustering/knn clustering/model clustering/predict coordinator coordinator/backup coordinator/imports data/constraint data/dataset data/evaluate data/recipe data/segment data/synth data/table fault format numeric/choose objects observe render/explain security/access security/certs security/credentials security/identity security/redact store text wire worker"},
 }
 
 // commands are the internal packages that a main may import: it reads flags and calls Run.
