@@ -41,14 +41,14 @@ type memoryDatasets struct {
 	mu    sync.Mutex
 	sets  map[string][]byte
 	opens atomic.Int64
-	block atomic.Bool   // readers block until their context ends
+	block atomic.Bool   // readers of ranges, for workers, block until their context ends
 	began chan struct{} // one for each blocked reader
 	ended chan struct{} // one for each blocked reader whose context ended
 }
 
 func (m *memoryDatasets) OpenDataset(ctx context.Context, id string, offset, length int64) (io.ReadCloser, error) {
 	m.opens.Add(1)
-	if m.block.Load() {
+	if m.block.Load() && length >= 0 {
 		m.began <- struct{}{}
 		<-ctx.Done()
 		m.ended <- struct{}{}

@@ -11,8 +11,7 @@ import (
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/fault"
-	"github.com/cleave-project/cleave/internal/fleet/distribution"
-	"github.com/cleave-project/cleave/internal/fleet/swarm"
+	"github.com/cleave-project/cleave/internal/fleet/delivery"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -58,6 +57,10 @@ func (f *Fleet) noteDamage(datasetID string, err error, whole bool) {
 	}
 }
 
+// datasetChunkBytes is the size of the messages that a range of a data set is cut into. Every worker may read two ranges
+// at the same time, so it limits the memory for them.
+const datasetChunkBytes = 256 << 10
+
 func (svc *service) sendDataset(r *workerv1.FetchDatasetRequest, stream workerv1.WorkerService_FetchDatasetServer) error {
 	length := int64(r.GetLength())
 	if length == 0 { // as the protocol says
@@ -69,7 +72,7 @@ func (svc *service) sendDataset(r *workerv1.FetchDatasetRequest, stream workerv1
 	}
 	defer reader.Close()
 	for {
-		buffer := make([]byte, wire.ChunkBytes) // a new one each time, because grpc may use it after Send
+		buffer := make([]byte, datasetChunkBytes) // a new one each time, because grpc may use it after Send
 		n, err := io.ReadFull(reader, buffer)
 		if n > 0 {
 			if err := stream.Send(&workerv1.FetchDatasetResponse{Data: buffer[:n]}); err != nil {
@@ -87,80 +90,66 @@ func (svc *service) sendDataset(r *workerv1.FetchDatasetRequest, stream workerv1
 	}
 }
 
-func (svc *service) Distribute(stream workerv1.WorkerService_DistributeServer) error {
+func (svc *service) Deliver(stream workerv1.WorkerService_DeliverServer) error {
 	first, err := stream.Recv()
 	if err != nil {
 		return err
 	}
 	join := first.GetJoin()
 	if join == nil {
-		return wire.Status(fault.Invalid("NO_JOIN", "the first message of a distribution must be a join"))
+		return wire.Status(fault.Invalid("NO_JOIN", "the first message of a delivery must be a join"))
 	}
-	w, bytes, peers, err := svc.fleet.checkJoin(stream.Context(), join)
+	w, bytes, err := svc.fleet.checkJoin(stream.Context(), join)
 	if err != nil {
 		return wire.Status(err)
 	}
-	return svc.fleet.distributor.Serve(stream, join, w, bytes, peers)
+	return svc.fleet.deliveries.Serve(stream, join, w, bytes)
 }
 
-// checkJoin checks that a worker may have the data set that it asks for. It returns the worker, the size of the data
-// set, and whether some worker passes pieces on.
-func (f *Fleet) checkJoin(ctx context.Context, join *workerv1.Join) (w distribution.Worker, bytes int64, peers bool, err error) {
+// checkJoin checks that a worker may have the data set that it asks for. It returns the worker and the size of the data
+// set.
+func (f *Fleet) checkJoin(ctx context.Context, join *workerv1.Join) (w delivery.Worker, bytes int64, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s, bytes, err := f.checkFetchLocked(ctx, join.GetSessionId(), join.GetDatasetId())
-	switch {
-	case err != nil:
-		return w, 0, false, err
-	case join.GetBytes() != uint64(bytes):
-		return w, 0, false, fault.Invalid("WRONG_SIZE", "data set %s has %d bytes, and the worker says %d", join.GetDatasetId(), bytes, join.GetBytes())
+	if err != nil {
+		return w, 0, err
 	}
-	s.joinedSince = true
-	for _, other := range f.sessions {
-		peers = peers || other.passesOnLocked()
+	if join.GetBytes() != uint64(bytes) {
+		return w, 0, fault.Invalid("WRONG_SIZE", "data set %s has %d bytes, and the worker says %d",
+			join.GetDatasetId(), bytes, join.GetBytes())
 	}
-	w = distribution.Worker{
-		ID: s.id, PeerID: wire.PeerID(s.id, s.minor), Name: s.name, PeerAddress: s.peerAddress, PeerKey: s.peerKey, Serves: s.passesOnLocked(), Done: s.done,
+	s.noStore = "" // it tries again
+	w = delivery.Worker{
+		ID: s.id, PeerID: wire.PeerID(s.id), Name: s.name, PeerAddress: s.peerAddress, PeerKey: s.peerKey, Done: s.done,
 	}
-	return w, bytes, peers, nil
+	return w, bytes, nil
 }
 
-// passesOnLocked reports whether a worker may pass pieces on.
-func (s *session) passesOnLocked() bool { return s.peerAddress != "" }
-
-// reports is a fleet that is told about its distributions. It implements distribution.Reports.
+// reports is a fleet that is told about its deliveries. It implements delivery.Reports.
 type reports struct{ *Fleet }
 
 func (r reports) Heard(worker string) { r.hear(worker) }
 
-// Arrived records that a worker passed a piece on, or that one can read the object store. After a failure,
-// only a piece that arrives after the worker's next join counts: an earlier one may have been on its way already.
-func (r reports) Arrived(worker string, from swarm.Source) {
-	r.hear(from.Peer)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if s := r.sessions[worker]; from.Kind == swarm.Store && s != nil && s.joinedSince {
-		s.noStore = ""
-	}
-}
-
 func (r reports) DatasetRead(dataset string, err error) { r.noteDamage(dataset, err, true) }
 
 // SourceFailed records the failure for logs and lists of workers.
-func (r reports) SourceFailed(dataset, worker string, from swarm.Source, failed *workerv1.PieceFailed) {
+func (r reports) SourceFailed(dataset, worker, parent, message string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s, source := r.sessions[worker], r.sessions[from.Peer]
-	message := fmt.Sprintf("%.300s", failed.GetMessage())
-	switch {
-	case s == nil:
-	case from.Kind == swarm.Store:
-		if s.joinedSince {
-			r.log.Warn("worker could not read the object store; it gets data from elsewhere for now", "worker", s.name, "error", message)
-		}
-		s.noStore, s.joinedSince = message, false
-	case from.Kind == swarm.Peer && source != nil: // otherwise it has left, which explains the failure
-		r.log.Warn("worker could not fetch a piece from another", "worker", s.name, "from", source.name, "dataset", dataset,
-			"error", message)
+	s := r.sessions[worker]
+	if s == nil {
+		return
+	}
+	message = fmt.Sprintf("%.300s", message)
+	if parent == "" {
+		s.noStore = message
+		r.log.Warn("worker could not read the object store; it gets the data set from elsewhere",
+			"worker", s.name, "dataset", dataset, "error", message)
+		return
+	}
+	if source := r.sessions[parent]; source != nil { // otherwise it has left, which explains the failure
+		r.log.Warn("worker could not read from another, which passes the data set on to nobody now",
+			"worker", s.name, "from", source.name, "dataset", dataset, "error", message)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -58,7 +57,7 @@ func caching(dir string) func(*worker.Config) {
 	return func(cfg *worker.Config) { cfg.Exchange = exchange.Settings{CacheDir: dir, CacheBytes: 1 << 30} }
 }
 
-// The coordinator sends a data set once, however many workers there are, and those that serve nobody are served too.
+// The coordinator sends a data set twice to all workers that pass it on, however many there are, and once to each other.
 func TestWorkersPassDataSetsOn(t *testing.T) {
 	c := newCluster(t)
 	for w := range 6 {
@@ -75,7 +74,7 @@ func TestWorkersPassDataSetsOn(t *testing.T) {
 	if held := e.Usage(); len(held.Shares) < 7 { // with 20 tiles and at most 3 on a worker, one may have none
 		t.Errorf("the job is on %d workers", len(held.Shares))
 	}
-	if sent := c.sent.Load(); sent > 2*size {
+	if sent := c.sent.Load(); sent > 4*size {
 		t.Errorf("the coordinator sent %d bytes of a data set of %d", sent, size)
 	}
 	newSequence(c, e, p, 1).run(10, noDisturbance)
@@ -86,19 +85,43 @@ func TestWorkersPassDataSetsOn(t *testing.T) {
 func TestLateWorkersAreServedByOthers(t *testing.T) {
 	c := newCluster(t)
 	c.startWorker("first", serving(t.TempDir()))
+	c.startWorker("second", serving(t.TempDir()))
 	p := largeProblem(t)
 	_, size := c.datasets.put(t, p.data)
 	c.submit(p, nil).Release()
 	e := c.submit(p, nil)
-	c.startWorker("second", serving(t.TempDir()))
-	c.startWorker("third")
+	c.startWorker("third", serving(t.TempDir()))
 	newSequence(c, e, p, 1).run(5, noDisturbance)
 	again := c.submit(p, nil)
 	if held := again.Usage(); len(held.Shares) != 3 {
 		t.Errorf("the job is on %d workers", len(held.Shares))
 	}
-	if sent := c.sent.Load(); sent != size {
+	if sent := c.sent.Load(); sent != 2*size {
 		t.Errorf("the coordinator sent %d bytes of a data set of %d", sent, size)
+	}
+	c.startWorker("fourth")
+	last := c.submit(p, nil)
+	if held := last.Usage(); len(held.Shares) != 4 {
+		t.Errorf("the job is on %d workers", len(held.Shares))
+	}
+	if sent := c.sent.Load(); sent != 3*size {
+		t.Errorf("with one that does not listen, the coordinator sent %d bytes of a data set of %d", sent, size)
+	}
+}
+
+// The bits do not depend on how many workers there are, or on who listens.
+func TestDeliveredDataHasTheSameBits(t *testing.T) {
+	c, p := newCluster(t), largeProblem(t)
+	for at, change := range []func(*worker.Config){
+		serving(t.TempDir()), func(*worker.Config) {}, serving(t.TempDir()), serving(t.TempDir()), caching(t.TempDir()),
+	} {
+		c.startWorker(fmt.Sprint("w", at), change)
+		if at == 3 {
+			continue // 1, 2, 3 and 5 workers
+		}
+		e := c.submit(p, nil)
+		newSequence(c, e, p, 1).run(3, noDisturbance)
+		e.Release()
 	}
 }
 
@@ -190,21 +213,6 @@ func TestDistributionSurvivesFaults(t *testing.T) {
 	}
 }
 
-// gatedDatasets are data sets that can be read once the gate is open.
-type gatedDatasets struct {
-	fleet.DatasetSource
-	gate chan struct{}
-}
-
-func (d gatedDatasets) OpenDataset(ctx context.Context, id string, offset, length int64) (io.ReadCloser, error) {
-	select {
-	case <-d.gate:
-		return d.DatasetSource.OpenDataset(ctx, id, offset, length)
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
 // badPeer serves pieces as the test says.
 type badPeer struct {
 	workerv1.UnimplementedPeerServiceServer
@@ -223,8 +231,9 @@ func (p *badPeer) FetchPiece(r *workerv1.FetchPieceRequest, stream workerv1.Peer
 	return p.serve(r, stream)
 }
 
-// startBadPeer attaches a worker that claims to have all data, and serves it as the test says. Its tiles go to others.
-func (c *cluster) startBadPeer(peer *badPeer, joined chan<- struct{}) {
+// startBadPeer attaches a worker that says that it passes data on, and serves it as the test says. It tells joined when it
+// has the first place in the tree. Its tiles go to others after the others have come.
+func (c *cluster) startBadPeer(peer *badPeer, joined chan<- struct{}, others <-chan struct{}) {
 	c.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -246,14 +255,17 @@ func (c *cluster) startBadPeer(peer *badPeer, joined chan<- struct{}) {
 		_ = a.answerCommands(func(command *workerv1.Command) *workerv1.Failure {
 			prepare := command.GetPrepare()
 			if prepare == nil {
+				<-others
 				return failureOf(workerv1.FailureKind_FAILURE_KIND_INTERNAL, "BAD", "it only serves pieces")
 			}
-			stream, err := a.client.Distribute(a.stream.Context())
+			stream, err := a.client.Deliver(a.stream.Context())
 			if err == nil {
-				err = stream.Send(&workerv1.DistributeRequest{Message: &workerv1.DistributeRequest_Join{Join: &workerv1.Join{
-					SessionId: a.id, DatasetId: prepare.GetDatasetId(), Bytes: prepare.GetDatasetBytes(), PieceBytes: wire.PieceBytes,
-					Keeps: true, Held: bytes.Repeat([]byte{0xff}, 1000),
+				err = stream.Send(&workerv1.DeliverRequest{Message: &workerv1.DeliverRequest_Join{Join: &workerv1.Join{
+					SessionId: a.id, DatasetId: prepare.GetDatasetId(), Bytes: prepare.GetDatasetBytes(), PassesOn: true,
 				}}})
+			}
+			if err == nil {
+				_, err = stream.Recv()
 			}
 			if err != nil {
 				c.Error(err)
@@ -264,8 +276,8 @@ func (c *cluster) startBadPeer(peer *badPeer, joined chan<- struct{}) {
 	}()
 }
 
-// Workers that serve wrong bytes, nothing at all, or refuse cost time, and the answer is the same. One that serves
-// two others wrong bytes is asked no more, and the list of workers says why.
+// Parents that serve wrong bytes, nothing at all, too slowly, or refuse cost time, and the answer is the same. They are
+// not asked again.
 func TestBadPeers(t *testing.T) {
 	wrong := func(r *workerv1.FetchPieceRequest, stream workerv1.PeerService_FetchPieceServer) error {
 		for range wire.PieceBytes / (256 << 10) {
@@ -275,49 +287,68 @@ func TestBadPeers(t *testing.T) {
 		}
 		return nil
 	}
+	// trickle sends so many bytes all the time.
+	trickle := func(bytes int) func(*workerv1.FetchPieceRequest, workerv1.PeerService_FetchPieceServer) error {
+		return func(_ *workerv1.FetchPieceRequest, stream workerv1.PeerService_FetchPieceServer) error {
+			for {
+				if err := stream.Send(&workerv1.FetchPieceResponse{Data: make([]byte, bytes)}); err != nil {
+					return err
+				}
+				select {
+				case <-time.After(50 * time.Millisecond):
+				case <-stream.Context().Done():
+					return nil
+				}
+			}
+		}
+	}
 	for _, bad := range testscale.Some([]struct {
 		name  string
+		stall time.Duration
 		serve func(*workerv1.FetchPieceRequest, workerv1.PeerService_FetchPieceServer) error
 	}{
-		{"wrong bytes", wrong},
-		{"too short", func(*workerv1.FetchPieceRequest, workerv1.PeerService_FetchPieceServer) error { return nil }},
-		{"silent", func(_ *workerv1.FetchPieceRequest, stream workerv1.PeerService_FetchPieceServer) error {
+		{"wrong bytes", 0, wrong},
+		{"slow", 300 * time.Millisecond, trickle(1000)},
+		{"silent", 300 * time.Millisecond, func(_ *workerv1.FetchPieceRequest, stream workerv1.PeerService_FetchPieceServer) error {
 			<-stream.Context().Done()
 			return nil
 		}},
-		{"too long", func(r *workerv1.FetchPieceRequest, stream workerv1.PeerService_FetchPieceServer) error {
+		{"always waiting", 300 * time.Millisecond, trickle(0)},
+		{"too short", 0, func(*workerv1.FetchPieceRequest, workerv1.PeerService_FetchPieceServer) error { return nil }},
+		{"too long", 0, func(r *workerv1.FetchPieceRequest, stream workerv1.PeerService_FetchPieceServer) error {
 			return errors.Join(wrong(r, stream), wrong(r, stream))
 		}},
-		{"refusing", func(*workerv1.FetchPieceRequest, workerv1.PeerService_FetchPieceServer) error {
+		{"refusing", 0, func(*workerv1.FetchPieceRequest, workerv1.PeerService_FetchPieceServer) error {
 			return status.Error(codes.PermissionDenied, "no")
 		}},
-		{"empty", func(*workerv1.FetchPieceRequest, workerv1.PeerService_FetchPieceServer) error {
+		{"empty", 0, func(*workerv1.FetchPieceRequest, workerv1.PeerService_FetchPieceServer) error {
 			return status.Error(codes.NotFound, "no")
 		}},
-	}, 3) {
+	}, 4) {
 		t.Run(bad.name, func(t *testing.T) {
 			t.Parallel()
-			gate, joined := make(chan struct{}), make(chan struct{}, 1)
-			c := newCluster(t, func(cfg *fleet.Config) { cfg.Datasets = gatedDatasets{cfg.Datasets, gate} })
-			peer := &badPeer{serve: bad.serve}
-			c.startBadPeer(peer, joined)
-			honest := func(cfg *worker.Config) {
-				serving(t.TempDir())(cfg)
-				if bad.name == "silent" {
-					cfg.Exchange.Stall = 200 * time.Millisecond
-				}
-			}
-			c.startWorker("a", honest)
-			c.startWorker("b", honest)
+			joined, others := make(chan struct{}, 1), make(chan struct{})
+			c, peer := newCluster(t), &badPeer{serve: bad.serve}
+			c.startBadPeer(peer, joined, others)
 			p := largeProblem(t)
 			_, size := c.datasets.put(t, p.data)
-			go func() { <-joined; close(gate) }()
-			newSequence(c, c.submit(p, nil), p, 1).run(3, noDisturbance)
-			if sent := c.sent.Load(); sent > 2*size {
+			submitted := c.submitLater(p)
+			<-joined
+			const honest = 3
+			for w := range honest {
+				c.startWorker(fmt.Sprint("w", w), func(cfg *worker.Config) {
+					serving(t.TempDir())(cfg)
+					cfg.Exchange.Stall = bad.stall
+				})
+			}
+			close(others)
+			newSequence(c, <-submitted, p, 1).run(3, noDisturbance)
+			if sent := c.sent.Load(); sent > honest*size {
 				t.Errorf("the coordinator sent %d bytes of a data set of %d", sent, size)
 			}
-			if peer.asked.Load() == 0 {
-				t.Error("the bad worker was not asked")
+			// It has two children, each of which asks for two pieces at the same time.
+			if asked := peer.asked.Load(); asked == 0 || asked > 4 {
+				t.Errorf("the bad worker was asked %d times", asked)
 			}
 		})
 	}
@@ -396,5 +427,28 @@ func TestWorkersReadTheObjectStore(t *testing.T) {
 				t.Errorf("the list of workers says %q", says)
 			}
 		})
+	}
+}
+
+// Workers that cannot read the object store pass data on to each other.
+func TestAStoreThatRefusesEverybody(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
+	t.Cleanup(server.Close)
+	c := newCluster(t, func(cfg *fleet.Config) { cfg.Datasets = locatedDatasets{cfg.Datasets, server.URL, ""} })
+	const workers = 5
+	for w := range workers {
+		c.startWorker(fmt.Sprint("w", w), serving(t.TempDir()))
+	}
+	p := largeProblem(t)
+	_, size := c.datasets.put(t, p.data)
+	newSequence(c, c.submit(p, nil), p, 1).run(3, noDisturbance)
+	// Until it is told its parent, a worker reads from the coordinator.
+	if sent := c.sent.Load(); sent > 2*size+workers*4*wire.PieceBytes {
+		t.Errorf("the coordinator sent %d bytes of a data set of %d", sent, size)
+	}
+	for w := range workers {
+		if says := c.worker(fmt.Sprint("w", w)).Message; !strings.Contains(says, "403") {
+			t.Errorf("the list of workers says %q", says)
+		}
 	}
 }

@@ -125,7 +125,7 @@ func (e *KMeansExecutor) stepInParts(ctx context.Context, queries []vector.Query
 	for q := range totals {
 		totals[q].Kind, totals[q].Points = vector.Total, nil
 	}
-	before, err := e.Scatter(ctx, totals)
+	before, err := e.scatter(ctx, totals)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func (e *KMeansExecutor) stepInParts(ctx context.Context, queries []vector.Query
 		if err := e.Update(ctx, moves); err != nil {
 			return nil, err
 		}
-		if after, err = e.Scatter(ctx, totals); err != nil {
+		if after, err = e.scatter(ctx, totals); err != nil {
 			return nil, err
 		}
 	}

@@ -29,8 +29,8 @@
 // type, as does every method of handovers, handover and blame, and nearly every one of placement. Fleet.mu is never held while sending,
 // receiving or waiting. Each stream of a session has one goroutine that reads and one that writes. A job runs one
 // operation at a time, with one goroutine per worker; what only the running operation touches needs no lock. Comparing
-// the times of workers (pace), checking their answers (check) and choosing who sends a piece of a data set to whom
-// (swarm) are packages of their own, which know nothing of sessions.
+// the times of workers (pace), checking their answers (check) and telling them where to read data sets (delivery)
+// are packages of their own, which know nothing of sessions.
 //
 // # Words
 //
@@ -59,7 +59,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
-	"github.com/cleave-project/cleave/internal/fleet/distribution"
+	"github.com/cleave-project/cleave/internal/fleet/delivery"
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/signal"
 	"github.com/cleave-project/cleave/internal/text"
@@ -88,7 +88,7 @@ func DefaultTiming() Timing {
 var ErrClosed = errors.New("fleet: the coordinator is shutting down")
 
 // DatasetSource provides the canonical bytes of data sets.
-type DatasetSource = distribution.Source
+type DatasetSource = delivery.Source
 
 // Config configures a fleet.
 type Config struct {
@@ -100,9 +100,9 @@ type Config struct {
 
 // Fleet holds all attached workers and the jobs that run on them. It is safe for concurrent use.
 type Fleet struct {
-	cfg         Config
-	log         hclog.Logger
-	distributor *distribution.Distributor // calls back with no lock held, and may be called with mu held
+	cfg        Config
+	log        hclog.Logger
+	deliveries *delivery.Deliveries // calls back with no lock held
 
 	// mu guards the fields below, and everything that says so in sessions, calls and executions.
 	mu         sync.Mutex
@@ -133,7 +133,7 @@ func New(cfg Config) *Fleet {
 		damaged:    map[string]error{},
 		payloads:   map[string]*payload{},
 	}
-	f.distributor = distribution.New(cfg.Datasets, reports{f}, f.log)
+	f.deliveries = delivery.New(cfg.Datasets, reports{f}, f.log)
 	return f
 }
 

@@ -11,7 +11,6 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/fleet"
-	"github.com/cleave-project/cleave/internal/wire"
 )
 
 // A worker whose heartbeats were late is ready again with the next one, and whoever waits for a ready worker hears of it.
@@ -110,22 +109,22 @@ func TestTransfersAreSignsOfLife(t *testing.T) {
 	}
 	wantLife("sending a result")
 
-	pieces, err := a.client.Distribute(c.ctx)
+	pieces, err := a.client.Deliver(c.ctx)
 	if err == nil {
-		err = pieces.Send(&workerv1.DistributeRequest{Message: &workerv1.DistributeRequest_Join{Join: &workerv1.Join{
-			SessionId: a.id, DatasetId: id, Bytes: uint64(size), PieceBytes: wire.PieceBytes, Keeps: true}}})
+		err = pieces.Send(&workerv1.DeliverRequest{Message: &workerv1.DeliverRequest_Join{Join: &workerv1.Join{
+			SessionId: a.id, DatasetId: id, Bytes: uint64(size), PassesOn: true}}})
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantLife("joining a distribution")
-	if _, err := pieces.Recv(); err != nil { // an assignment
+	wantLife("joining a delivery")
+	if _, err := pieces.Recv(); err != nil { // its source
 		t.Fatal(err)
 	}
-	if err := pieces.Send(&workerv1.DistributeRequest{Message: &workerv1.DistributeRequest_Arrived{Arrived: &workerv1.PieceArrived{Piece: 0}}}); err != nil {
+	if err := pieces.Send(&workerv1.DeliverRequest{Message: &workerv1.DeliverRequest_Failed{Failed: &workerv1.SourceFailed{}}}); err != nil {
 		t.Fatal(err)
 	}
-	wantLife("reporting a piece")
+	wantLife("reporting a source")
 }
 
 // A worker whose stream broke must attach again in time: its transfers do not keep its session.

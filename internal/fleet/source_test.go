@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
-	"github.com/cleave-project/cleave/internal/fleet/swarm"
 	"github.com/cleave-project/cleave/internal/kernel"
 	"github.com/cleave-project/cleave/internal/planning"
 	"github.com/cleave-project/cleave/internal/wire"
@@ -23,7 +22,7 @@ func attachServing(t *testing.T, f *Fleet, name string) *session {
 	return s
 }
 
-// Why a worker could not read the object store is told until it reads another data set from there.
+// Why a worker could not read the object store is told until it tries again.
 func TestAWorkerThatCannotReadTheStore(t *testing.T) {
 	f := New(Config{})
 	defer f.Close()
@@ -36,17 +35,16 @@ func TestAWorkerThatCannotReadTheStore(t *testing.T) {
 			t.Errorf("%s: %q", when, message)
 		}
 	}
-	store := swarm.Source{Kind: swarm.Store}
-	reports{f}.SourceFailed("x", s.id, store, &workerv1.PieceFailed{Message: "403"})
+	reports{f}.SourceFailed("x", s.id, "", "403")
 	expect("it failed", "403")
-	reports{f}.Arrived(s.id, store)
-	expect("the next piece arrived", "403")
-	if _, _, _, err := f.checkJoin(t.Context(), &workerv1.Join{SessionId: s.id, DatasetId: "x", Bytes: 10}); err != nil {
+	if _, _, err := f.checkJoin(t.Context(), &workerv1.Join{SessionId: s.id, DatasetId: "x", Bytes: 9}); err == nil {
+		t.Error("a data set of another size is delivered")
+	}
+	expect("it asked for something else", "403")
+	if _, _, err := f.checkJoin(t.Context(), &workerv1.Join{SessionId: s.id, DatasetId: "x", Bytes: 10}); err != nil {
 		t.Fatal(err)
 	}
-	expect("it joined a data set", "403")
-	reports{f}.Arrived(s.id, swarm.Source{Kind: swarm.Peer, Peer: s.id})
-	expect("a piece arrived from another worker", "403")
-	reports{f}.Arrived(s.id, store)
-	expect("a piece arrived from the object store", "")
+	expect("it tries again", "")
+	reports{f}.SourceFailed("x", s.id, attachServing(t, f, "b").id, "wrong bytes")
+	expect("another worker failed", "")
 }

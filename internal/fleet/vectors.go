@@ -88,14 +88,10 @@ func (e *KMeansExecutor) packFeatures() {
 	}
 }
 
-// Shape implements kmeans.Executor.
-func (e *KMeansExecutor) Shape() labeling.Shape { return e.shape() }
-
-// Labels implements kmeans.Executor.
-func (e *KMeansExecutor) Labels() []int32 { return e.labels }
-
-// Sums implements kmeans.Executor.
-func (e *KMeansExecutor) Sums() []float64 { return e.sums }
+// Clusters implements kmeans.Executor.
+func (e *KMeansExecutor) Clusters() kmeans.Clusters {
+	return kmeans.Clusters{Shape: e.shape(), Labels: e.labels, Sums: e.sums}
+}
 
 // Update implements kmeans.Executor. Changes are exact, so the order of the answers does not matter.
 func (e *KMeansExecutor) Update(ctx context.Context, moves []labeling.Move) error {
@@ -257,15 +253,28 @@ func (e *KMeansExecutor) measure(
 	return values, run(ctx, op)
 }
 
-// Nearest implements kmeans.Executor.
-func (e *KMeansExecutor) Nearest(ctx context.Context, queries []vector.Query) ([][]float64, error) {
+// Measure implements kmeans.Executor.
+func (e *KMeansExecutor) Measure(
+	ctx context.Context, what kmeans.Measurement, queries []vector.Query,
+) ([][]float64, error) {
+	switch what {
+	case kmeans.NearestTwo:
+		return e.nearestTwo(ctx, queries)
+	case kmeans.Distances:
+		return e.distances(ctx, queries)
+	case kmeans.Scatter:
+		return e.scatter(ctx, queries)
+	}
+	return e.nearest(ctx, queries)
+}
+
+func (e *KMeansExecutor) nearest(ctx context.Context, queries []vector.Query) ([][]float64, error) {
 	return e.perPoint(ctx, "nearest", 1, queries, func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
 		c.Operation = &workerv1.Command_Nearest{Nearest: &workerv1.Nearest{Queries: queries}}
 	})
 }
 
-// NearestTwo implements kmeans.Executor.
-func (e *KMeansExecutor) NearestTwo(ctx context.Context, queries []vector.Query) ([][]float64, error) {
+func (e *KMeansExecutor) nearestTwo(ctx context.Context, queries []vector.Query) ([][]float64, error) {
 	return e.perPoint(ctx, "nearest two", vector.PerNearestTwo, queries, func(c *workerv1.Command, _ *group, queries *workerv1.VectorQueries) {
 		c.Operation = &workerv1.Command_NearestTwo{NearestTwo: &workerv1.NearestTwo{Queries: queries}}
 	})
@@ -280,15 +289,14 @@ func (e *KMeansExecutor) perPoint(ctx context.Context, name string, values int, 
 	return e.measure(ctx, op, queries, func(_, tile int) int { return values * partition.Tile(e.rows, tile).Len() }, e.perform)
 }
 
-// Distances implements kmeans.Executor. It asks only the tiles that contain the points, for no more points at a time
-// than fit into the planned memory.
-func (e *KMeansExecutor) Distances(ctx context.Context, queries []vector.Query) ([][]float64, error) {
+// distances asks only the tiles that contain the points, for no more points at a time than fit into the planned memory.
+func (e *KMeansExecutor) distances(ctx context.Context, queries []vector.Query) ([][]float64, error) {
 	distances := make([][]float64, len(queries))
 	var portion []vector.Query
 	var of []int // indices of the queries in the portion
 	room := e.need.MaxPointsPerRequest()
 	ask := func() error {
-		values, err := e.distances(ctx, portion)
+		values, err := e.distancesAtOnce(ctx, portion)
 		if err != nil {
 			return err
 		}
@@ -315,8 +323,8 @@ func (e *KMeansExecutor) Distances(ctx context.Context, queries []vector.Query) 
 	return distances, ask()
 }
 
-// distances returns the distances of one portion.
-func (e *KMeansExecutor) distances(ctx context.Context, queries []vector.Query) ([][]float64, error) {
+// distancesAtOnce returns the distances of one portion.
+func (e *KMeansExecutor) distancesAtOnce(ctx context.Context, queries []vector.Query) ([][]float64, error) {
 	counts := make([][]int, len(queries)) // number of each query's points in each tile
 	var tiles []int
 	for q := range queries {
@@ -345,9 +353,8 @@ func (e *KMeansExecutor) distances(ctx context.Context, queries []vector.Query) 
 	return e.measure(ctx, op, queries, func(q, tile int) int { return counts[q][tile] * queries[q].Model.Clusters }, e.perform)
 }
 
-// Scatter implements kmeans.Executor. It adds up tiles in tile order, and asks for no more of them at a time than fit
-// into the planned memory.
-func (e *KMeansExecutor) Scatter(ctx context.Context, queries []vector.Query) ([][]float64, error) {
+// scatter adds up tiles in tile order, and asks for no more of them at a time than fit into the planned memory.
+func (e *KMeansExecutor) scatter(ctx context.Context, queries []vector.Query) ([][]float64, error) {
 	packed := e.pack(queries)
 	defer packed.free()
 	atOnce := len(e.placed.tiles)

@@ -169,7 +169,7 @@ type vectorSequence struct {
 
 func newVectorSequence(c *cluster, e *fleet.KMeansExecutor, p *vectorProblem, seed uint64) *vectorSequence {
 	s := &vectorSequence{T: c.T, ctx: c.ctx, remote: e, local: p, random: rand.New(rand.NewPCG(seed, 3))}
-	s.labels, s.sums = slices.Clone(e.Labels()), slices.Clone(e.Sums())
+	s.labels, s.sums = slices.Clone(e.Clusters().Labels), slices.Clone(e.Clusters().Sums)
 	p.step += 2
 	s.check("load", p.shard.Load(p.step, p.k, s.labels))
 	return s
@@ -199,7 +199,7 @@ func (s *vectorSequence) randomOp() {
 	case r < 14:
 		want, err := l.shard.Distances(s.ctx, l.tiles, queries)
 		s.check("distances", err)
-		got, err := s.remote.Distances(s.ctx, queries)
+		got, err := s.remote.Measure(s.ctx, kmeans.Distances, queries)
 		s.wantLists("distances", got, want, err)
 	case r < 17:
 		want, err := l.shard.Scatter(s.ctx, l.tiles, l.step, queries)
@@ -207,7 +207,7 @@ func (s *vectorSequence) randomOp() {
 		for q := range want {
 			want[q] = kmeans.AddTiles(want[q], len(l.tiles))
 		}
-		got, err := s.remote.Scatter(s.ctx, queries)
+		got, err := s.remote.Measure(s.ctx, kmeans.Scatter, queries)
 		s.wantLists("scatter", got, want, err)
 	case r < 18:
 		want, err := l.shard.Farthest(s.ctx, l.tiles, l.step, queries)
@@ -224,13 +224,13 @@ func (s *vectorSequence) randomOp() {
 				m.Clusters, m.Absent, m.Centroids = 1, nil, m.Centroids[:l.spec.Columns]
 			}
 		}
-		measure, measureRemotely := l.shard.Nearest, s.remote.Nearest
+		measure, what := l.shard.Nearest, kmeans.Nearest
 		if s.random.IntN(2) == 0 {
-			measure, measureRemotely = l.shard.NearestTwo, s.remote.NearestTwo
+			measure, what = l.shard.NearestTwo, kmeans.NearestTwo
 		}
 		want, err := measure(s.ctx, l.tiles, queries)
 		s.check("nearest", err)
-		got, err := measureRemotely(s.ctx, queries)
+		got, err := s.remote.Measure(s.ctx, what, queries)
 		s.wantLists("nearest", got, want, err)
 	}
 }
@@ -343,14 +343,14 @@ func (s *vectorSequence) counts(lane int) []int32 {
 func (s *vectorSequence) move(moves []labeling.Move) {
 	s.Helper()
 	l := s.local
-	s.check("moves", s.remote.Shape().Apply(s.labels, moves))
+	s.check("moves", s.remote.Clusters().Apply(s.labels, moves))
 	changes, err := l.shard.Update(s.ctx, l.tiles, l.step, moves)
 	s.check("update", err)
 	l.step++
 	kmeans.AddChanges(s.sums, l.k, moves, changes)
 	err = s.remote.Update(s.ctx, moves)
-	s.wantLists("update", [][]float64{s.remote.Sums()}, [][]float64{s.sums}, err)
-	if !slices.Equal(s.remote.Labels(), s.labels) {
+	s.wantLists("update", [][]float64{s.remote.Clusters().Sums}, [][]float64{s.sums}, err)
+	if !slices.Equal(s.remote.Clusters().Labels, s.labels) {
 		s.Fatal("labels differ")
 	}
 }
@@ -391,11 +391,11 @@ func (s *vectorSequence) step() {
 	s.check("update", err)
 	l.step++
 	kmeans.AddChanges(s.sums, l.k, moves, changes)
-	s.check("moves", s.remote.Shape().Apply(s.labels, moves))
+	s.check("moves", s.remote.Clusters().Apply(s.labels, moves))
 	got, err := s.remote.Step(s.ctx, queries)
 	s.check("step", err)
-	s.wantLists("step", [][]float64{got.Before, got.After, s.remote.Sums()}, [][]float64{before, total(), s.sums}, nil)
-	if !slices.Equal(got.Moves, moves) || !slices.Equal(s.remote.Labels(), s.labels) {
+	s.wantLists("step", [][]float64{got.Before, got.After, s.remote.Clusters().Sums}, [][]float64{before, total(), s.sums}, nil)
+	if !slices.Equal(got.Moves, moves) || !slices.Equal(s.remote.Clusters().Labels, s.labels) {
 		s.Fatal("the moves or labels of a step differ")
 	}
 }

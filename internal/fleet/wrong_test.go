@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/clustering/kmeans"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/labeling"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -270,8 +271,8 @@ func askVectors(ctx context.Context, e *fleet.KMeansExecutor, p *vectorProblem) 
 		return nil, err
 	}
 	all := []any{far}
-	for _, measure := range []func(context.Context, []vector.Query) ([][]float64, error){e.Distances, e.Nearest, e.NearestTwo, e.Scatter} {
-		values, err := measure(ctx, queries)
+	for _, what := range []kmeans.Measurement{kmeans.Distances, kmeans.Nearest, kmeans.NearestTwo, kmeans.Scatter} {
+		values, err := e.Measure(ctx, what, queries)
 		if err != nil {
 			return nil, err
 		}
@@ -285,12 +286,12 @@ func askVectors(ctx context.Context, e *fleet.KMeansExecutor, p *vectorProblem) 
 	if err := e.Update(ctx, assigned); err != nil {
 		return nil, err
 	}
-	all = append(all, assigned, slices.Clone(e.Sums()))
+	all = append(all, assigned, slices.Clone(e.Clusters().Sums))
 	for q := range queries { // so that some points move
 		queries[q].Model = &vector.Model{Distortion: p.distortion, Clusters: p.k, Centroids: p.data.(*dataset.Points).Values[100+q:][:p.k*p.spec.Columns]}
 	}
 	stepped, err := e.Step(ctx, queries)
-	return append(all, stepped, e.Sums(), e.Labels()), err
+	return append(all, stepped, e.Clusters().Sums, e.Clusters().Labels), err
 }
 
 // The same for vectors. Sums that are wrong by one bit are found too: they are exact, and do not add up.

@@ -21,12 +21,8 @@ func PieceSize(datasetBytes int64, piece int) int64 {
 }
 
 // PeerID returns what a worker calls itself toward other workers: a hash of its session, because who knows a session can
-// pass for its worker. minor is the minor version that the worker and the coordinator have in common; before 3, workers
-// show the session itself.
-func PeerID(sessionID string, minor uint32) string {
-	if minor < 3 {
-		return sessionID
-	}
+// pass for its worker.
+func PeerID(sessionID string) string {
 	hash := sha256.Sum256([]byte(sessionID))
 	return hex.EncodeToString(hash[:])
 }

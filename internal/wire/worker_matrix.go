@@ -164,7 +164,7 @@ const (
 	// WorkerProtocol is the major version of the worker protocol. Both sides must have the same. Compatible additions
 	// keep it: an operation or field that changes what is computed may be sent only from the release after the one
 	// whose workers know it.
-	WorkerProtocol = 10
+	WorkerProtocol = 11
 	// WorkerProtocolMinor counts compatible additions to the worker protocol. Each side tells the other its own, and
 	// the coordinator sends a worker only what the worker's version knows:
 	//

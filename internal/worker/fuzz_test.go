@@ -35,7 +35,7 @@ func (nothingToFetch) FetchDataset(context.Context, *workerv1.FetchDatasetReques
 	return nil, status.Error(codes.NotFound, "no such data set")
 }
 
-func (nothingToFetch) Distribute(context.Context, ...grpc.CallOption) (grpc.BidiStreamingClient[workerv1.DistributeRequest, workerv1.DistributeResponse], error) {
+func (nothingToFetch) Deliver(context.Context, ...grpc.CallOption) (grpc.BidiStreamingClient[workerv1.DeliverRequest, workerv1.DeliverResponse], error) {
 	return nil, status.Error(codes.Unimplemented, "no pieces")
 }
 

@@ -33,7 +33,7 @@ func newSession(w *worker, client workerv1.WorkerServiceClient, m *workerv1.Welc
 	ctx, cancel := context.WithCancel(context.Background())
 	return &session{
 		worker: w, client: client, id: m.GetSessionId(), term: m.GetTerm(), ctx: ctx, cancel: cancel,
-		source: exchange.Coordinator{Client: client, SessionID: m.GetSessionId(), PeerID: wire.PeerID(m.GetSessionId(), min(m.GetProtocolMinor(), wire.WorkerProtocolMinor))},
+		source: exchange.Coordinator{Client: client, SessionID: m.GetSessionId(), PeerID: wire.PeerID(m.GetSessionId())},
 		wake:   make(chan struct{}, 1), jobs: map[string]*job{},
 	}
 }

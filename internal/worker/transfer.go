@@ -188,12 +188,9 @@ func (j *job) leave() {
 	}
 }
 
-// passOn lets other workers fetch the data set of the job from this one, if the cache has it.
+// passOn lets other workers fetch the data set of the job from this one, if the cache has all of it.
 func (j *job) passOn() {
 	if j.need.ByRows() {
-		if j.worker.exchange.Serves() {
-			j.joinByRows()
-		}
 		return
 	}
 	if e := j.worker.exchange; j.datasetID != "" && e.Serves() && e.Complete(j.datasetID, j.need.DatasetBytes) {

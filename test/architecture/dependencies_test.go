@@ -25,7 +25,8 @@ func TestDependenciesAreExplained(t *testing.T) {
 			needed = append(needed, directRequirements(string(f.text))...)
 		}
 	}
-	needed = slices.DeleteFunc(needed, func(name string) bool { return name == module }) // modules of their own use ours
+	// modules of their own use ours
+	needed = slices.DeleteFunc(needed, func(name string) bool { return name == module })
 	for _, name := range needed {
 		if !slices.Contains(explained, name) {
 			t.Errorf("docs/dependencies.md does not say why we need %s", name)
@@ -45,7 +46,8 @@ func npmDependencies(t *testing.T, text string) []string {
 	if err := json.Unmarshal([]byte(text), &manifest); err != nil {
 		t.Fatal(err)
 	}
-	return slices.Concat(slices.Collect(maps.Keys(manifest.Dependencies)), slices.Collect(maps.Keys(manifest.DevDependencies)))
+	return slices.Concat(slices.Collect(maps.Keys(manifest.Dependencies)),
+		slices.Collect(maps.Keys(manifest.DevDependencies)))
 }
 
 // directRequirements lists what a go.mod requires directly, and its tools.

@@ -11,13 +11,15 @@ import (
 )
 
 // guides are the documents that send their readers to files and folders.
-var guides = []string{"README.md", "CONTRIBUTING.md", "docs/ARCHITECTURE.md", "docs/HOWTO-ADD.md", "docs/design/internals.md", "docs/design/faults.md"}
+var guides = []string{"README.md", "CONTRIBUTING.md", "docs/ARCHITECTURE.md", "docs/HOWTO-ADD.md",
+	"docs/design/internals.md", "docs/design/faults.md"}
 
 // sourcePath matches a path to a Go file or a folder, in backquotes.
 var sourcePath = regexp.MustCompile("`((?:[a-z0-9]+/)+(?:[a-z0-9_]+\\.(?:go|proto)|[a-z0-9]*))`")
 
 // roots are the folders that such paths start from.
-var roots = []string{".", "internal", "internal/clustering", "internal/coordinator", "internal/numeric", "internal/data", "internal/cli", "proto/cleave/v1"}
+var roots = []string{".", "internal", "internal/clustering", "internal/coordinator", "internal/numeric",
+	"internal/data", "internal/cli", "proto/cleave/v1"}
 
 // TestDocumentsNameFilesThatExist: files move, and documents must follow.
 func TestDocumentsNameFilesThatExist(t *testing.T) {
@@ -62,7 +64,8 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	anchors := map[string][]string{}
 	var documents []textFile
 	for _, f := range textFiles(t) {
-		if path.Ext(f.path) != ".md" || strings.Contains(f.path, "testdata/") || strings.HasSuffix(f.path, "-template.md") {
+		if path.Ext(f.path) != ".md" || strings.Contains(f.path, "testdata/") ||
+			strings.HasSuffix(f.path, "-template.md") {
 			continue
 		}
 		documents = append(documents, f)

@@ -49,7 +49,8 @@ func TestPackagesHaveFewFiles(t *testing.T) {
 	}
 	for dir, n := range files {
 		if n > maxPackageFiles {
-			t.Errorf("%s has %d files, more than %d: split the package by purpose, or join files of one subject", dir, n, maxPackageFiles)
+			t.Errorf("%s has %d files, more than %d: split the package by purpose, or join files of one subject", dir,
+				n, maxPackageFiles)
 		}
 	}
 }
@@ -141,7 +142,8 @@ func TestTextFilesOfTheProject(t *testing.T) {
 	for _, f := range textFiles(t) {
 		seen = append(seen, f.path)
 	}
-	for _, want := range []string{"go.mod", "Makefile", ".ci/run", "internal/fault/fault.go", "test/architecture/doc.go"} {
+	for _, want := range []string{"go.mod", "Makefile", ".ci/run", "internal/fault/fault.go",
+		"test/architecture/doc.go"} {
 		if !slices.Contains(seen, want) {
 			t.Errorf("the walk did not see %s", want)
 		}

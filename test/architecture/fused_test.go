@@ -12,17 +12,19 @@ import (
 )
 
 // fusedInstruction matches the file and the line of an instruction of arm64 that multiplies and adds with one rounding.
-var fusedInstruction = regexp.MustCompile(`\(` + regexp.QuoteMeta(module) + `/(internal/[^()]*\.go):(\d+)\)\s+FN?M(?:ADD|SUB)[DS]\s`)
+var fusedInstruction = regexp.MustCompile(`\(` + regexp.QuoteMeta(module) +
+	`/(internal/[^()]*\.go):(\d+)\)\s+FN?M(?:ADD|SUB)[DS]\s`)
 
-// TestNoProductsAreFused compiles what computes answers for arm64, where the compiler may round a product and the sum that it
-// is added to once instead of twice, so that bits would differ from those on amd64. A conversion prevents it:
-// a + float64(b*c). Lines that mean it call math.FMA; where the product is exact, it makes no difference, and a comment says
-// so.
+// TestNoProductsAreFused compiles what computes answers for arm64, where the compiler may round a product and the sum
+// that it is added to once instead of twice, so that bits would differ from those on amd64. A conversion prevents it: a
+// + float64(b*c). Lines that mean it call math.FMA; where the product is exact, it makes no difference, and a comment
+// says so.
 func TestNoProductsAreFused(t *testing.T) {
 	if !testscale.Long {
 		t.Skip("compiles the mathematics for another processor; make test-long runs it")
 	}
-	build := exec.Command("go", "build", "-gcflags="+internal+"...=-S", "./internal/clustering/...", "./internal/data/...",
+	build := exec.Command("go", "build", "-gcflags="+internal+"...=-S", "./internal/clustering/...",
+		"./internal/data/...",
 		"./internal/inference/...", "./internal/kernel/...", "./internal/numeric/...", "./internal/partition/...")
 	build.Dir, build.Env = "../..", append(build.Environ(), "GOARCH=arm64", "CGO_ENABLED=0")
 	var assembly bytes.Buffer
@@ -50,7 +52,8 @@ func TestNoProductsAreFused(t *testing.T) {
 			deliberate++
 			continue
 		}
-		t.Errorf("%s:%s: a product is fused with a sum on arm64; write float64(a*b), or say that it is exact:\n%s", file, line, source)
+		t.Errorf("%s:%s: a product is fused with a sum on arm64; write float64(a*b), or say that it is exact:\n%s",
+			file, line, source)
 	}
 	if deliberate == 0 {
 		t.Error("no instruction is fused, although math.FMA is called: the assembly was not understood")

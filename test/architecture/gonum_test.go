@@ -31,11 +31,11 @@ import (
 // runtime picks an implementation by the processor. Use numeric/elementary instead.
 var gonumCalls = map[string]func(o *operands) []float64{
 	"mat.Col": nil, "mat.DenseCopyOf": nil, "mat.Max": nil, "mat.Min": nil, "mat.NewDense": nil, "mat.NewDiagDense": nil,
-	"mat.NewSymDense": nil, "mat.NewVecDense": nil, "mat.Dense.At": nil, "mat.Dense.Dims": nil, "mat.Dense.RawMatrix": nil,
+	"mat.NewSymDense": nil, "mat.NewTriDense": nil, "mat.NewVecDense": nil, "mat.Dense.At": nil, "mat.Dense.Dims": nil, "mat.Dense.RawMatrix": nil,
 	"mat.Dense.RawRowView": nil, "mat.Dense.Set": nil, "mat.Dense.SetCol": nil, "mat.Dense.SetRow": nil,
 	"mat.Dense.Slice": nil, "mat.Dense.T": nil, "mat.SymDense.At": nil, "mat.SymDense.CopySym": nil,
 	"mat.SymDense.RawSymmetric": nil, "mat.SymDense.SetSym": nil, "mat.SymDense.SymmetricDim": nil, "mat.TriDense.At": nil,
-	"mat.TriDense.RawTriangular": nil, "mat.TriDense.SliceTri": nil, "mat.TriDense.T": nil, "mat.VecDense.RawVector": nil,
+	"mat.TriDense.RawTriangular": nil, "mat.TriDense.SetTri": nil, "mat.TriDense.SliceTri": nil, "mat.TriDense.T": nil, "mat.VecDense.RawVector": nil,
 
 	"mat.Dense.Mul": func(o *operands) []float64 {
 		n := o.n
@@ -75,6 +75,20 @@ var gonumCalls = map[string]func(o *operands) []float64{
 		solution := mat.NewVecDense(o.n, o.zeros(o.n))
 		_ = o.factor().SolveVecTo(solution, mat.NewVecDense(o.n, o.values(o.n)))
 		return solution.RawVector().Data
+	},
+	"mat.Cholesky.SetFromU": func(o *operands) []float64 {
+		factor := new(mat.Cholesky)
+		upper := mat.NewTriDense(o.n, mat.Upper, o.values(o.n*o.n))
+		for i := range o.n {
+			upper.SetTri(i, i, 1+float64(i))
+		}
+		factor.SetFromU(upper)
+		return []float64{factor.Cond()}
+	},
+	"mat.TriDense.InverseTri": func(o *operands) []float64 {
+		inverse := mat.NewTriDense(o.n, mat.Lower, o.zeros(o.n*o.n))
+		_ = inverse.InverseTri(o.lower())
+		return inverse.RawTriangular().Data
 	},
 	"mat.Cholesky.InverseTo": func(o *operands) []float64 {
 		inverse := mat.NewSymDense(o.n, o.zeros(o.n*o.n))

@@ -44,7 +44,8 @@ func (f goFile) imports() []string {
 }
 
 // ignored are folders that are not in git.
-var ignored = []string{".git", ".cleave", "bin", "demo-out", "answers-out", "clients/typescript/node_modules", "clients/typescript/dist"}
+var ignored = []string{".git", ".cleave", "bin", "demo-out", "answers-out", "clients/typescript/node_modules",
+	"clients/typescript/dist"}
 
 // textFiles returns all text of the project, except go.sum files.
 func textFiles(t *testing.T) []textFile {

@@ -87,7 +87,9 @@ func ProgressItem(p *cleavev1.Progress) *cleavev1.WatchJobResponse {
 
 // EndedItem returns the item of a watch for the end of a job that succeeded.
 func EndedItem() *cleavev1.WatchJobResponse {
-	return EventItem(&cleavev1.Event{What: &cleavev1.Event_Ended{Ended: &cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_SUCCEEDED}}})
+	return EventItem(
+		&cleavev1.Event{
+			What: &cleavev1.Event_Ended{Ended: &cleavev1.JobEnded{State: cleavev1.JobState_JOB_STATE_SUCCEEDED}}})
 }
 
 // ExampleResult returns a result in which most fields are set.
@@ -99,16 +101,20 @@ func ExampleResult() *cleavev1.Result {
 		ObjectiveName: "kernel-kmeans",
 		Objective:     0.30000000000000004,
 		History: []*cleavev1.Iteration{
-			{Iteration: 0, Objective: 10}, {Iteration: 1, Objective: 1.0 / 3, Moved: 3}, {Iteration: 2, Objective: 0.30000000000000004, Moved: 1},
+			{Iteration: 0, Objective: 10}, {Iteration: 1, Objective: 1.0 / 3, Moved: 3},
+			{Iteration: 2, Objective: 0.30000000000000004, Moved: 1},
 		},
-		Constraints:  &cleavev1.ConstraintReport{Total: 3, Satisfied: 1, MustLinkViolated: 1, CannotLinkViolated: 1},
-		Sigma:        1.5,
-		Warnings:     []*cleavev1.Notice{{Reason: "CONFLICT", Message: "0-1 is <both> must & cannot"}},
-		Plan:         &cleavev1.Plan{Tiles: 2, TileRows: 16, Storage: cleavev1.PlanStorage_PLAN_STORAGE_PARTLY_FLOAT32, StoredTiles: 1, ComputedTiles: 1, TileBytes: 4096, Bytes: 9999, Workers: 2, GridExponent: -40},
-		Timings:      &cleavev1.Timings{Load: durationpb.New(time.Millisecond), Total: durationpb.New(1500 * time.Millisecond)},
-		Restart:      1,
-		Shifts:       []*cleavev1.ShiftChange{{Iteration: 1, Sigma: 1.5, Why: "the objective rose"}},
-		Kernel:       &cleavev1.KernelReport{Function: cleavev1.KernelFunction_KERNEL_FUNCTION_GAUSSIAN, Rho: proto.Float64(0.7)},
+		Constraints: &cleavev1.ConstraintReport{Total: 3, Satisfied: 1, MustLinkViolated: 1, CannotLinkViolated: 1},
+		Sigma:       1.5,
+		Warnings:    []*cleavev1.Notice{{Reason: "CONFLICT", Message: "0-1 is <both> must & cannot"}},
+		Plan: &cleavev1.Plan{Tiles: 2, TileRows: 16, Storage: cleavev1.PlanStorage_PLAN_STORAGE_PARTLY_FLOAT32,
+			StoredTiles: 1, ComputedTiles: 1, TileBytes: 4096, Bytes: 9999, Workers: 2, GridExponent: -40},
+		Timings: &cleavev1.Timings{Load: durationpb.New(time.Millisecond),
+			Total: durationpb.New(1500 * time.Millisecond)},
+		Restart: 1,
+		Shifts:  []*cleavev1.ShiftChange{{Iteration: 1, Sigma: 1.5, Why: "the objective rose"}},
+		Kernel: &cleavev1.KernelReport{Function: cleavev1.KernelFunction_KERNEL_FUNCTION_GAUSSIAN,
+			Rho: proto.Float64(0.7)},
 		K:            2,
 		Rows:         4,
 		ClusterSizes: []uint32{3, 1},
@@ -124,7 +130,8 @@ var SpectralFiles = func() map[string]string {
 	files["far.csv"] = "src,dst\n0,1\n1,9\n"
 	files["gaps.csv"] = "x,y\n0,0\n0,1\n,\n5,6\n"
 	files["few.csv"] = "x\n1\n2\n"
-	files["csp.yaml"] = "k: 2\nconstrainedSpectral: {beta: {rule: BETA_RULE_STRICT}, beliefs: {inline: {columns: [{name: i, integers: {values: [1]}}, " +
+	files["csp.yaml"] = "k: 2\nconstrainedSpectral: {beta: {rule: BETA_RULE_STRICT}, beliefs: {inline: {columns: " +
+		"[{name: i, integers: {values: [1]}}, " +
 		"{name: j, integers: {values: [2]}}, {name: belief, numbers: {values: [-1]}}]}}}\n"
 	return files
 }()
@@ -152,7 +159,8 @@ func ExampleChoice() *cleavev1.Choice {
 		{cleavev1.Space_SPACE_NEIGHBORS, cleavev1.ConstraintUse_CONSTRAINT_USE_SOFT, 0.65, 0.6},
 		{cleavev1.Space_SPACE_NEIGHBORS, cleavev1.ConstraintUse_CONSTRAINT_USE_HARD, 0.9, 3},
 	} {
-		c.Tried = append(c.Tried, &cleavev1.MethodScore{Method: &cleavev1.Method{Space: t.space, ConstraintUse: t.use}, Agreement: t.agreement, Advantage: t.advantage})
+		c.Tried = append(c.Tried, &cleavev1.MethodScore{Method: &cleavev1.Method{Space: t.space, ConstraintUse: t.use},
+			Agreement: t.agreement, Advantage: t.advantage})
 	}
 	c.Chosen = c.Tried[7].Method
 	return c
@@ -161,7 +169,8 @@ func ExampleChoice() *cleavev1.Choice {
 // ExampleKSelection returns the scores of three numbers of clusters, each of which is plausible.
 func ExampleKSelection() *cleavev1.KSelection {
 	return &cleavev1.KSelection{
-		Proposed: 3, Confidence: cleavev1.Confidence_CONFIDENCE_UNSURE, Plausible: []uint32{2, 3, 4}, Reason: "3 come out again",
+		Proposed: 3, Confidence: cleavev1.Confidence_CONFIDENCE_UNSURE, Plausible: []uint32{2, 3, 4},
+		Reason: "3 come out again",
 		Scores: []*cleavev1.KScore{
 			{K: 2, Space: cleavev1.Space_SPACE_STANDARDIZED_NEIGHBORS, Stability: new(0.891), Silhouette: new(1.0)},
 			{K: 3, Space: cleavev1.Space_SPACE_STANDARDIZED_NEIGHBORS, Stability: new(0.885), Silhouette: new(0.844)},

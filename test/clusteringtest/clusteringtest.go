@@ -95,7 +95,8 @@ func RandomGraph(t testing.TB, rng *rand.Rand, n, k int) *dataset.Graph {
 func RandomConstraints(rng *rand.Rand, n, k, m int) []constraint.Constraint {
 	var cs []constraint.Constraint
 	for len(cs) < m {
-		i, j := int32(rng.IntN(n)), int32(rng.IntN(n))
+		i := int32(rng.IntN(n))
+		j := int32(rng.IntN(n))
 		if i == j {
 			continue
 		}

@@ -44,8 +44,8 @@ func wantSent(t testing.TB, admin string, data dataset.Dataset, copies float64) 
 	}
 }
 
-// TestWorkersPassDataOn: with certificates, as operators have them. A worker that serves nobody, and one that comes later,
-// get the data from the others, and the coordinator sends it once or twice.
+// TestWorkersPassDataOn: with certificates, as operators have them. The coordinator sends the data twice to those that
+// pass it on, and once to each that serves nobody, also if it comes later.
 func TestWorkersPassDataOn(t *testing.T) {
 	t.Parallel()
 	f := NewSecureFolder(t)
@@ -63,34 +63,48 @@ func TestWorkersPassDataOn(t *testing.T) {
 	if !strings.Contains(late.Stderr(), "fetching data set") {
 		t.Error("the worker that came later did not take part")
 	}
-	wantSent(t, adminOf(t, c.Process), load.data, 2)
+	wantSent(t, adminOf(t, c.Process), load.data, 4)
 }
 
-// TestAPeerFailsDuringATransfer kills or pauses a worker while it fetches data and passes it on.
-func TestAPeerFailsDuringATransfer(t *testing.T) {
+// TestAParentFailsWhileItPassesDataOn kills or pauses a worker, or freezes its link, while it sends a piece to another
+// one.
+func TestAParentFailsWhileItPassesDataOn(t *testing.T) {
 	t.Parallel()
-	failures := map[string]func(*Process){"killed": (*Process).Kill, "paused": (*Process).Pause}
-	for _, name := range testscale.Some([]string{"killed", "paused"}, 1) {
+	failures := map[string]func(*Process, *proxy){
+		"killed": func(w *Process, _ *proxy) { w.Kill() }, "paused": func(w *Process, _ *proxy) { w.Pause() },
+		"frozen": func(_ *Process, link *proxy) { link.freeze() },
+	}
+	for _, name := range testscale.Some([]string{"killed", "paused", "frozen"}, 2) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := StartCoordinator(t, Options{})
-			startPassingOn(t, c, 2)
-			begun := make(chan struct{})
-			once := sync.OnceFunc(func() { close(begun) })
-			victim := &Worker{Name: "victim", Process: newProcess(t, "worker victim", Build(t).Worker,
-				append([]string{"--coordinator", c.Addr, "--name", "victim", "--threads", "1", "--memory", "1GiB"}, passingOn(t)...)...)}
-			victim.stderr.seen = func(text []byte) {
-				if strings.Contains(string(text), "fetching data set") {
-					once()
-				}
+			c := StartCoordinator(t, Options{Args: []string{"--admin", "127.0.0.1:0"}})
+			type parent struct {
+				*Process
+				*proxy
 			}
-			victim.start()
-			c.AwaitWorkers(3)
+			failing, failed := make(chan parent), make(chan struct{})
+			var once sync.Once
+			const workers = 4
+			for i := range workers {
+				at := FreeAddress(t)
+				link := startProxy(t, at)
+				w := startWorker(t, c.Addr, fmt.Sprint("w", i), "1GiB",
+					"--cache-dir", t.TempDir(), "--peer-listen", at, "--peer-address", link.addr())
+				link.whenPassed(1<<20, func() {
+					once.Do(func() {
+						failing <- parent{w.Process, link}
+						<-failed
+					})
+				})
+			}
+			c.AwaitWorkers(workers)
 			load := largeData()
 			_, w := load.run(c)
-			<-begun
-			failures[name](victim.Process)
-			load.finish(t, "with a worker "+name, w)
+			first := <-failing
+			failures[name](first.Process, first.proxy)
+			close(failed)
+			load.finish(t, "with a parent "+name, w)
+			wantSent(t, adminOf(t, c.Process), load.data, workers)
 		})
 	}
 }

@@ -1,5 +1,5 @@
-// Package programs builds the programs that tests run. They are linked once for the tests of all packages, into bin/test, and
-// again only after a change. Only tests import it.
+// Package programs builds the programs that tests run. They are linked once for the tests of all packages, into
+// bin/test, and again only after a change. Only tests import it.
 package programs
 
 import (
@@ -13,8 +13,8 @@ import (
 	"syscall"
 )
 
-// Build builds programs of this repository by their names in cmd, with the race detector if the test has it, and returns the
-// folder that has them.
+// Build builds programs of this repository by their names in cmd, with the race detector if the test has it, and
+// returns the folder that has them.
 func Build(names ...string) (folder string, err error) {
 	var args []string
 	if RaceDetector {
@@ -31,8 +31,8 @@ func BuildTool(module, path string) (folder string, err error) {
 	return build("-modfile="+filepath.Join("tools", module, "go.mod"), path)
 }
 
-// build runs go build, to which the flags of GOFLAGS apply. It has no time limit, because a build takes minutes when the
-// caches of modules and builds are empty.
+// build runs go build, to which the flags of GOFLAGS apply. It has no time limit, because a build takes minutes when
+// the caches of modules and builds are empty.
 func build(args ...string) (folder string, err error) {
 	root, err := Root()
 	if err != nil {
@@ -55,7 +55,8 @@ func build(args ...string) (folder string, err error) {
 		return "", fmt.Errorf("lock %s: %w", lock.Name(), err)
 	}
 	// Without the commit in them, the next commit does not link the programs again.
-	cmd := exec.Command("go", slices.Concat([]string{"build", "-buildvcs=false", "-o", folder + string(filepath.Separator)}, args)...)
+	cmd := exec.Command("go",
+		slices.Concat([]string{"build", "-buildvcs=false", "-o", folder + string(filepath.Separator)}, args)...)
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build %v: %w\n%s", args, err, out)
@@ -70,7 +71,8 @@ func Root() (string, error) {
 		return "", err
 	}
 	for {
-		if mod, err := os.ReadFile(filepath.Join(dir, "go.mod")); err == nil && bytes.HasPrefix(mod, []byte(firstLine)) {
+		if mod, err := os.ReadFile(filepath.Join(dir, "go.mod")); err == nil &&
+			bytes.HasPrefix(mod, []byte(firstLine)) {
 			return dir, nil
 		}
 		if dir == filepath.Dir(dir) {

@@ -8,7 +8,10 @@ import (
 
 // Constraints makes a table that table.Constraints reads as list.
 func Constraints(list []constraint.Constraint) *table.Table {
-	i, j, kind, weight := integers("i", len(list)), integers("j", len(list)), make([]string, len(list)), numbers("weight", len(list))
+	i := integers("i", len(list))
+	j := integers("j", len(list))
+	kind := make([]string, len(list))
+	weight := numbers("weight", len(list))
 	for at, c := range list {
 		i.Integers[at], j.Integers[at], kind[at] = int64(c.I), int64(c.J), c.Kind.String()
 		weight.Numbers[at], weight.Empty[at] = c.Weight, !c.Weighted
@@ -18,7 +21,9 @@ func Constraints(list []constraint.Constraint) *table.Table {
 
 // Seeds makes a table that table.Seeds reads as list.
 func Seeds(list []constraint.Seed) *table.Table {
-	index, label, probability := integers("index", len(list)), integers("label", len(list)), numbers("probability", len(list))
+	index := integers("index", len(list))
+	label := integers("label", len(list))
+	probability := numbers("probability", len(list))
 	for at, s := range list {
 		index.Integers[at], label.Integers[at] = int64(s.Index), int64(s.Label)
 		probability.Numbers[at], probability.Empty[at] = s.Probability, s.Probability == 0

@@ -15,7 +15,8 @@ import (
 func TestWhatIsBuiltIsReadAgain(t *testing.T) {
 	const points = 50
 	rapid.Check(t, func(t *rapid.T) {
-		number, index := rapid.Float64Range(0.001, 1), rapid.Int32Range(0, points-1)
+		number := rapid.Float64Range(0.001, 1)
+		index := rapid.Int32Range(0, points-1)
 		var pairs []constraint.Constraint
 		var seeds []constraint.Seed
 		var beliefs []constraint.Belief
@@ -27,12 +28,15 @@ func TestWhatIsBuiltIsReadAgain(t *testing.T) {
 			if pair.Weighted = rapid.Bool().Draw(t, "weighted"); pair.Weighted {
 				pair.Weight = number.Draw(t, "weight")
 			}
-			seed := constraint.Seed{Index: 7*row + rapid.Int32Range(0, 6).Draw(t, "index"), Label: index.Draw(t, "label")}
+			seed := constraint.Seed{Index: 7*row + rapid.Int32Range(0, 6).Draw(t, "index"),
+				Label: index.Draw(t, "label")}
 			if rapid.Bool().Draw(t, "uncertain") {
 				seed.Probability = number.Draw(t, "probability")
 			}
-			pairs, seeds = append(pairs, pair), append(seeds, seed)
-			beliefs = append(beliefs, constraint.Belief{I: rapid.Int32Range(row, points-1).Draw(t, "after"), J: row, Value: -number.Draw(t, "belief")})
+			pairs = append(pairs, pair)
+			seeds = append(seeds, seed)
+			beliefs = append(beliefs, constraint.Belief{I: rapid.Int32Range(row, points-1).Draw(t, "after"), J: row,
+				Value: -number.Draw(t, "belief")})
 		}
 		weights := rapid.SliceOfN(number, points, points).Draw(t, "weights")
 		labels := rapid.SliceOfN(rapid.Int64(), points, points).Draw(t, "labels")

@@ -1,5 +1,5 @@
-// Package testscale decides how much of a large test runs. make test runs a part of every kind of test in a few minutes;
-// make test-long, which builds with the tag long, runs everything.
+// Package testscale decides how much of a large test runs. make test runs a part of every kind of test in a few
+// minutes; make test-long, which builds with the tag long, runs everything.
 package testscale
 
 import "testing"

@@ -14,7 +14,8 @@ import (
 
 // writeAlgorithms compares our algorithms by the kind of data.
 func (p Page) writeAlgorithms(b *strings.Builder, cells []cell, x index) {
-	b.WriteString("\n### Algorithm by algorithm\n\nMeans over all sets of a kind, real and generated, options left open. The number of sets is shown if a method did not run on all of them, or took too long.\n")
+	b.WriteString("\n### Algorithm by algorithm\n\nMeans over all sets of a kind, real and generated, options left " +
+		"open. The number of sets is shown if a method did not run on all of them, or took too long.\n")
 	p.algorithmTable(b, cells, x)
 }
 
@@ -34,7 +35,8 @@ func (p Page) algorithmTable(b *strings.Builder, cells []cell, x index) {
 	for _, kind := range []string{catalog.Points, catalog.Graph, catalog.SparsePoints} {
 		sets := slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return c.kind != kind })
 		for _, method := range methods {
-			texts, answered := []string{kind, method}, false
+			texts := []string{kind, method}
+			answered := false
 			for _, column := range columns {
 				mean := x.meanOver(sets, method, column)
 				answered = answered || mean != ""

@@ -1,6 +1,6 @@
 // Package answers measures what `cleave` answers when it is given data, a number of clusters and constraints, and
-// nothing else; what its algorithms answer that a user might name, and what other programs do: `make answers DATA=folder`.
-// It may import any package; none imports it.
+// nothing else; what its algorithms answer that a user might name, and what other programs do: `make answers
+// DATA=folder`. It may import any package; none imports it.
 package answers
 
 import (
@@ -27,7 +27,8 @@ type Config struct {
 	Sets    string   // a regular expression of whole names; empty: all but the large sets
 	Large   bool     // the large sets instead of the others
 	Methods []string // empty: no algorithm, the usual algorithms and the peers
-	Numbers []int    // of constraints; -1 stands for n/2; empty: 0, 20, 100, 400 and n/2. Of labels, percentages; empty: 5 and 20
+	// of constraints; -1 stands for n/2; empty: 0, 20, 100, 400 and n/2. Of labels, percentages; empty: 5 and 20
+	Numbers []int
 	Seeds   int
 	Noise   float64 // the share of the constraints that is wrong
 	Jobs    int     // runs at a time
@@ -43,15 +44,19 @@ func Suite() measure.Suite {
 			var cfg Config
 			var page Page
 			var more []string
-			flags.StringVar(&cfg.Results, "results", "answers-out/answers.csv", "`file` that keeps the answers; what it has is not asked again")
+			flags.StringVar(&cfg.Results, "results", "answers-out/answers.csv",
+				"`file` that keeps the answers; what it has is not asked again")
 			measure.List(flags, &more, "more", "", "comma-separated `files` of further results for the page")
-			flags.StringVar(&cfg.Sets, "sets", "", "regular `expression` of the names of sets (default: all but the large ones)")
+			flags.StringVar(&cfg.Sets, "sets", "",
+				"regular `expression` of the names of sets (default: all but the large ones)")
 			flags.BoolVar(&cfg.Large, "large", false, "the large sets instead of the others")
-			flags.Func("methods", "`methods`: default, peers, or algorithms with flags (pc-kmeans,restarts=10,entail)", func(list string) error {
-				cfg.Methods = Methods(list)
-				return nil
-			})
-			flags.Func("ms", "comma-separated `numbers` of constraints; half is n/2 (default 0,20,100,400,half); percentages of labels (default 5,20)", func(list string) (err error) {
+			flags.Func("methods", "`methods`: default, peers, or algorithms with flags (pc-kmeans,restarts=10,entail)",
+				func(list string) error {
+					cfg.Methods = Methods(list)
+					return nil
+				})
+			flags.Func("ms", "comma-separated `numbers` of constraints; half is n/2 (default 0,20,100,400,half); "+
+				"percentages of labels (default 5,20)", func(list string) (err error) {
 				cfg.Numbers, err = counts(list)
 				return err
 			})
@@ -164,7 +169,8 @@ func (s *study) constraintQuestions(ctx context.Context) ([]question, error) {
 	if err != nil {
 		return nil, err
 	}
-	methods, numbers := s.methods("default own peers"), s.Numbers
+	methods := s.methods("default own peers")
+	numbers := s.Numbers
 	if len(numbers) == 0 {
 		numbers = standardNumbers
 	}
@@ -181,7 +187,8 @@ func (s *study) constraintQuestions(ctx context.Context) ([]question, error) {
 				}
 				for seed := range s.Seeds {
 					if seed == 0 || !p.once {
-						list = append(list, question{suite: s.suite, set: set, method: method, m: m, seed: seed, noise: s.Noise})
+						list = append(list, question{suite: s.suite, set: set, method: method, m: m, seed: seed,
+							noise: s.Noise})
 					}
 				}
 			}
@@ -236,7 +243,8 @@ func unanswered(questions []question, done []Answer, limit time.Duration) []ques
 		have[a.key()] = have[a.key()] || a.Status != Late || a.Seconds >= limit.Seconds()
 	}
 	return slices.DeleteFunc(questions, func(q question) bool {
-		return have[Answer{Suite: q.suite, Set: q.set.name, Method: q.method, M: q.m, Noise: q.noise, Seed: q.seed}.key()]
+		return have[Answer{Suite: q.suite, Set: q.set.name, Method: q.method, M: q.m, Noise: q.noise,
+			Seed: q.seed}.key()]
 	})
 }
 
@@ -260,7 +268,8 @@ func (s *study) askAll(ctx context.Context, batches [][]question, results *log) 
 		defer mutex.Unlock()
 		done++
 		for _, a := range list {
-			s.Say("%d of %d: %s m=%d seed %d %s: ARI %.3f, %.1f s, %s %s", done, len(batches), a.Set, a.M, a.Seed, a.Method, a.ARI, a.Seconds, a.Status, a.Chosen)
+			s.Say("%d of %d: %s m=%d seed %d %s: ARI %.3f, %.1f s, %s %s", done, len(batches), a.Set, a.M, a.Seed,
+				a.Method, a.ARI, a.Seconds, a.Status, a.Chosen)
 			if err := results.write(a.record()); err != nil {
 				return err
 			}

@@ -25,11 +25,14 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	folder := folderOf(t, map[string]string{"two/data.csv": points.String(), "two/labels.csv": "label\n" + classes.String()})
+	folder := folderOf(t, map[string]string{"two/data.csv": points.String(),
+		"two/labels.csv": "label\n" + classes.String()})
 	cfg := Config{
-		Setup:   measure.Setup{Parts: []string{Constraints}, Data: folder, Cleave: filepath.Join(bin, "cleave"), Threads: 1, Progress: t.Output()},
+		Setup: measure.Setup{Parts: []string{Constraints}, Data: folder, Cleave: filepath.Join(bin, "cleave"),
+			Threads: 1, Progress: t.Output()},
 		Results: filepath.Join(t.TempDir(), "new", "answers.csv"), Sets: "two",
-		Methods: []string{"kmeans", "pc-kmeans,restarts=2,entail", "novel"}, Numbers: []int{0, 20, half}, Seeds: 2, Jobs: 2, Limit: time.Minute,
+		Methods: []string{"kmeans", "pc-kmeans,restarts=2,entail", "novel"}, Numbers: []int{0, 20, half}, Seeds: 2,
+		Jobs: 2, Limit: time.Minute,
 	}
 	for range 2 {
 		if err := Run(t.Context(), cfg); err != nil {
@@ -52,7 +55,8 @@ func TestRun(t *testing.T) {
 			t.Errorf("two far clusters: %+v", a)
 		}
 	}
-	for _, want := range []string{"kmeans 0", "pc-kmeans,restarts=2,entail 0", "pc-kmeans,restarts=2,entail 20", "novel 0", "novel 20"} {
+	for _, want := range []string{"kmeans 0", "pc-kmeans,restarts=2,entail 0", "pc-kmeans,restarts=2,entail 20",
+		"novel 0", "novel 20"} {
 		if count[want] != 2 {
 			t.Errorf("%s was asked %d times, want 2", want, count[want])
 		}
@@ -82,21 +86,27 @@ func TestPeers(t *testing.T) {
 	edges.WriteString("0,1\n")
 	truth := "label\n" + classes.String()
 	folder := folderOf(t, map[string]string{
-		"points/data.csv": points.String(), "points/labels.csv": truth, "graph/edges.csv": edges.String(), "graph/labels.csv": truth,
+		"points/data.csv": points.String(), "points/labels.csv": truth, "graph/edges.csv": edges.String(),
+		"graph/labels.csv":  truth,
 		"texts/a.tfidf.svm": texts.String(), "texts/a.labels.csv": truth,
 	})
 	cfg := Config{
-		Setup:   measure.Setup{Parts: []string{Constraints}, Data: folder, Pythons: pythons, Threads: 1, Progress: t.Output()},
-		Results: filepath.Join(t.TempDir(), "answers.csv"), Methods: peerNames(), Seeds: 1, Jobs: 2, Limit: 10 * time.Minute,
+		Setup: measure.Setup{Parts: []string{Constraints}, Data: folder, Pythons: pythons, Threads: 1,
+			Progress: t.Output()},
+		Results: filepath.Join(t.TempDir(), "answers.csv"), Methods: peerNames(), Seeds: 1, Jobs: 2,
+		Limit: 10 * time.Minute,
 	}
 	for m, sets := range map[int]string{0: "points|graph", 20: "graph|texts-a"} { // every peer and kind of data
-		cfg.Sets, cfg.Numbers = sets, []int{m}
+		cfg.Sets = sets
+		cfg.Numbers = []int{m}
 		if err := Run(t.Context(), cfg); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for suite, sets := range map[string]string{Tables: "points", Range: "points", Labels: "points|graph|texts-a"} {
-		cfg.Parts, cfg.Sets, cfg.Numbers = []string{suite}, sets, []int{20}
+		cfg.Parts = []string{suite}
+		cfg.Sets = sets
+		cfg.Numbers = []int{20}
 		if err := Run(t.Context(), cfg); err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +135,8 @@ func TestLimit(t *testing.T) {
 	}
 	folder := folderOf(t, map[string]string{"two/data.csv": "x\n1\n2\n", "two/labels.csv": labels(0, 1)})
 	cfg := Config{
-		Setup:   measure.Setup{Parts: []string{Constraints}, Data: folder, Cleave: slow, Threads: 1, Progress: t.Output()},
+		Setup: measure.Setup{Parts: []string{Constraints}, Data: folder, Cleave: slow, Threads: 1,
+			Progress: t.Output()},
 		Results: filepath.Join(t.TempDir(), "answers.csv"), Sets: "two",
 		Methods: []string{Default}, Numbers: []int{0}, Seeds: 1, Limit: 10 * time.Millisecond,
 	}

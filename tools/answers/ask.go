@@ -36,7 +36,8 @@ type question struct {
 func batch(questions []question) [][]question {
 	var batches [][]question
 	same := func(a, b question) bool {
-		return a.suite != Constraints && isPeer(a.method) && isPeer(b.method) && a.set == b.set && a.m == b.m && a.seed == b.seed
+		return a.suite != Constraints && isPeer(a.method) && isPeer(b.method) && a.set == b.set && a.m == b.m &&
+			a.seed == b.seed
 	}
 	for _, q := range questions {
 		if last := len(batches) - 1; last >= 0 && same(batches[last][0], q) {
@@ -67,7 +68,8 @@ func (s *study) ask(ctx context.Context, batch []question) ([]Answer, error) {
 	var said bytes.Buffer
 	command.Stdout = &said
 	usage, err := measure.Run(command)
-	seconds, status := usage.Seconds/float64(len(batch)), Answered
+	seconds := usage.Seconds / float64(len(batch))
+	status := Answered
 	switch failure := (*measure.Failure)(nil); {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
@@ -116,7 +118,8 @@ func (q question) writeKnown(folder string) (string, error) {
 	})
 }
 
-// command returns the process of a run, which writes labels.csv into the folder, or for peers a file with the name of each.
+// command returns the process of a run, which writes labels.csv into the folder, or for peers a file with the name of
+// each.
 func (s *study) command(ctx context.Context, batch []question, folder, known string) *exec.Cmd {
 	q := batch[0]
 	if isPeer(q.method) {
@@ -124,7 +127,8 @@ func (s *study) command(ctx context.Context, batch []question, folder, known str
 		for _, q := range batch {
 			names = append(names, q.method)
 		}
-		arguments := []string{s.script, strings.Join(names, ","), q.set.kind, q.set.file, fmt.Sprint(q.set.n), fmt.Sprint(q.set.k), fmt.Sprint(q.seed), folder}
+		arguments := []string{s.script, strings.Join(names, ","), q.set.kind, q.set.file, fmt.Sprint(q.set.n),
+			fmt.Sprint(q.set.k), fmt.Sprint(q.seed), folder}
 		if known != "" {
 			arguments = append(arguments, known)
 		}
@@ -153,8 +157,8 @@ func (s *study) command(ctx context.Context, batch []question, folder, known str
 	return command
 }
 
-// score compares labels with the truth, on the points whose class is known. Where labels were given it is on the others,
-// and what was given is compared too.
+// score compares labels with the truth, on the points whose class is known. Where labels were given it is on the
+// others, and what was given is compared too.
 func (a *Answer) score(q question, path string) error {
 	answer, err := readAnswer(path)
 	if err == nil && len(answer) != q.set.n {
@@ -217,5 +221,6 @@ func chosen(result []byte) string {
 	word := func(value, prefix string) string {
 		return strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(value, prefix), "_", "-"))
 	}
-	return strings.Join(strings.Fields(word(method.Space, "SPACE_")+" "+word(method.ConstraintUse, "CONSTRAINT_USE_")+" "+word(answer.KSelection.Confidence, "CONFIDENCE_")), " ")
+	return strings.Join(strings.Fields(word(method.Space, "SPACE_")+" "+word(method.ConstraintUse, "CONSTRAINT_USE_")+
+		" "+word(answer.KSelection.Confidence, "CONFIDENCE_")), " ")
 }

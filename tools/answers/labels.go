@@ -25,7 +25,9 @@ func (s *study) labelQuestions(ctx context.Context) ([]question, error) {
 	}
 	found = slices.DeleteFunc(found, func(set *set) bool { return strings.HasSuffix(set.name, "-lcc") })
 	found = append(found, s.bundled(found)...)
-	made := slices.DeleteFunc(s.madeSets(0), func(set *set) bool { return slices.Contains([]string{"id", "texts", "totals-row"}, set.name) })
+	made := slices.DeleteFunc(s.madeSets(0), func(set *set) bool {
+		return slices.Contains([]string{"id", "texts", "totals-row"}, set.name)
+	})
 	sets, err := s.made(ctx, slices.Concat(found, generated(s.Cleave, s.temp), made))
 	if err != nil {
 		return nil, err
@@ -132,11 +134,15 @@ func without(list, other []int32) []int32 {
 func (p Page) writeLabels(b *strings.Builder, now time.Time) {
 	x := newIndex(p.Answers)
 	cells := x.cells(p.Subject, 0)
-	b.WriteString("## Known labels\n\nThe labels of some rows are given as seeds (`--seeds`), drawn at random, at least one of each class. ARI on the other rows: a mean over draws. *Best peer* is the best with hindsight, set by set. *Seeds kept* is the share of the given labels that the answer agrees with, *pairs kept* the share of their pairs that are together or apart as given.\n")
+	b.WriteString("## Known labels\n\nThe labels of some rows are given as seeds (`--seeds`), drawn at random, at " +
+		"least one of each class. ARI on the other rows: a mean over draws. *Best peer* is the best with hindsight, " +
+		"set by set. *Seeds kept* is the share of the given labels that the answer agrees with, *pairs kept* the " +
+		"share of their pairs that are together or apart as given.\n")
 	p.writeMeasured(b, now)
 	b.WriteString("\nPeers are scikit-learn, tables prepared as above:" + peersOf(Labels) + ".\n")
 	methods := p.columns(Labels, x)
-	measure.Head(b, append(append([]string{"labels", "sets", "of"}, methods...), "best peer", "behind it by .02", "by .10", "seeds kept", "pairs kept")...)
+	measure.Head(b, append(append([]string{"labels", "sets", "of"}, methods...), "best peer", "behind it by .02",
+		"by .10", "seeds kept", "pairs kept")...)
 	for _, percent := range x.percents() {
 		for _, group := range []string{Real, Made + " and " + Generated, "all"} {
 			in := slices.DeleteFunc(slices.Clone(cells), func(c cell) bool {
@@ -162,7 +168,8 @@ func (p Page) writeLabels(b *strings.Builder, now time.Time) {
 					}
 				}
 			}
-			measure.Row(b, append(line, share(t.peer, t.peers), fmt.Sprint(t.behind), fmt.Sprint(behind), share(seeds, answered), share(pairs, answered))...)
+			measure.Row(b, append(line, share(t.peer, t.peers), fmt.Sprint(t.behind), fmt.Sprint(behind),
+				share(seeds, answered), share(pairs, answered))...)
 		}
 	}
 	b.WriteString("\nSet by set, the farthest behind first:\n")

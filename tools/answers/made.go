@@ -82,7 +82,8 @@ func WriteTables(folder string, seed int) error {
 		if err := os.MkdirAll(at, 0o777); err != nil {
 			return err
 		}
-		for name, content := range map[string][]byte{"data.csv": t.csv(), "truth.csv": t.truthCSV(), "k": fmt.Appendln(nil, t.k)} {
+		for name, content := range map[string][]byte{"data.csv": t.csv(), "truth.csv": t.truthCSV(),
+			"k": fmt.Appendln(nil, t.k)} {
 			if err := os.WriteFile(filepath.Join(at, name), content, 0o666); err != nil {
 				return err
 			}
@@ -93,7 +94,8 @@ func WriteTables(folder string, seed int) error {
 
 // groups gives every row a group, in a random order. Without shares the groups are of the same size.
 func (t *madeTable) groups(k int, shares ...float64) {
-	t.k, t.truth = k, make([]int64, t.n)
+	t.k = k
+	t.truth = make([]int64, t.n)
 	for i := range t.truth {
 		t.truth[i] = int64(i * k / t.n)
 	}
@@ -116,7 +118,8 @@ func (t *madeTable) add(name string, cell func(i int) string) {
 	for i := range cells {
 		cells[i] = cell(i)
 	}
-	t.names, t.columns = append(t.names, name), append(t.columns, cells)
+	t.names = append(t.names, name)
+	t.columns = append(t.columns, cells)
 }
 
 // format writes a number with some digits behind the point.
@@ -133,7 +136,8 @@ type quantity struct {
 
 var measures = []quantity{
 	{"age", 45, 4, 0}, {"income", 52_000, 4200, 0}, {"score", 0.5, 0.04, 3}, {"distance_m", 8200, 640, 0},
-	{"temperature_c", 18.4, 1.3, 1}, {"weight_kg", 74, 5.5, 1}, {"pressure_pa", 101_325, 220, 0}, {"rating", 3.1, 0.2, 2},
+	{"temperature_c", 18.4, 1.3, 1}, {"weight_kg", 74, 5.5, 1}, {"pressure_pa", 101_325, 220, 0},
+	{"rating", 3.1, 0.2, 2},
 	{"duration_ms", 1450, 105, 0}, {"voltage", 3.3, 0.05, 3}, {"area_m2", 95_000, 7800, 0}, {"visits", 34, 2.9, 0},
 }
 
@@ -261,7 +265,9 @@ func grouped(v float64) string {
 
 // poisson draws a count by counting uniform factors.
 func (t *madeTable) poisson(mean float64) int {
-	count, product, least := 0, t.rng.Float64(), math.Exp(-mean)
+	count := 0
+	product := t.rng.Float64()
+	least := math.Exp(-mean)
 	for product > least {
 		count++
 		product *= t.rng.Float64()

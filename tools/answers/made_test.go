@@ -37,7 +37,8 @@ func TestMadeTables(t *testing.T) {
 		}
 		for at, cells := range made.columns {
 			if len(cells) != len(made.truth) {
-				t.Errorf("%s: column %s has %d cells for %d rows", kind.name, made.names[at], len(cells), len(made.truth))
+				t.Errorf("%s: column %s has %d cells for %d rows", kind.name, made.names[at], len(cells),
+					len(made.truth))
 			}
 		}
 	}
@@ -63,7 +64,8 @@ func TestWriteTables(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if groups := newSet(kind.name, Made, Table, "", truth); strconv.Itoa(groups.k) != strings.TrimSpace(string(count)) {
+		if groups := newSet(kind.name, Made, Table, "",
+			truth); strconv.Itoa(groups.k) != strings.TrimSpace(string(count)) {
 			t.Errorf("%s: %d groups, and k says %s", kind.name, groups.k, count)
 		}
 		reader, err := format.OpenTable([]string{filepath.Join(at, "data.csv")}, format.TableOptions{})

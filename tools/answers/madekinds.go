@@ -59,7 +59,9 @@ var madeKinds = []madeKind{
 	{"ranges-1-1000", usualRows, func(t *madeTable) { // the column of the smallest range tells most
 		t.groups(3)
 		points := t.points(4, 5)
-		t.column(quantity{"index", 0.5, 0.05, 3}, func(i int) float64 { return 2.5*float64(t.truth[i]) - 2.5 + points[i][0] })
+		t.column(quantity{"index", 0.5, 0.05, 3}, func(i int) float64 {
+			return 2.5*float64(t.truth[i]) - 2.5 + points[i][0]
+		})
 		for at, name := range []string{"north", "east", "height"} {
 			t.column(quantity{name, 500, 80, 0}, func(i int) float64 { return points[i][at+1] })
 		}
@@ -88,7 +90,9 @@ var madeKinds = []madeKind{
 	}},
 
 	{"words-3-unrelated", usualRows, inUnits(3, 4, func(t *madeTable) { t.words("color", 0, colors...) })},
-	{"words-28-unrelated", usualRows, inUnits(3, 4, func(t *madeTable) { t.words("branch", 0, numbered("branch ", 28)...) })},
+	{"words-28-unrelated", usualRows, inUnits(3, 4, func(t *madeTable) {
+		t.words("branch", 0, numbered("branch ", 28)...)
+	})},
 	{"words-three-unrelated", usualRows, inUnits(4, 5, func(t *madeTable) {
 		t.words("color", 0, colors...)
 		t.words("region", 0, "north", "south", "east", "west")
@@ -124,7 +128,9 @@ var madeKinds = []madeKind{
 		t.measured(t.points(8, 9))
 		t.gaps(0.2)
 	}},
-	{"gaps-column-40", usualRows, inUnits(3, 5, func(t *madeTable) { t.empty(1, "", func(int) float64 { return 0.4 }) })},
+	{"gaps-column-40", usualRows, inUnits(3, 5, func(t *madeTable) {
+		t.empty(1, "", func(int) float64 { return 0.4 })
+	})},
 	{"gaps-not-at-random", usualRows, func(t *madeTable) { // a quantity is seldom given where another one is large
 		t.groups(3)
 		points := t.points(6, 7)
@@ -159,10 +165,12 @@ var madeKinds = []madeKind{
 			t.columns[column][row] = t.format(100*v, 0)
 		}
 	})},
-	{"heavy-tails", usualRows, func(t *madeTable) { // incomes and the like: a factor, not a difference, tells groups apart
+	// incomes and the like: a factor, not a difference, tells groups apart
+	{"heavy-tails", usualRows, func(t *madeTable) {
 		t.groups(3)
 		points := t.points(4, 6)
-		for at, m := range []quantity{{"income", 30_000, 0.45, 0}, {"assets", 80_000, 0.6, 0}, {"spending", 900, 0.4, 2}} {
+		for at, m := range []quantity{{"income", 30_000, 0.45, 0}, {"assets", 80_000, 0.6, 0},
+			{"spending", 900, 0.4, 2}} {
 			t.add(m.name, func(i int) string { return t.format(m.middle*math.Exp(m.spread*points[i][at]), m.digits) })
 		}
 		t.column(measures[0], func(i int) float64 { return points[i][3] })
@@ -177,14 +185,18 @@ var madeKinds = []madeKind{
 		points := t.points(4, 6)
 		t.measured(points)
 		for at, name := range []string{"distance_km", "distance_miles", "distance_feet"} {
-			t.column(quantity{name, 8.2 / (1 + float64(at)/2), 0.64 / (1 + float64(at)/2), 3}, func(i int) float64 { return points[i][3] })
+			t.column(quantity{name, 8.2 / (1 + float64(at)/2), 0.64 / (1 + float64(at)/2), 3}, func(i int) float64 {
+				return points[i][3]
+			})
 		}
 	}},
-	{"correlated", usualRows, func(t *madeTable) { // five columns go with one another, in every group; two others tell the groups
+	// five columns go with one another, in every group; two others tell the groups
+	{"correlated", usualRows, func(t *madeTable) {
 		t.groups(3)
 		points := t.points(2, 6)
 		size := t.normal()
-		for _, m := range []quantity{{"length_mm", 210, 20, 1}, {"width_mm", 95, 9, 1}, {"height_mm", 60, 6, 1}, {"weight_g", 840, 90, 0}, {"volume_ml", 1200, 130, 0}} {
+		for _, m := range []quantity{{"length_mm", 210, 20, 1}, {"width_mm", 95, 9, 1}, {"height_mm", 60, 6, 1},
+			{"weight_g", 840, 90, 0}, {"volume_ml", 1200, 130, 0}} {
 			t.column(m, func(i int) float64 { return size[i] + 0.3*t.rng.NormFloat64() })
 		}
 		t.column(quantity{"hardness", 5, 0.5, 2}, func(i int) float64 { return points[i][0] })
@@ -282,7 +294,8 @@ var madeKinds = []madeKind{
 		t.groups(3)
 		points := make([][]float64, t.n)
 		for i := range points {
-			along, across := 14*(t.rng.Float64()-0.5), 5*(float64(t.truth[i])-1)+0.8*t.rng.NormFloat64()
+			along := 14 * (t.rng.Float64() - 0.5)
+			across := 5*(float64(t.truth[i])-1) + 0.8*t.rng.NormFloat64()
 			points[i] = []float64{0.8*along - 0.6*across, 0.6*along + 0.8*across, 0.8 * t.rng.NormFloat64()}
 		}
 		t.measured(points)
@@ -335,7 +348,8 @@ var madeKinds = []madeKind{
 		}
 		cells := make([][]string, len(names))
 		for i := range t.n {
-			parts, sum := make([]float64, len(names)), 0.0
+			parts := make([]float64, len(names))
+			sum := 0.0
 			for c := range parts {
 				parts[c] = weights[t.truth[i]][c] * math.Exp(0.22*t.rng.NormFloat64())
 				sum += parts[c]
@@ -370,7 +384,8 @@ func (t *madeTable) normal() []float64 {
 
 // curved adds two columns, one in thousands, of points along curves.
 func (t *madeTable) curved(at func(i int, turn float64) (x, y float64), noise float64) {
-	xs, ys := make([]float64, t.n), make([]float64, t.n)
+	xs := make([]float64, t.n)
+	ys := make([]float64, t.n)
 	for i := range xs {
 		xs[i], ys[i] = at(i, 2*math.Pi*t.rng.Float64())
 		xs[i] += noise * t.rng.NormFloat64()

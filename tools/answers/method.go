@@ -12,13 +12,14 @@ const Default = "default"
 
 // ownMethods are asked where nothing else is said, beside Default and the peers.
 var ownMethods = []string{
-	"kernel-kmeans", "kmeans", "pc-kmeans", "mpc-kmeans", "hmrf-kmeans", "spectral", "spectral-learning", "constrained-spectral",
+	"kernel-kmeans", "kmeans", "pc-kmeans", "mpc-kmeans", "hmrf-kmeans", "spectral", "spectral-learning",
+	"constrained-spectral",
 }
 
-// Methods returns the methods in a list with commas, semicolons or blanks between them. A method is a peer, or "default" or
-// an algorithm, and then flags of `cleave run` without their dashes: pc-kmeans,restarts=10,entail. So a comma also stands
-// before a flag; a word is a flag unless it is the name of a method. "own" stands for the usual algorithms and "peers"
-// for all peers.
+// Methods returns the methods in a list with commas, semicolons or blanks between them. A method is a peer, or
+// "default" or an algorithm, and then flags of `cleave run` without their dashes: pc-kmeans,restarts=10,entail. So a
+// comma also stands before a flag; a word is a flag unless it is the name of a method. "own" stands for the usual
+// algorithms and "peers" for all peers.
 func Methods(list string) []string {
 	var methods []string
 	groups := map[string][]string{"own": ownMethods, "peers": peerNames()}
@@ -70,7 +71,8 @@ func flags(method string, m int) []string {
 // percent of the labels. What names no algorithm is always asked: where it refuses, that is its answer.
 func applies(method, suite string, s *set, m int) bool {
 	if p, is := findPeer(method); is {
-		return p.suite == suite && slices.Contains(p.kinds, s.kind) && s.n <= p.largest && (m == 0 || p.constraints) && (m > 0 || p.alone)
+		return p.suite == suite && slices.Contains(p.kinds, s.kind) && s.n <= p.largest && (m == 0 || p.constraints) &&
+			(m > 0 || p.alone)
 	}
 	name := base(method)
 	a, known := catalog.FindAlgorithm(name)

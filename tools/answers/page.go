@@ -59,15 +59,19 @@ func (p Page) writeConstraints(b *strings.Builder, now time.Time) {
 
 const pageHead = `# Answers
 
-Results of ` + "`cleave run`" + ` given data and supervision, with all options at their defaults: ordinary tables ([Ordinary tables](#ordinary-tables)), labels of some rows ([Known labels](#known-labels)), a range of the number of clusters ([How many clusters](#how-many-clusters)) and pairs of points ([Constraints](#constraints)), compared with scikit-learn as an experienced user would use it. Scores are adjusted Rand indices (ARI): 1 is the truth, 0 is chance.
+Results of ` + "`cleave run`" +
+	` given data and supervision, with all options at their defaults: ordinary tables ([Ordinary tables](#ordinary-tables)), labels of some rows ([Known labels](#known-labels)), a range of the number of clusters ([How many clusters](#how-many-clusters)) and pairs of points ([Constraints](#constraints)), compared with scikit-learn as an experienced user would use it. Scores are adjusted Rand indices (ARI): 1 is the truth, 0 is chance.
 
-` + "`make answers SUITE=tables|labels|range|constraints DATA=folder` repeats one of them and keeps the other sections.\n"
+` + "`make answers SUITE=tables|labels|range|constraints DATA=folder` repeats one of them and keeps the " +
+	"other sections.\n"
 
 const constraintsHead = `## Constraints
 
-Results of ` + "`cleave run`" + ` given data, the number of clusters and constraints, with all options at their defaults. Constraints are m random pairs, whose kinds follow from the true classes; smaller sets are prefixes of larger ones. Every number is a mean over draws of the constraints, on all points; a refused job counts 0. "Our best" is the best of our algorithms that a user might name, each with default options, and "best peer" the best of the peers; both are chosen with hindsight for each cell, which no user can do. A cell is a set with a number of constraints. Two numbers are equal if they differ by at most .02.
+Results of ` + "`cleave run`" +
+	` given data, the number of clusters and constraints, with all options at their defaults. Constraints are m random pairs, whose kinds follow from the true classes; smaller sets are prefixes of larger ones. Every number is a mean over draws of the constraints, on all points; a refused job counts 0. "Our best" is the best of our algorithms that a user might name, each with default options, and "best peer" the best of the peers; both are chosen with hindsight for each cell, which no user can do. A cell is a set with a number of constraints. Two numbers are equal if they differ by at most .02.
 
-` + "`make answers DATA=folder` repeats it: sets of points (`data.csv`), graphs (`edges.csv`) and texts (`*.tfidf.svm.gz`) with their `labels.csv`, one folder each, and generated ones.\n"
+` + "`make answers DATA=folder` repeats it: sets of points (`data.csv`), graphs (`edges.csv`) and texts " +
+	"(`*.tfidf.svm.gz`) with their `labels.csv`, one folder each, and generated ones.\n"
 
 func (p Page) writeHead(b *strings.Builder, now time.Time) {
 	b.WriteString(constraintsHead)
@@ -80,7 +84,8 @@ func (p Page) writeHead(b *strings.Builder, now time.Time) {
 	}
 	fmt.Fprintf(b, "\nMethod `%s`, %s, up to %d draws.\n", p.Subject, p.When(now), len(seeds))
 	if !asked {
-		b.WriteString("\nNo peers were asked: there was no Python with NumPy, SciPy and scikit-learn (`make bench-peers` installs them).\n")
+		b.WriteString("\nNo peers were asked: there was no Python with NumPy, SciPy and scikit-learn (`make " +
+			"bench-peers` installs them).\n")
 		return
 	}
 	b.WriteString("\nPeers, scikit-learn by its defaults:")
@@ -110,8 +115,11 @@ func share(sum float64, count int) string {
 }
 
 func (p Page) writeSummary(b *strings.Builder, cells []cell) {
-	b.WriteString("\n### Summary\n\nMeans over the cells; for our best and the best peer, over those that have one. *Fell* counts cells with less than the same set had with fewer constraints, by more than .02 and by more than .05.\n")
-	measure.Head(b, "", "cells", p.Subject, "our best", "best peer", "ahead / level / behind the best peer", "fell by .02", "by .05")
+	b.WriteString("\n### Summary\n\nMeans over the cells; for our best and the best peer, over those that have one. " +
+		"*Fell* counts cells with less than the same set had with fewer constraints, by more than .02 and by " +
+		"more than .05.\n")
+	measure.Head(b, "", "cells", p.Subject, "our best", "best peer", "ahead / level / behind the best peer",
+		"fell by .02", "by .05")
 	for _, t := range tallies(cells) {
 		measure.Row(b, t.name, fmt.Sprint(t.cells), share(t.ari, t.cells), share(t.own, t.owns), share(t.peer, t.peers),
 			fmt.Sprintf("%d / %d / %d", t.ahead, t.level, t.behind), fmt.Sprint(t.fell), fmt.Sprint(t.fellFar))
@@ -130,7 +138,8 @@ func (p Page) writeNoise(b *strings.Builder, x index) {
 		return
 	}
 	slices.Sort(shares)
-	b.WriteString("\n### Wrong constraints\n\nA share of the constraints says the opposite of the truth. *Below* counts cells with less than the same set has without constraints, by more than .02 and by more than .05.\n")
+	b.WriteString("\n### Wrong constraints\n\nA share of the constraints says the opposite of the truth. *Below* " +
+		"counts cells with less than the same set has without constraints, by more than .02 and by more than .05.\n")
 	measure.Head(b, "wrong", "cells", "without constraints", "with them", "mean gain", "below by .02", "by .05")
 	var worse []string
 	for _, noise := range shares {
@@ -141,11 +150,14 @@ func (p Page) writeNoise(b *strings.Builder, x index) {
 			}
 			t.add(c)
 			if c.ari < c.unconstrained-margin {
-				worse = append(worse, fmt.Sprintf("%s, m = %d: %s, without %s", c.set, c.m, number(c.ari), number(c.unconstrained)))
+				worse = append(worse, fmt.Sprintf("%s, m = %d: %s, without %s", c.set, c.m, number(c.ari),
+					number(c.unconstrained)))
 			}
 		}
-		measure.Row(b, fmt.Sprintf("%g", noise), fmt.Sprint(t.cells), share(t.unconstrained, t.cells), share(t.ari, t.cells),
-			fmt.Sprintf("%+.2f", (t.ari-t.unconstrained)/float64(max(t.cells, 1))), fmt.Sprint(t.below), fmt.Sprint(t.belowFar))
+		measure.Row(b, fmt.Sprintf("%g", noise), fmt.Sprint(t.cells), share(t.unconstrained, t.cells),
+			share(t.ari, t.cells),
+			fmt.Sprintf("%+.2f", (t.ari-t.unconstrained)/float64(max(t.cells, 1))), fmt.Sprint(t.below),
+			fmt.Sprint(t.belowFar))
 	}
 	if len(worse) > 0 {
 		b.WriteString("\nBelow by more than .02: " + strings.Join(worse, "; ") + ".\n")
@@ -156,7 +168,8 @@ func (p Page) writeNoise(b *strings.Builder, x index) {
 func (p Page) writeMissed(b *strings.Builder, cells []cell) {
 	missed := slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return c.missed() <= margin })
 	slices.SortStableFunc(missed, func(a, b cell) int { return cmp.Compare(b.missed(), a.missed()) })
-	fmt.Fprintf(b, "\n### What it does not achieve\n\nIn %d of %d cells, one of our named algorithms or a peer is better by more than .02.\n", len(missed), len(cells))
+	fmt.Fprintf(b, "\n### What it does not achieve\n\nIn %d of %d cells, one of our named algorithms or a peer is "+
+		"better by more than .02.\n", len(missed), len(cells))
 	if len(missed) == 0 {
 		return
 	}

@@ -13,8 +13,8 @@ const half = -1
 // standardNumbers are how many constraints are given, where nothing else is said.
 var standardNumbers = []int{0, 20, 100, 400, half}
 
-// numbers returns how many constraints are given to a set: of those that are asked for at most 4 n, because a small set has
-// not many more pairs, and n/2 where that is more than the standard numbers have.
+// numbers returns how many constraints are given to a set: of those that are asked for at most 4 n, because a small set
+// has not many more pairs, and n/2 where that is more than the standard numbers have.
 func (s *set) numbers(asked []int) []int {
 	var list []int
 	for _, m := range asked {

@@ -55,7 +55,8 @@ func (x index) right(at place, method string) (right, all int) {
 func (p Page) writeRange(b *strings.Builder, now time.Time) {
 	x := newIndex(p.Answers)
 	cells := x.cells(p.Subject, 0)
-	fmt.Fprintf(b, "## How many clusters\n\nThe tables above, with `--k %d..%d` instead of their number of clusters. A number is right if it is the number of groups.\n", leastClusters, mostClusters)
+	fmt.Fprintf(b, "## How many clusters\n\nThe tables above, with `--k %d..%d` instead of their number of clusters. "+
+		"A number is right if it is the number of groups.\n", leastClusters, mostClusters)
 	p.writeMeasured(b, now)
 	b.WriteString("\nPeers:" + peersOf(Range) + ".\n")
 	methods := p.columns(Range, x)

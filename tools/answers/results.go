@@ -32,7 +32,8 @@ type Answer struct {
 	ARI, NMI         float64 // 0 where it was refused
 	Seconds          float64
 	Status, Chosen   string
-	// Kept are the shares of the given labels, and of pairs of them, that the answer has too; only in the suite of labels.
+	// Kept are the shares of the given labels, and of pairs of them, that the answer has too; only in the suite of
+	// labels.
 	Kept, KeptPairs float64
 	Found           int // clusters, where a range of their number was given
 }
@@ -42,7 +43,8 @@ func (a Answer) key() string {
 	return fmt.Sprintf("%s %s %s %d %g %d", a.Suite, a.Set, a.Method, a.M, a.Noise, a.Seed)
 }
 
-var header = []string{"set", "group", "kind", "n", "k", "method", "m", "noise", "seed", "ari", "nmi", "seconds", "status", "chosen", "suite", "kept", "kept_pairs", "found"}
+var header = []string{"set", "group", "kind", "n", "k", "method", "m", "noise", "seed", "ari", "nmi", "seconds",
+	"status", "chosen", "suite", "kept", "kept_pairs", "found"}
 
 // oldColumns is how many columns results had while there was one suite only.
 const oldColumns = 14
@@ -51,11 +53,14 @@ func (a Answer) record() []string {
 	number := func(v float64, digits int) string { return strconv.FormatFloat(v, 'f', digits, 64) }
 	ari, nmi := "", ""
 	if a.Status == Answered {
-		ari, nmi = number(a.ARI, 4), number(a.NMI, 4)
+		ari = number(a.ARI, 4)
+		nmi = number(a.NMI, 4)
 	}
 	return []string{
-		a.Set, a.Group, a.Kind, strconv.Itoa(a.N), strconv.Itoa(a.K), a.Method, strconv.Itoa(a.M), number(a.Noise, -1), strconv.Itoa(a.Seed),
-		ari, nmi, number(a.Seconds, 2), a.Status, a.Chosen, a.Suite, number(a.Kept, 4), number(a.KeptPairs, 4), strconv.Itoa(a.Found),
+		a.Set, a.Group, a.Kind, strconv.Itoa(a.N), strconv.Itoa(a.K), a.Method, strconv.Itoa(a.M), number(a.Noise, -1),
+		strconv.Itoa(a.Seed),
+		ari, nmi, number(a.Seconds, 2), a.Status, a.Chosen, a.Suite, number(a.Kept, 4), number(a.KeptPairs, 4),
+		strconv.Itoa(a.Found),
 	}
 }
 
@@ -77,7 +82,8 @@ func parse(row []string) (a Answer, err error) {
 	a = Answer{
 		Set: row[0], Group: row[1], Kind: row[2], N: integer(row[3]), K: integer(row[4]), Method: row[5],
 		M: integer(row[6]), Noise: number(row[7]), Seed: integer(row[8]),
-		ARI: number(row[9]), NMI: number(row[10]), Seconds: number(row[11]), Status: row[12], Chosen: row[13], Suite: Constraints,
+		ARI: number(row[9]), NMI: number(row[10]), Seconds: number(row[11]), Status: row[12], Chosen: row[13],
+		Suite: Constraints,
 	}
 	if len(row) > oldColumns {
 		a.Suite, a.Kept, a.KeptPairs, a.Found = row[14], number(row[15]), number(row[16]), integer(row[17])

@@ -48,18 +48,21 @@ func (p Page) writeConstrainedSpectral(b *strings.Builder, x index) {
 	if len(order) == 0 {
 		return
 	}
-	b.WriteString("\n### constrained-spectral against spectral\n\n`spectral` without constraints, and `constrained-spectral` with m of them.\n")
+	b.WriteString("\n### constrained-spectral against spectral\n\n`spectral` without constraints, and " +
+		"`constrained-spectral` with m of them.\n")
 	measure.Head(b, append([]string{"set", "spectral"}, prefixed("m = ", columns)...)...)
 	for _, name := range order {
 		measure.Row(b, rows[name]...)
 	}
-	mean, behind := []string{"mean gain", ""}, []string{"cells behind spectral by .02", ""}
+	mean := []string{"mean gain", ""}
+	behind := []string{"cells behind spectral by .02", ""}
 	for _, column := range columns {
 		if g := gains[column]; g != nil {
 			mean = append(mean, fmt.Sprintf("%+.2f", g.sum/float64(g.count)))
 			behind = append(behind, fmt.Sprintf("%d of %d", g.behind, g.count))
 		} else {
-			mean, behind = append(mean, ""), append(behind, "")
+			mean = append(mean, "")
+			behind = append(behind, "")
 		}
 	}
 	measure.Row(b, mean...)
@@ -111,14 +114,18 @@ func (p Page) writeConstants(b *strings.Builder, x index) {
 	if len(changes) == 0 {
 		return
 	}
-	b.WriteString("\n### How answers depend on options\n\nMethods with options, and the same method with all of them left open, in the cells that have both: means, and the cells with the largest loss and gain.\n")
-	measure.Head(b, "method", "wrong constraints", "cells", "left open", "said", "difference", "worst cell", "best cell")
+	b.WriteString("\n### How answers depend on options\n\nMethods with options, and the same method with all of them " +
+		"left open, in the cells that have both: means, and the cells with the largest loss and gain.\n")
+	measure.Head(b, "method", "wrong constraints", "cells", "left open", "said", "difference", "worst cell",
+		"best cell")
 	for _, v := range slices.SortedFunc(maps.Keys(changes), func(a, b variant) int {
 		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.noise, b.noise))
 	}) {
 		c := changes[v]
-		measure.Row(b, "`"+v.name+"`", fmt.Sprintf("%g", v.noise), fmt.Sprint(c.cells), share(c.open, c.cells), share(c.said, c.cells),
-			fmt.Sprintf("%+.3f", (c.said-c.open)/float64(c.cells)), fmt.Sprintf("%+.2f", c.worst), fmt.Sprintf("%+.2f", c.best))
+		measure.Row(b, "`"+v.name+"`", fmt.Sprintf("%g", v.noise), fmt.Sprint(c.cells), share(c.open, c.cells),
+			share(c.said, c.cells),
+			fmt.Sprintf("%+.3f", (c.said-c.open)/float64(c.cells)), fmt.Sprintf("%+.2f", c.worst),
+			fmt.Sprintf("%+.2f", c.best))
 	}
 }
 
@@ -144,17 +151,20 @@ func (p Page) writeCosts(b *strings.Builder) {
 			c.refused++
 		}
 	}
-	b.WriteString("\n### Time and refusals\n\nSeconds of a run with the start of its process and the reading of its files. Runs that took too long are left out of all means.\n")
+	b.WriteString("\n### Time and refusals\n\nSeconds of a run with the start of its process and the reading of its " +
+		"files. Runs that took too long are left out of all means.\n")
 	measure.Head(b, "method", "runs", "refused", "too long", "mean seconds", "longest")
 	for _, method := range slices.Sorted(maps.Keys(costs)) {
 		c := costs[method]
-		measure.Row(b, "`"+method+"`", fmt.Sprint(c.runs), fmt.Sprint(c.refused), fmt.Sprint(c.late), fmt.Sprintf("%.1f", c.seconds/float64(c.runs)), fmt.Sprintf("%.1f", c.longest))
+		measure.Row(b, "`"+method+"`", fmt.Sprint(c.runs), fmt.Sprint(c.refused), fmt.Sprint(c.late),
+			fmt.Sprintf("%.1f", c.seconds/float64(c.runs)), fmt.Sprintf("%.1f", c.longest))
 	}
 }
 
 // writeSets has a table for each set.
 func (p Page) writeSets(b *strings.Builder, cells []cell) {
-	b.WriteString("\n### Set by set\n\nThe smallest and the largest of the draws in parentheses. The last column lists the methods that were chosen, if there was a choice.\n")
+	b.WriteString("\n### Set by set\n\nThe smallest and the largest of the draws in parentheses. The last column " +
+		"lists the methods that were chosen, if there was a choice.\n")
 	for at, c := range cells {
 		if at == 0 || cells[at-1].set != c.set {
 			fmt.Fprintf(b, "\n#### %s\n\n%s, n = %d, k = %d\n", c.set, strings.ToUpper(c.kind[:1])+c.kind[1:], c.n, c.k)
@@ -170,7 +180,9 @@ func (p Page) writeSets(b *strings.Builder, cells []cell) {
 
 // text returns the mean with its range.
 func (c cell) text() string {
-	refused, least, most := 0, math.Inf(1), math.Inf(-1)
+	refused := 0
+	least := math.Inf(1)
+	most := math.Inf(-1)
 	for _, a := range c.runs {
 		if a.Status != Answered {
 			refused++

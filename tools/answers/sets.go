@@ -131,7 +131,9 @@ func load(root, folder string, f files, temp string) ([]*set, error) {
 	}
 	piece := newSet(s.name+"-lcc", Real, s.kind, filepath.Join(temp, s.name+"-lcc.csv"), classes)
 	piece.make = func(context.Context) error {
-		return format.WriteFile(piece.file, func(w io.Writer) error { return format.WriteEdges(w, edgesAmong(graph, kept)) })
+		return format.WriteFile(piece.file, func(w io.Writer) error {
+			return format.WriteEdges(w, edgesAmong(graph, kept))
+		})
 	}
 	return []*set{s, piece}, nil
 }
@@ -234,7 +236,8 @@ func generated(cleave, temp string) []*set {
 		out := filepath.Join(temp, g.name)
 		s := &set{name: g.name, group: Generated, kind: kind, file: filepath.Join(out, file), n: g.n}
 		s.make = func(ctx context.Context) error {
-			arguments := append([]string{"generate", g.what, "--n", fmt.Sprint(g.n), "--seed", "1", "--out", out}, strings.Fields(g.options)...)
+			arguments := append([]string{"generate", g.what, "--n", fmt.Sprint(g.n), "--seed", "1", "--out", out},
+				strings.Fields(g.options)...)
 			if _, err := measure.Run(exec.CommandContext(ctx, cleave, arguments...)); err != nil {
 				return err
 			}

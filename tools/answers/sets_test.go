@@ -98,7 +98,8 @@ func TestDiscover(t *testing.T) {
 	}
 	neighbors, weights := graph.Row(2)
 	if graph.N != 3 || !slices.Equal(neighbors, []int32{0, 1}) || !slices.Equal(weights, []float64{3, 2}) {
-		t.Errorf("the largest component has %d vertices, and the last has neighbors %v with weights %v", graph.N, neighbors, weights)
+		t.Errorf("the largest component has %d vertices, and the last has neighbors %v with weights %v", graph.N,
+			neighbors, weights)
 	}
 	if !slices.Equal(piece.truth, []int64{1, 2, 2}) {
 		t.Errorf("its classes are %v", piece.truth)
@@ -109,7 +110,8 @@ func TestNumbers(t *testing.T) {
 	for _, c := range []struct {
 		n    int
 		want []int
-	}{{5, []int{0}}, {34, []int{0, 20, 100}}, {300, []int{0, 20, 100, 400}}, {800, []int{0, 20, 100, 400}}, {1001, []int{0, 20, 100, 400, 500}}} {
+	}{{5, []int{0}}, {34, []int{0, 20, 100}}, {300, []int{0, 20, 100, 400}}, {800, []int{0, 20, 100, 400}},
+		{1001, []int{0, 20, 100, 400, 500}}} {
 		s := newSet("a", Real, catalog.Points, "", make([]int64, c.n))
 		if got := s.numbers(standardNumbers); !slices.Equal(got, c.want) {
 			t.Errorf("n = %d: %v, want %v", c.n, got, c.want)
@@ -127,7 +129,8 @@ func TestPairs(t *testing.T) {
 	long := s.pairs(400, 3, 0)
 	seen := map[[2]int32]bool{}
 	for _, c := range long {
-		if c.I >= c.J || seen[[2]int32{c.I, c.J}] || truth[c.I] < 0 || truth[c.J] < 0 || (c.Kind == constraint.MustLink) != (truth[c.I] == truth[c.J]) {
+		if c.I >= c.J || seen[[2]int32{c.I, c.J}] || truth[c.I] < 0 || truth[c.J] < 0 ||
+			(c.Kind == constraint.MustLink) != (truth[c.I] == truth[c.J]) {
 			t.Fatalf("%+v", c)
 		}
 		seen[[2]int32{c.I, c.J}] = true
@@ -150,7 +153,8 @@ func TestWrongPairs(t *testing.T) {
 		truth[i] = int64(i % 3)
 	}
 	s := newSet("a", Real, catalog.Points, "", truth)
-	right, wrong := s.pairs(2000, 0, 0), s.pairs(2000, 0, 0.1)
+	right := s.pairs(2000, 0, 0)
+	wrong := s.pairs(2000, 0, 0.1)
 	turned := 0
 	for at, c := range wrong {
 		if c.I != right[at].I || c.J != right[at].J {
@@ -177,7 +181,8 @@ func TestMethods(t *testing.T) {
 	if got := Methods("default peers"); len(got) != 1+len(peers) {
 		t.Errorf("the default and all peers are %q", got)
 	}
-	if got := strings.Join(flags("pc-kmeans,restarts=10,entail", 20), " "); got != "--algorithm pc-kmeans --restarts=10 --entail" {
+	if got := strings.Join(flags("pc-kmeans,restarts=10,entail", 20),
+		" "); got != "--algorithm pc-kmeans --restarts=10 --entail" {
 		t.Errorf("flags %q", got)
 	}
 	if got := flags("default,entail", 0); len(got) != 0 {
@@ -186,8 +191,10 @@ func TestMethods(t *testing.T) {
 }
 
 func TestApplies(t *testing.T) {
-	points, graph := &set{kind: catalog.Points, n: 100}, &set{kind: catalog.Graph, n: 100}
-	texts, many := &set{kind: catalog.SparsePoints, n: 100}, &set{kind: catalog.Points, n: 100_000}
+	points := &set{kind: catalog.Points, n: 100}
+	graph := &set{kind: catalog.Graph, n: 100}
+	texts := &set{kind: catalog.SparsePoints, n: 100}
+	many := &set{kind: catalog.Points, n: 100_000}
 	for _, c := range []struct {
 		method string
 		set    *set

@@ -62,7 +62,8 @@ func (s *study) about(set *set, m, draw int) []question {
 func (s *study) madeSets(draw int) []*set {
 	var sets []*set
 	for _, kind := range madeKinds {
-		made := &set{name: kind.name, group: Made, kind: Table, n: kind.rows, file: filepath.Join(s.temp, fmt.Sprintf("%s-%d.csv", kind.name, draw))}
+		made := &set{name: kind.name, group: Made, kind: Table, n: kind.rows,
+			file: filepath.Join(s.temp, fmt.Sprintf("%s-%d.csv", kind.name, draw))}
 		made.make = func(context.Context) error {
 			table := kind.draw(draw)
 			made.tell(table.truth)
@@ -73,8 +74,8 @@ func (s *study) madeSets(draw int) []*set {
 	return sets
 }
 
-// bundled returns the sets that come with scikit-learn, which is asked to write them, unless the folder of data has a set of
-// the same name.
+// bundled returns the sets that come with scikit-learn, which is asked to write them, unless the folder of data has a
+// set of the same name.
 func (s *study) bundled(found []*set) []*set {
 	if s.python == "" {
 		return nil
@@ -87,9 +88,11 @@ func (s *study) bundled(found []*set) []*set {
 		if slices.ContainsFunc(found, func(other *set) bool { return other.name == b.name }) {
 			continue
 		}
-		set := &set{name: b.name, group: Real, kind: catalog.Points, n: b.n, file: filepath.Join(s.temp, b.name, "data.csv")}
+		set := &set{name: b.name, group: Real, kind: catalog.Points, n: b.n,
+			file: filepath.Join(s.temp, b.name, "data.csv")}
 		set.make = func(ctx context.Context) error {
-			if _, err := measure.Run(exec.CommandContext(ctx, s.python, s.script, "export", b.name, filepath.Dir(set.file))); err != nil {
+			if _, err := measure.Run(exec.CommandContext(ctx, s.python, s.script, "export", b.name,
+				filepath.Dir(set.file))); err != nil {
 				return err
 			}
 			truth, err := readAnswer(filepath.Join(filepath.Dir(set.file), "labels.csv"))

@@ -85,7 +85,8 @@ func TestPageHasMarks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range suites {
-		if !strings.Contains(string(page), "<!-- answers: "+s.name+" -->\n") || !strings.Contains(string(page), "<!-- end of "+s.name+" -->\n") {
+		if !strings.Contains(string(page), "<!-- answers: "+s.name+" -->\n") ||
+			!strings.Contains(string(page), "<!-- end of "+s.name+" -->\n") {
 			t.Errorf("docs/answers.md lacks the section %s", s.name)
 		}
 	}
@@ -96,9 +97,11 @@ func TestSeeds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		truth := rapid.SliceOfN(rapid.Int64Range(-1, 6), 1, 300).Draw(t, "truth")
 		s := newSet("a", Real, catalog.Points, "", truth)
-		percent, draw := rapid.IntRange(1, 100).Draw(t, "percent"), rapid.IntRange(0, 5).Draw(t, "draw")
+		percent := rapid.IntRange(1, 100).Draw(t, "percent")
+		draw := rapid.IntRange(0, 5).Draw(t, "draw")
 		given := s.seeds(percent, draw)
-		if !slices.Equal(given, s.seeds(percent, draw)) || !slices.IsSorted(given) || len(slices.Compact(slices.Clone(given))) != len(given) {
+		if !slices.Equal(given, s.seeds(percent, draw)) || !slices.IsSorted(given) ||
+			len(slices.Compact(slices.Clone(given))) != len(given) {
 			t.Fatalf("%v, and then %v", given, s.seeds(percent, draw))
 		}
 		seen := map[int64]bool{}
@@ -109,7 +112,8 @@ func TestSeeds(t *testing.T) {
 			seen[truth[i]] = true
 		}
 		if len(seen) != s.k || len(given) < len(s.known)*percent/100 || len(given) > len(s.known)*percent/100+2*s.k {
-			t.Fatalf("%d labels of %d classes; %d classes and %d points are known", len(given), len(seen), s.k, len(s.known))
+			t.Fatalf("%d labels of %d classes; %d classes and %d points are known", len(given), len(seen),
+				s.k, len(s.known))
 		}
 		if rest := without(s.known, given); len(rest)+len(given) != len(s.known) {
 			t.Fatalf("%d and %d of %d", len(rest), len(given), len(s.known))
@@ -136,7 +140,8 @@ func TestKept(t *testing.T) {
 		{[]int64{1, 1, 0, 0, 0}, 0, 1}, // other numbers, the same clusters
 		{[]int64{0, 0, 1, 0, 0}, 0.75, 0.5},
 	} {
-		if labels, pairs := kept(c.answer, classes, []int32{0, 1, 2, 3}); labels != c.labels || math.Abs(pairs-c.pairs) > 1e-9 {
+		if labels, pairs := kept(c.answer, classes, []int32{0, 1, 2, 3}); labels != c.labels ||
+			math.Abs(pairs-c.pairs) > 1e-9 {
 			t.Errorf("%v keeps %v and %v, want %v and %v", c.answer, labels, pairs, c.labels, c.pairs)
 		}
 	}
@@ -144,7 +149,8 @@ func TestKept(t *testing.T) {
 
 // Peers of one question share a process, but not where constraints are given.
 func TestBatch(t *testing.T) {
-	a, b := &set{name: "a"}, &set{name: "b"}
+	a := &set{name: "a"}
+	b := &set{name: "b"}
 	var list []question
 	for _, s := range []*set{a, b} {
 		for _, method := range []string{Default, "spread", "forest"} {
@@ -191,7 +197,8 @@ func TestReadAnswer(t *testing.T) {
 
 // A suite that does not exist is refused with the names of those that do.
 func TestUnknownSuite(t *testing.T) {
-	err := Run(t.Context(), Config{Setup: measure.Setup{Parts: []string{"novel"}}, Results: filepath.Join(t.TempDir(), "a.csv")})
+	err := Run(t.Context(), Config{Setup: measure.Setup{Parts: []string{"novel"}},
+		Results: filepath.Join(t.TempDir(), "a.csv")})
 	if err == nil || !strings.Contains(err.Error(), "tables, labels, range, constraints") {
 		t.Errorf("%v", err)
 	}

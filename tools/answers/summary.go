@@ -55,8 +55,8 @@ func (x index) seeds(at place, method string) []int {
 	return slices.Sorted(maps.Keys(x.answers[at][method]))
 }
 
-// mean returns the mean ARI of a method over the given seeds, or over its own where it was asked with none of them; it is
-// NaN where it was not asked.
+// mean returns the mean ARI of a method over the given seeds, or over its own where it was asked with none of them; it
+// is NaN where it was not asked.
 func (x index) mean(at place, method string, seeds []int) float64 {
 	runs := x.answers[at][method]
 	if !slices.ContainsFunc(seeds, func(seed int) bool { _, is := runs[seed]; return is }) {
@@ -127,8 +127,8 @@ func (c cell) missed() float64 {
 	return best.ari - c.ari
 }
 
-// cells returns the places where a method was asked with a share of wrong constraints: real sets first, by name, then by
-// the number of constraints.
+// cells returns the places where a method was asked with a share of wrong constraints: real sets first, by name, then
+// by the number of constraints.
 func (x index) cells(subject string, noise float64) []cell {
 	var list []cell
 	for at, methods := range x.answers {
@@ -136,7 +136,8 @@ func (x index) cells(subject string, noise float64) []cell {
 			continue
 		}
 		seeds := x.seeds(at, subject)
-		c := cell{place: at, ari: x.mean(at, subject, seeds), fewer: math.NaN(), unconstrained: x.mean(place{at.set, 0, 0}, subject, seeds)}
+		c := cell{place: at, ari: x.mean(at, subject, seeds), fewer: math.NaN(),
+			unconstrained: x.mean(place{at.set, 0, 0}, subject, seeds)}
 		for _, seed := range seeds {
 			c.runs = append(c.runs, methods[subject][seed])
 		}
@@ -166,7 +167,8 @@ func (x index) findBest(c *cell, subject string, seeds []int) {
 			switch {
 			case isPeer(method):
 				c.peer.raise(method, x.mean(at, method, seeds))
-			case plain(method) && method != subject && method != Default && (at == c.place || !takesConstraints(method)):
+			case plain(method) && method != subject && method != Default &&
+				(at == c.place || !takesConstraints(method)):
 				c.own.raise(method, x.mean(at, method, seeds))
 			}
 		}
@@ -223,7 +225,8 @@ func tallies(cells []cell) []tally {
 	add := func(name string, c cell) {
 		at := slices.IndexFunc(list, func(t tally) bool { return t.name == name })
 		if at < 0 {
-			at, list = len(list), append(list, tally{name: name})
+			at = len(list)
+			list = append(list, tally{name: name})
 		}
 		list[at].add(c)
 	}

@@ -70,7 +70,8 @@ func TestCells(t *testing.T) {
 	} {
 		c := cells[at]
 		same := func(a, b scored) bool { return a.method == b.method && near(a.ari, b.ari) }
-		if c.set != want.set || c.m != want.m || !near(c.ari, want.ari) || !same(c.own, want.own) || !same(c.peer, want.peer) ||
+		if c.set != want.set || c.m != want.m || !near(c.ari, want.ari) || !same(c.own, want.own) ||
+			!same(c.peer, want.peer) ||
 			c.verdict() != want.verdict || !near(c.fell(), want.fell) || !near(c.missed(), want.missed) {
 			t.Errorf("got %+v (%s, fell %.3f, missed %.3f), want %+v", c, c.verdict(), c.fell(), c.missed(), want)
 		}
@@ -86,7 +87,8 @@ func TestTallies(t *testing.T) {
 	for _, sum := range list {
 		names = append(names, sum.name)
 	}
-	want := "real sets, m = 0; real sets, m = 20; real sets, m = n/2; real sets, m >= 100; generated sets, m = 0; generated sets, m = 100; generated sets, m >= 100"
+	want := "real sets, m = 0; real sets, m = 20; real sets, m = n/2; real sets, m >= 100; generated sets, m = 0; " +
+		"generated sets, m = 100; generated sets, m >= 100"
 	if got := strings.Join(names, "; "); got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
@@ -97,7 +99,8 @@ func TestTallies(t *testing.T) {
 
 // The page has every section, with the numbers of the results.
 func TestPage(t *testing.T) {
-	written := Page{Setup: measure.Setup{Version: "v1"}, Subject: Default, Answers: results(t, fixed)}.sections(time.Unix(0, 0))[Constraints]
+	written := Page{Setup: measure.Setup{Version: "v1"}, Subject: Default, Answers: results(t, fixed)}.sections(
+		time.Unix(0, 0))[Constraints]
 	for _, line := range []string{
 		"Method `default`, measured on 1970-01-01 at v1, up to 3 draws.",
 		"| real sets, m = n/2 | 1 | 0.85 | 0.94 | 0.61 | 1 / 0 / 0 | 0 | 0 |",
@@ -142,7 +145,8 @@ func TestAlgorithmsTable(t *testing.T) {
 
 func TestPageWithoutPeers(t *testing.T) {
 	written := Page{Subject: Default, Answers: results(t, fixed)[:3]}.sections(time.Unix(0, 0))[Constraints]
-	for _, text := range []string{"No peers were asked", "| real sets, m = 0 | 1 | 0.60 | - | - | 0 / 0 / 0 | 0 | 0 |"} {
+	for _, text := range []string{"No peers were asked",
+		"| real sets, m = 0 | 1 | 0.60 | - | - | 0 / 0 / 0 | 0 | 0 |"} {
 		if !strings.Contains(written, text) {
 			t.Errorf("the page lacks %q:\n%s", text, written)
 		}

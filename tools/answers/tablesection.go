@@ -17,9 +17,14 @@ import (
 func (p Page) writeTables(b *strings.Builder, now time.Time) {
 	x := newIndex(p.Answers)
 	cells := x.cells(p.Subject, 0)
-	b.WriteString("## Ordinary tables\n\nTables as people have them, with the number of clusters and nothing else: columns in different units, words, gaps, ids, dates, money. Generated tables have clear groups, which good preparation finds; real ones have the classes that they are known for. A number is a mean over draws of the table.\n")
+	b.WriteString("## Ordinary tables\n\nTables as people have them, with the number of clusters and nothing else: " +
+		"columns in different units, words, gaps, ids, dates, money. Generated tables have clear groups, which good " +
+		"preparation finds; real ones have the classes that they are known for. A number is a mean over draws " +
+		"of the table.\n")
 	p.writeMeasured(b, now)
-	b.WriteString("\nPeers are scikit-learn on tables that a person has prepared, without columns of ids, dates and texts:" + peersOf(Tables) + ".\n")
+	b.WriteString(
+		"\nPeers are scikit-learn on tables that a person has prepared, without columns of ids, dates and texts:" +
+			peersOf(Tables) + ".\n")
 	methods := p.columns(Tables, x)
 	measure.Head(b, append([]string{"", "tables"}, methods...)...)
 	for _, group := range []string{Made, Real} {
@@ -110,5 +115,7 @@ func optional(v float64) string {
 
 // byBehind sorts cells by how much they are behind their best peer, the farthest first.
 func byBehind(cells []cell) []cell {
-	return slices.SortedStableFunc(slices.Values(cells), func(a, b cell) int { return cmp.Compare(b.peer.ari-b.ari, a.peer.ari-a.ari) })
+	return slices.SortedStableFunc(slices.Values(cells), func(a, b cell) int {
+		return cmp.Compare(b.peer.ari-b.ari, a.peer.ari-a.ari)
+	})
 }

@@ -45,7 +45,8 @@ func measureAuto(ctx context.Context, b *benchmark) error {
 	if err != nil {
 		return err
 	}
-	solve := func(data dataset.Dataset, algorithm clustering.Algorithm, pairs []constraint.Constraint) func() (float64, error) {
+	solve := func(data dataset.Dataset, algorithm clustering.Algorithm,
+		pairs []constraint.Constraint) func() (float64, error) {
 		return func() (float64, error) {
 			return stopwatch(func() error {
 				_, err := local.Solve(ctx, data, clustering.Spec{
@@ -66,13 +67,15 @@ func measureAuto(ctx context.Context, b *benchmark) error {
 	add := func(what string, ours times, goal int) {
 		ratio := ours.best() / cut.best()
 		b.report.add(Row{
-			What: fmt.Sprintf("%s, k = %d: auto, %s", s.name, s.k, what), Ours: ours.String(), Peer: "spectral: " + cut.String(),
+			What: fmt.Sprintf("%s, k = %d: auto, %s", s.name, s.k, what), Ours: ours.String(),
+			Peer:  "spectral: " + cut.String(),
 			Ratio: fmt.Sprintf("%.2fx (%.2fx) the time", ratio, ours.median()/cut.median()),
 			Goal:  fmt.Sprintf("<= %dx", goal), Verdict: b.report.verdict(ratio <= float64(goal)),
 		})
 	}
 	add("no constraints", alone, autoGoal)
 	add(fmt.Sprintf("%d constraints", autoConstraints), folds, autoFoldsGoal)
-	b.report.note("auto from points to labels, with its search for neighbors; spectral from the graph of the %d nearest neighbors to labels.", auto.DefaultNeighbors)
+	b.report.note("auto from points to labels, with its search for neighbors; spectral from the graph of the %d "+
+		"nearest neighbors to labels.", auto.DefaultNeighbors)
 	return nil
 }

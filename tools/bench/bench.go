@@ -32,7 +32,8 @@ type Config struct {
 // Suite returns the suite of `make bench`.
 func Suite() measure.Suite {
 	return measure.Suite{
-		Name: "bench", About: "compares our code with the limits of this machine and with peers", Parts: measure.Names(stages()),
+		Name: "bench", About: "compares our code with the limits of this machine and with peers",
+		Parts: measure.Names(stages()),
 		Define: func(flags *flag.FlagSet) func(context.Context, measure.Setup) error {
 			var cfg Config
 			flags.BoolVar(&cfg.Quick, "quick", false, "small sizes, which only show that everything works")
@@ -135,7 +136,8 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 			break
 		}
 	}
-	b.report.Facts = append(b.report.Facts, measure.Fact{Name: "Time taken by other virtual machines", Value: before.Since()})
+	b.report.Facts = append(b.report.Facts, measure.Fact{Name: "Time taken by other virtual machines",
+		Value: before.Since()})
 	return b.report, errors.Join(failures...)
 }
 
@@ -148,7 +150,9 @@ var peerScript []byte
 func (b *benchmark) connectPeer(ctx context.Context) error {
 	python := measure.FindPython(b.Pythons)
 	if python == "" {
-		b.report.Facts = append(b.report.Facts, measure.Fact{Name: "Peers", Value: "missing: no Python with NumPy, SciPy and scikit-learn (make bench-peers installs them)"})
+		b.report.Facts = append(b.report.Facts,
+			measure.Fact{Name: "Peers",
+				Value: "missing: no Python with NumPy, SciPy and scikit-learn (make bench-peers installs them)"})
 		return nil
 	}
 	script := filepath.Join(b.temp, "peer.py")
@@ -195,7 +199,8 @@ func fullSizes() sizes {
 		buildRows: 20_000,
 		pendigits: 10_992, letter: 20_000, mnist: 10_000,
 		restarts: 10, equalRows: 6_000, matrixFreeRows: 200_000, matrixFreeIterations: 3,
-		steps: 2_000, readingVertices: 200_000, pointsRows: 500_000, vertices: 1_000_000, edgesPerVertex: 10, lloydRows: 1_000_000, millionRows: 1_000_000, spectralRows: 10_000, spectralVertices: 1_000_000,
+		steps: 2_000, readingVertices: 200_000, pointsRows: 500_000, vertices: 1_000_000, edgesPerVertex: 10,
+		lloydRows: 1_000_000, millionRows: 1_000_000, spectralRows: 10_000, spectralVertices: 1_000_000,
 	}
 }
 
@@ -206,7 +211,8 @@ func quickSizes() sizes {
 		buildRows: 600,
 		pendigits: 600, letter: 700, mnist: 200,
 		restarts: 10, equalRows: 400, matrixFreeRows: 1_000, matrixFreeIterations: 3,
-		steps: 20, readingVertices: 2_000, pointsRows: 3_000, vertices: 2_000, edgesPerVertex: 10, lloydRows: 3_000, millionRows: 3_000, spectralRows: 400, spectralVertices: 600,
+		steps: 20, readingVertices: 2_000, pointsRows: 3_000, vertices: 2_000, edgesPerVertex: 10, lloydRows: 3_000,
+		millionRows: 3_000, spectralRows: 400, spectralVertices: 600,
 	}
 }
 

@@ -21,7 +21,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // TestQuickRun: a quick run without peers has every row, no verdicts on times, and says what is missing.
 func TestQuickRun(t *testing.T) {
-	report, err := Run(t.Context(), Config{Quick: true, Setup: measure.Setup{Threads: 2, Version: "test", Progress: t.Output()}})
+	report, err := Run(t.Context(),
+		Config{Quick: true, Setup: measure.Setup{Threads: 2, Version: "test", Progress: t.Output()}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,14 +94,18 @@ func columns(page string) []int {
 }
 
 func TestUnknownStage(t *testing.T) {
-	if _, err := Run(t.Context(), Config{Setup: measure.Setup{Parts: []string{"sweep", "swep"}}}); err == nil || !strings.Contains(err.Error(), `"swep"`) {
+	if _, err := Run(t.Context(), Config{Setup: measure.Setup{Parts: []string{"sweep", "swep"}}}); err == nil ||
+		!strings.Contains(err.Error(), `"swep"`) {
 		t.Errorf("got %v", err)
 	}
 }
 
 // TestMissingPeer: an interpreter that is not installed is named in the facts, and the run goes on.
 func TestMissingPeer(t *testing.T) {
-	report, err := Run(t.Context(), Config{Quick: true, Setup: measure.Setup{Parts: []string{"build"}, Threads: 1, Pythons: []string{filepath.Join(t.TempDir(), "python3")}}})
+	report, err := Run(t.Context(),
+		Config{Quick: true,
+			Setup: measure.Setup{Parts: []string{"build"}, Threads: 1,
+				Pythons: []string{filepath.Join(t.TempDir(), "python3")}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,12 +123,14 @@ func TestMissingPeer(t *testing.T) {
 // TestOneStageFails: the error names the stage, and the report has the others.
 func TestOneStageFails(t *testing.T) {
 	report, err := Run(t.Context(), Config{
-		Quick: true, Setup: measure.Setup{Parts: []string{"endtoend", "coordination"}, Threads: 1, Cleave: filepath.Join(t.TempDir(), "cleave")},
+		Quick: true, Setup: measure.Setup{Parts: []string{"endtoend", "coordination"}, Threads: 1,
+			Cleave: filepath.Join(t.TempDir(), "cleave")},
 	})
 	if err == nil || !strings.Contains(err.Error(), "stage endtoend") {
 		t.Errorf("got %v", err)
 	}
-	if len(report.Sections) != 2 || len(report.Sections[1].Rows) != 1 || !strings.Contains(report.Sections[0].Notes[0], "failed") {
+	if len(report.Sections) != 2 || len(report.Sections[1].Rows) != 1 ||
+		!strings.Contains(report.Sections[0].Notes[0], "failed") {
 		t.Errorf("sections %+v", report.Sections)
 	}
 }
@@ -139,7 +146,8 @@ func TestPeerAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := startScript(t, script)
-	if facts := p.facts.list(); facts[0].Value != "Python 3, NumPy 1, SciPy 2, scikit-learn 4" || facts[1].Value != "none" {
+	if facts := p.facts.list(); facts[0].Value != "Python 3, NumPy 1, SciPy 2, scikit-learn 4" ||
+		facts[1].Value != "none" {
 		t.Errorf("facts %+v", facts)
 	}
 	if seconds, err := p.seconds(map[string]any{"do": "product"}); err != nil || seconds != 1.5 {
@@ -166,7 +174,8 @@ func TestPeerEndsEarly(t *testing.T) {
 	if err := os.WriteFile(script, []byte("exit 1"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := startPeer(context.Background(), "sh", script, 2, t.Output()); err == nil || !strings.Contains(err.Error(), "ended") {
+	if _, err := startPeer(context.Background(), "sh", script, 2, t.Output()); err == nil ||
+		!strings.Contains(err.Error(), "ended") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -200,7 +209,8 @@ func TestVerdicts(t *testing.T) {
 	got, _ := json.Marshal(r.Sections[0].Rows)
 	var verdicts, ratios []string
 	for _, row := range r.Sections[0].Rows {
-		verdicts, ratios = append(verdicts, string(row.Verdict)), append(ratios, row.Ratio)
+		verdicts = append(verdicts, string(row.Verdict))
+		ratios = append(ratios, row.Ratio)
 	}
 	if !slices.Equal(verdicts, []string{"met", "not met", "missing", ""}) ||
 		!slices.Equal(ratios, []string{"3.00x (4.00x)", "2.90x (5.95x)", "", "0.50x (0.50x)"}) {

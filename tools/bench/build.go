@@ -34,7 +34,8 @@ func measureBuilds(ctx context.Context, b *benchmark) error {
 			return err
 		}
 	}
-	b.report.note("every build allocates a new matrix from the system, for us and for the peers. Entries are all n^2, of which we compute half and mirror the rest.")
+	b.report.note("every build allocates a new matrix from the system, for us and for the peers. Entries are all " +
+		"n^2, of which we compute half and mirror the rest.")
 	return nil
 }
 
@@ -65,7 +66,8 @@ func (b *benchmark) measureBuild(ctx context.Context, s set) error {
 		}
 		ask := func(variant string) func() (float64, error) {
 			return func() (float64, error) {
-				return b.peer.seconds(map[string]any{"do": "build", "points": path, "n": n, "d": d, "rho": problem.Matrix.Rho, "variant": variant})
+				return b.peer.seconds(map[string]any{"do": "build", "points": path, "n": n, "d": d,
+					"rho": problem.Matrix.Rho, "variant": variant})
 			}
 		}
 		measurements = append(measurements, measurement{ask(plainBuild), &plain}, measurement{ask(tunedBuild), &tuned})

@@ -91,7 +91,9 @@ func measureConvergence(ctx context.Context, b *benchmark) error {
 			return err
 		}
 	}
-	b.report.note("without the build: from the first labels to the first step that moves no point, matrix in memory. With the build: from the points in memory. Labels start random and are the same for all, and so is rho (the median distance).")
+	b.report.note("without the build: from the first labels to the first step that moves no point, matrix in memory. " +
+		"With the build: from the points in memory. Labels start random and are the same for all, and so is rho (the " +
+		"median distance).")
 	return b.peer.free()
 }
 
@@ -109,14 +111,16 @@ func (b *benchmark) measureRuns(ctx context.Context, s set) error {
 		if err := b.ourRun(ctx, r); err != nil {
 			return err
 		}
-		b.Say("%s, round %d: ours built in %s, ran in %s", s.name, round+1, duration(r.oursBuild[round]), duration(r.ours[round]))
+		b.Say("%s, round %d: ours built in %s, ran in %s", s.name, round+1, duration(r.oursBuild[round]),
+			duration(r.ours[round]))
 		if b.peer == nil {
 			continue
 		}
 		if err := b.numpyRuns(r, round); err != nil {
 			return err
 		}
-		b.Say("%s, round %d: NumPy built in %s, ran in %s", s.name, round+1, duration(r.numpyBuild[round]), duration(r.plainNumpy.times[round]))
+		b.Say("%s, round %d: NumPy built in %s, ran in %s", s.name, round+1, duration(r.numpyBuild[round]),
+			duration(r.plainNumpy.times[round]))
 	}
 	b.reportRuns(r)
 	return nil
@@ -143,15 +147,18 @@ func (b *benchmark) ourRun(ctx context.Context, r *convergenceRuns) error {
 		r.result, err = kernelkmeans.Run(ctx, problem, counted, clustering.NopObserver{})
 		return err
 	})
-	r.oursBuild, r.ours, r.columns = append(r.oursBuild, build), append(r.ours, seconds), counted.columns
+	r.oursBuild = append(r.oursBuild, build)
+	r.ours = append(r.ours, seconds)
+	r.columns = counted.columns
 	return err
 }
 
 // kmeansPlusPlusRun counts the columns that a run from a k-means++ start reads.
 func (b *benchmark) kmeansPlusPlusRun(ctx context.Context, r *convergenceRuns) error {
 	problem, err := kernelkmeans.Prepare(r.points, clustering.Spec{
-		K: r.k, MaxIterations: iterationLimit, Initialization: clustering.Initialization{Start: clustering.StartKmeansPlusPlus},
-		Algorithm: &kernelkmeans.Options{Rho: r.rho},
+		K: r.k, MaxIterations: iterationLimit,
+		Initialization: clustering.Initialization{Start: clustering.StartKmeansPlusPlus},
+		Algorithm:      &kernelkmeans.Options{Rho: r.rho},
 	})
 	if err != nil {
 		return err
@@ -190,7 +197,8 @@ func (b *benchmark) numpyRuns(r *convergenceRuns, round int) error {
 		r.sparse.variant = sparse
 	}
 	b.waitForIdle()
-	build, err := b.peer.seconds(map[string]any{"do": "kmeans_build", "points": path, "n": r.points.N, "d": r.points.D, "rho": r.rho, "variant": plainBuild})
+	build, err := b.peer.seconds(map[string]any{"do": "kmeans_build", "points": path, "n": r.points.N, "d": r.points.D,
+		"rho": r.rho, "variant": plainBuild})
 	if err != nil {
 		return err
 	}
@@ -205,11 +213,13 @@ func (b *benchmark) numpyRuns(r *convergenceRuns, round int) error {
 			Seconds    float64
 			Iterations int
 		}
-		err := b.peer.ask(map[string]any{"do": "kmeans", "labels": labels, "k": r.k, "limit": iterationLimit, "variant": p.variant, "out": out}, &answer)
+		err := b.peer.ask(map[string]any{"do": "kmeans", "labels": labels, "k": r.k, "limit": iterationLimit,
+			"variant": p.variant, "out": out}, &answer)
 		if err != nil {
 			return err
 		}
-		p.times, p.iterations = append(p.times, answer.Seconds), answer.Iterations
+		p.times = append(p.times, answer.Seconds)
+		p.iterations = answer.Iterations
 		if p.labels, err = readLabels(out, r.points.N); err != nil {
 			return err
 		}
@@ -219,18 +229,23 @@ func (b *benchmark) numpyRuns(r *convergenceRuns, round int) error {
 
 func (b *benchmark) reportRuns(r *convergenceRuns) {
 	what := fmt.Sprintf("%s, k = %d", r.name, r.k)
-	b.report.compare(what+": iterations", r.ours, r.plainNumpy.times, r.ours.String(), "NumPy: "+r.plainNumpy.times.String(), iterateGoal)
-	whole, peerWhole := sum(r.oursBuild, r.ours), sum(r.numpyBuild, r.plainNumpy.times)
-	b.report.compare(what+": build and iterations", whole, peerWhole, whole.String(), "NumPy: "+peerWhole.String(), withBuildGoal)
+	b.report.compare(what+": iterations", r.ours, r.plainNumpy.times, r.ours.String(),
+		"NumPy: "+r.plainNumpy.times.String(), iterateGoal)
+	whole := sum(r.oursBuild, r.ours)
+	peerWhole := sum(r.numpyBuild, r.plainNumpy.times)
+	b.report.compare(what+": build and iterations", whole, peerWhole, whole.String(), "NumPy: "+peerWhole.String(),
+		withBuildGoal)
 	if len(r.sparse.times) > 0 {
-		b.report.compare(what+": iterations, against SciPy", r.ours, r.sparse.times, r.ours.String(), "sparse H' @ K: "+r.sparse.times.String(), 0)
+		b.report.compare(what+": iterations, against SciPy", r.ours, r.sparse.times, r.ours.String(),
+			"sparse H' @ K: "+r.sparse.times.String(), 0)
 	}
 	row := b.bytesRow(what+": bytes read, random start", r.points.N, r.columns, r.result.Iterations)
 	if len(r.plainNumpy.times) > 0 {
 		row.Peer = fmt.Sprintf("NumPy: %d x 4n^2, %d iterations", r.plainNumpy.iterations+1, r.plainNumpy.iterations)
 	}
 	b.report.add(row)
-	b.report.add(b.bytesRow(what+": bytes read, k-means++ start", r.points.N, r.kmeansPlusPlusColumns, r.kmeansPlusPlusIterations))
+	b.report.add(b.bytesRow(what+": bytes read, k-means++ start", r.points.N, r.kmeansPlusPlusColumns,
+		r.kmeansPlusPlusIterations))
 	if r.plainNumpy.labels != nil {
 		same := agreement(r.result.Labels, r.plainNumpy.labels)
 		b.report.add(Row{
@@ -239,10 +254,12 @@ func (b *benchmark) reportRuns(r *convergenceRuns) {
 		})
 	}
 	n := float64(r.points.N)
-	note := fmt.Sprintf("%s: we stop by %s after %d iterations; the best run took %s", r.name, r.result.StopReason, r.result.Iterations, duration(r.ours.best()))
+	note := fmt.Sprintf("%s: we stop by %s after %d iterations; the best run took %s", r.name, r.result.StopReason,
+		r.result.Iterations, duration(r.ours.best()))
 	if b.limit > 0 {
 		floor := float64(r.columns) * 4 * n / b.limit
-		note += fmt.Sprintf(", where reading its %.2f GB at the read limit takes %s", float64(r.columns)*4*n/1e9, duration(floor))
+		note += fmt.Sprintf(", where reading its %.2f GB at the read limit takes %s", float64(r.columns)*4*n/1e9,
+			duration(floor))
 	}
 	b.report.note("%s. NumPy's best product is %s.", note, orMissing(r.plainNumpy.variant))
 }

@@ -74,8 +74,10 @@ func measureCoordination(ctx context.Context, b *benchmark) error {
 		Ours: duration(overhead), Peer: "in one process: " + duration(inProcess.median()),
 		Goal: "<= 1 ms", Verdict: b.report.verdict(overhead <= coordinationGoal),
 	})
-	b.report.note("an iteration is Assign and then Update of %d moved points; n = %d in %d tiles, %d iterations, p50 of Assign %s and of Update %s. All workers share this machine's %d cores.",
-		movesPerStep, points.N, partition.TileCount(points.N), len(remote), duration(remoteAssign.median()), duration(remoteUpdate.median()), b.Threads)
+	b.report.note("an iteration is Assign and then Update of %d moved points; n = %d in %d tiles, %d iterations, p50 "+
+		"of Assign %s and of Update %s. All workers share this machine's %d cores.",
+		movesPerStep, points.N, partition.TileCount(points.N), len(remote), duration(remoteAssign.median()),
+		duration(remoteUpdate.median()), b.Threads)
 	return nil
 }
 
@@ -89,7 +91,8 @@ func (b *benchmark) iterate(ctx context.Context, x kernelkmeans.Executor, n int,
 		stats.Weight[labels[i]]++
 		stats.Count[labels[i]]++
 	}
-	if err := x.SetOperands(ctx, kernel.Operands{K: k, Weights: weights, Sparse: &kernel.Sparse{RowStart: make([]int64, n+1)}}); err != nil {
+	if err := x.SetOperands(ctx, kernel.Operands{K: k, Weights: weights,
+		Sparse: &kernel.Sparse{RowStart: make([]int64, n+1)}}); err != nil {
 		return err
 	}
 	if _, err := x.Load(ctx, labels); err != nil {
@@ -120,7 +123,8 @@ func (b *benchmark) iterate(ctx context.Context, x kernelkmeans.Executor, n int,
 
 // withFleet starts a coordinator's fleet and workers that connect to it over TCP on the loopback interface,
 // calls use with an executor, and stops them.
-func withFleet(ctx context.Context, problem *kernelkmeans.Problem, points *dataset.Points, use func(kernelkmeans.Executor) error) (err error) {
+func withFleet(ctx context.Context, problem *kernelkmeans.Problem, points *dataset.Points,
+	use func(kernelkmeans.Executor) error) (err error) {
 	content, err := dataset.Marshal(points)
 	if err != nil {
 		return err
@@ -151,7 +155,8 @@ func withFleet(ctx context.Context, problem *kernelkmeans.Problem, points *datas
 	}()
 	for i := range workerCount {
 		working.Go(func() {
-			failures <- worker.Run(workersCtx, worker.Config{Coordinator: listener.Addr().String(), Name: fmt.Sprintf("worker-%d", i), Threads: 1, Version: "bench"})
+			failures <- worker.Run(workersCtx, worker.Config{Coordinator: listener.Addr().String(),
+				Name: fmt.Sprintf("worker-%d", i), Threads: 1, Version: "bench"})
 		})
 	}
 	for changed := f.Changed(); len(f.Workers()) < workerCount; changed = f.Changed() {

@@ -88,7 +88,9 @@ func (b *benchmark) loadMnist() (set, error) {
 // write makes a file in the temporary folder of the run and returns its path.
 func (b *benchmark) write(name string, content any) (string, error) {
 	path := filepath.Join(b.temp, name)
-	return path, format.WriteFile(path, func(w io.Writer) error { return binary.Write(w, binary.LittleEndian, content) })
+	return path, format.WriteFile(path, func(w io.Writer) error {
+		return binary.Write(w, binary.LittleEndian, content)
+	})
 }
 
 // writePoints writes points for the peers, in float32 row by row.
@@ -150,8 +152,8 @@ const (
 	pointsGoal    = 300 // MB/s
 )
 
-// measurePoints times what happens to an NPY file of float32, and to tables, before a job on them begins: they are read, hashed and
-// prepared.
+// measurePoints times what happens to an NPY file of float32, and to tables, before a job on them begins: they are
+// read, hashed and prepared.
 func measurePoints(ctx context.Context, b *benchmark) error {
 	points, _, err := synth.Gaussians(b.pointsRows, pointsColumns, pointsK, clusterSpread, rand.New(rand.NewPCG(6, 6)))
 	if err != nil {
@@ -205,7 +207,9 @@ func prepareJob(points *dataset.Points) error {
 		return err
 	}
 	_, err := kmeans.Prepare(points, clustering.Spec{
-		K: pointsK, Initialization: clustering.Initialization{Start: clustering.StartRandom}, Scale: clustering.ScaleAuto, Supervision: clustering.Supervision{EntailSmall: true}, Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans},
+		K: pointsK, Initialization: clustering.Initialization{Start: clustering.StartRandom},
+		Scale: clustering.ScaleAuto, Supervision: clustering.Supervision{EntailSmall: true},
+		Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans},
 	})
 	return err
 }

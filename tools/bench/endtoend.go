@@ -25,7 +25,8 @@ func measureEndToEnd(ctx context.Context, b *benchmark) error {
 	}
 	what := fmt.Sprintf("%s, k = %d: kernel k-means, file to labels", s.name, s.k)
 	if b.Cleave == "" {
-		b.report.add(Row{What: what, Ours: "missing: the cleave program", Goal: fmt.Sprintf(">= %dx", endToEndGoal), Verdict: Missing})
+		b.report.add(Row{What: what, Ours: "missing: the cleave program", Goal: fmt.Sprintf(">= %dx", endToEndGoal),
+			Verdict: Missing})
 		return nil
 	}
 	problem, err := gaussian(s, 0, make([]int32, s.points.N), 0)
@@ -37,15 +38,21 @@ func measureEndToEnd(ctx context.Context, b *benchmark) error {
 	for i := range header {
 		header[i] = fmt.Sprintf("f%d", i)
 	}
-	if err := format.WriteFile(file, func(w io.Writer) error { return format.WritePoints(w, header, s.points) }); err != nil {
+	if err := format.WriteFile(file, func(w io.Writer) error {
+		return format.WritePoints(w, header, s.points)
+	}); err != nil {
 		return err
 	}
-	out, theirOut := filepath.Join(b.temp, "out"), filepath.Join(b.temp, "spectral-labels")
+	out := filepath.Join(b.temp, "out")
+	theirOut := filepath.Join(b.temp, "spectral-labels")
 	var ours, theirs times
-	measurements := []measurement{{func() (float64, error) { return b.runCleave(ctx, file, s.k, problem.Matrix.Rho, out) }, &ours}}
+	measurements := []measurement{{func() (float64, error) {
+		return b.runCleave(ctx, file, s.k, problem.Matrix.Rho, out)
+	}, &ours}}
 	if b.peer != nil {
 		measurements = append(measurements, measurement{func() (float64, error) {
-			seconds, err := b.peer.seconds(map[string]any{"do": "spectral", "csv": file, "k": s.k, "rho": problem.Matrix.Rho, "out": theirOut})
+			seconds, err := b.peer.seconds(map[string]any{"do": "spectral", "csv": file, "k": s.k,
+				"rho": problem.Matrix.Rho, "out": theirOut})
 			b.Say("scikit-learn took %s", duration(seconds))
 			return seconds, err
 		}, &theirs})
@@ -54,14 +61,17 @@ func measureEndToEnd(ctx context.Context, b *benchmark) error {
 		return err
 	}
 	b.report.compare(what, ours, theirs, ours.String(), "SpectralClustering, rbf: "+theirs.String(), endToEndGoal)
-	b.report.note("cleave runs as its own process, and its start, reading and pictures count; for scikit-learn, reading, fitting and writing count, but not the start of Python and its imports.")
+	b.report.note("cleave runs as its own process, and its start, reading and pictures count; for scikit-learn, " +
+		"reading, fitting and writing count, but not the start of Python and its imports.")
 	return b.noteQuality(s, out, theirOut, len(theirs) > 0)
 }
 
 // runCleave times one run of the program.
 func (b *benchmark) runCleave(ctx context.Context, file string, k int, rho float64, out string) (float64, error) {
-	return b.cleave(ctx, "run", "--data", file, "--k", strconv.Itoa(k), "--algorithm", "kernel-kmeans", "--kernel", "gaussian",
-		"--rho", strconv.FormatFloat(rho, 'g', -1, 64), "--max-iterations", strconv.Itoa(iterationLimit), "--out", out, "--quiet")
+	return b.cleave(ctx, "run", "--data", file, "--k", strconv.Itoa(k), "--algorithm", "kernel-kmeans",
+		"--kernel", "gaussian",
+		"--rho", strconv.FormatFloat(rho, 'g', -1, 64), "--max-iterations", strconv.Itoa(iterationLimit), "--out",
+		out, "--quiet")
 }
 
 // cleave times one run of the program from its start to its end.

@@ -41,8 +41,9 @@ func measureLloyd(ctx context.Context, b *benchmark) error {
 	var executor kmeans.Executor
 	problemOf := func(iterations int) (*kmeans.Problem, error) {
 		return kmeans.Prepare(points, clustering.Spec{
-			K: k, MaxIterations: iterations, Initialization: clustering.Initialization{Start: clustering.StartCentroids},
-			Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans, InitialCentroids: first},
+			K: k, MaxIterations: iterations,
+			Initialization: clustering.Initialization{Start: clustering.StartCentroids},
+			Algorithm:      &kmeans.Options{Algorithm: kmeans.Kmeans, InitialCentroids: first},
 		})
 	}
 	problems := map[int]*kmeans.Problem{}
@@ -95,7 +96,8 @@ func measureLloyd(ctx context.Context, b *benchmark) error {
 				return seconds, iterations, err
 			}
 		}
-		measurements = append(measurements, measurement{difference(ask("float64")), &double}, measurement{difference(ask("float32")), &single})
+		measurements = append(measurements, measurement{difference(ask("float64")), &double},
+			measurement{difference(ask("float32")), &single})
 	}
 	if err := b.interleave(b.longRounds, measurements...); err != nil {
 		return err
@@ -103,14 +105,17 @@ func measureLloyd(ctx context.Context, b *benchmark) error {
 	what := fmt.Sprintf("k-means, %d x %d, k = %d: one iteration", n, d, k)
 	b.report.compare(what, ours, double, ours.String(), "scikit-learn, Lloyd, float64: "+double.String(), lloydGoal)
 	if len(single) > 0 {
-		b.report.compare(what+", against float32", ours, single, ours.String(), "scikit-learn, Lloyd, float32: "+single.String(), lloydGoal)
+		b.report.compare(what+", against float32", ours, single, ours.String(),
+			"scikit-learn, Lloyd, float32: "+single.String(), lloydGoal)
 	}
-	b.report.note("an iteration assigns all points, takes the means and, on our side, sums up the objective twice, before and after the means. It is the difference of runs of %d and %d iterations from the same centroids, divided.", shortLloyd, longLloyd)
+	b.report.note("an iteration assigns all points, takes the means and, on our side, sums up the objective twice, "+
+		"before and after the means. It is the difference of runs of %d and %d iterations from the same centroids, "+
+		"divided.", shortLloyd, longLloyd)
 	return nil
 }
 
-// How many times as fast as scikit-learn's k-means of ten starts the program should be on many rows by its defaults, and how
-// much memory it may take.
+// How many times as fast as scikit-learn's k-means of ten starts the program should be on many rows by its defaults,
+// and how much memory it may take.
 const (
 	millionGoal      = 1
 	millionGoalBytes = 500 << 20
@@ -123,21 +128,24 @@ func measureMillion(ctx context.Context, b *benchmark) error {
 	n := b.millionRows
 	what := fmt.Sprintf("%d x %d, k = %d: by the defaults, file to labels", n, d, k)
 	if b.Cleave == "" {
-		b.report.add(Row{What: what, Ours: "missing: the cleave program", Goal: fmt.Sprintf(">= %dx", millionGoal), Verdict: Missing})
+		b.report.add(Row{What: what, Ours: "missing: the cleave program", Goal: fmt.Sprintf(">= %dx", millionGoal),
+			Verdict: Missing})
 		return nil
 	}
 	points, _, err := synth.Gaussians(n, d, k, clusterSpread, rand.New(rand.NewPCG(6, 6)))
 	if err != nil {
 		return err
 	}
-	file, out := filepath.Join(b.temp, "million.npy"), filepath.Join(b.temp, "million")
+	file := filepath.Join(b.temp, "million.npy")
+	out := filepath.Join(b.temp, "million")
 	if err := format.WriteFile(file, func(w io.Writer) error { return writeDoubles(w, points) }); err != nil {
 		return err
 	}
 	var ours, theirs times
 	var peak int64
 	measurements := []measurement{{func() (float64, error) {
-		usage, err := measure.Run(exec.CommandContext(ctx, b.Cleave, "run", "--data", file, "--k", strconv.Itoa(k), "--out", out, "--quiet"))
+		usage, err := measure.Run(exec.CommandContext(ctx, b.Cleave, "run", "--data", file, "--k", strconv.Itoa(k),
+			"--out", out, "--quiet"))
 		peak = max(peak, usage.PeakBytes)
 		return usage.Seconds, err
 	}, &ours}}
@@ -152,11 +160,13 @@ func measureMillion(ctx context.Context, b *benchmark) error {
 	b.report.compare(what, ours, theirs, ours.String(), "KMeans, n_init = 10: "+theirs.String(), millionGoal)
 	if peak > 0 {
 		b.report.add(Row{
-			What: what + ", memory", Ours: fmt.Sprintf("%d MiB", peak>>20), Goal: fmt.Sprintf("<= %d MiB", int64(millionGoalBytes)>>20),
+			What: what + ", memory", Ours: fmt.Sprintf("%d MiB", peak>>20),
+			Goal:    fmt.Sprintf("<= %d MiB", int64(millionGoalBytes)>>20),
 			Verdict: b.report.verdict(peak <= millionGoalBytes),
 		})
 	}
-	b.report.note("cleave runs as its own process, and its start, reading and pictures count; memory is its largest resident set. For scikit-learn, reading and fitting count, but not the start of Python and its imports.")
+	b.report.note("cleave runs as its own process, and its start, reading and pictures count; memory is its largest " +
+		"resident set. For scikit-learn, reading and fitting count, but not the start of Python and its imports.")
 	return nil
 }
 

@@ -54,27 +54,33 @@ func measureMatrixFree(ctx context.Context, b *benchmark) error {
 	extra := float64(peak - before)
 	b.report.add(Row{
 		What: what + ": peak memory", Ours: fmt.Sprintf("%s MiB", threeDigits(extra/(1<<20))),
-		Peer:  fmt.Sprintf("the matrix: %s MiB", threeDigits(4*n*n/(1<<20))),
-		Ratio: fmt.Sprintf("%.1f x 8n(k+d)", extra/need),
-		Goal:  fmt.Sprintf("<= %d x 8n(k+d)", matrixFreeFactor), Verdict: b.report.verdict(extra <= matrixFreeFactor*need),
+		Peer:    fmt.Sprintf("the matrix: %s MiB", threeDigits(4*n*n/(1<<20))),
+		Ratio:   fmt.Sprintf("%.1f x 8n(k+d)", extra/need),
+		Goal:    fmt.Sprintf("<= %d x 8n(k+d)", matrixFreeFactor),
+		Verdict: b.report.verdict(extra <= matrixFreeFactor*need),
 	})
 	b.report.add(Row{
 		What: fmt.Sprintf("%s: k-means++ start and %d iterations", what, result.Iterations),
 		Ours: fmt.Sprintf("%s, %s M entries/s", duration(seconds), threeDigits(float64(counted.columns)*n/seconds/1e6)),
 	})
-	b.report.note("peak memory is the growth of the resident set during the run, excluding the points. %.2f matrices were computed on the way.", float64(counted.columns)/n)
+	b.report.note("peak memory is the growth of the resident set during the run, excluding the points. %.2f matrices "+
+		"were computed on the way.", float64(counted.columns)/n)
 	return nil
 }
 
 func matrixFreePoints(n int) (*dataset.Points, error) {
-	points, _, err := synth.Gaussians(n, matrixFreeFeatures, matrixFreeClusters, clusterSpread, rand.New(rand.NewPCG(9, 9)))
+	points, _, err := synth.Gaussians(n, matrixFreeFeatures, matrixFreeClusters, clusterSpread,
+		rand.New(rand.NewPCG(9, 9)))
 	return points, err
 }
 
 // matrixFreeRun clusters with tiles that are stored, for comparison, or not.
-func (b *benchmark) matrixFreeRun(ctx context.Context, points *dataset.Points, stored bool, limit int, counted *columnCounter) (*clustering.Result, error) {
+func (b *benchmark) matrixFreeRun(ctx context.Context, points *dataset.Points, stored bool, limit int,
+	counted *columnCounter) (*clustering.Result, error) {
 	problem, err := kernelkmeans.Prepare(points, clustering.Spec{
-		K: matrixFreeClusters, MaxIterations: limit, Initialization: clustering.Initialization{Start: clustering.StartKmeansPlusPlus}, Algorithm: &kernelkmeans.Options{},
+		K: matrixFreeClusters, MaxIterations: limit,
+		Initialization: clustering.Initialization{Start: clustering.StartKmeansPlusPlus},
+		Algorithm:      &kernelkmeans.Options{},
 	})
 	if err != nil {
 		return nil, err
@@ -106,7 +112,8 @@ func (b *benchmark) compareStorage(ctx context.Context) error {
 			return err
 		}
 	}
-	same := slices.Equal(results[0].Labels, results[1].Labels) && slices.EqualFunc(results[0].History, results[1].History, sameEntry)
+	same := slices.Equal(results[0].Labels, results[1].Labels) &&
+		slices.EqualFunc(results[0].History, results[1].History, sameEntry)
 	answer, verdict := "the same bits", Met
 	if !same {
 		answer, verdict = "DIFFERENT BITS", NotMet
@@ -120,11 +127,12 @@ func (b *benchmark) compareStorage(ctx context.Context) error {
 }
 
 func sameEntry(a, b clustering.HistoryEntry) bool {
-	return a.Iteration == b.Iteration && a.Moved == b.Moved && math.Float64bits(a.Objective) == math.Float64bits(b.Objective)
+	return a.Iteration == b.Iteration && a.Moved == b.Moved &&
+		math.Float64bits(a.Objective) == math.Float64bits(b.Objective)
 }
 
-// peakMemory returns the resident memory in bytes before some work and its largest value during it; 0 on systems that do not
-// tell.
+// peakMemory returns the resident memory in bytes before some work and its largest value during it; 0 on systems that
+// do not tell.
 func peakMemory(work func() error) (before, peak int64, err error) {
 	runtime.GC()
 	debug.FreeOSMemory()

@@ -109,7 +109,8 @@ func (p *peer) close() {
 
 func (f peerFacts) list() []measure.Fact {
 	return []measure.Fact{
-		{Name: "Peers", Value: fmt.Sprintf("Python %s, NumPy %s, SciPy %s, scikit-learn %s", f.Python, f.Numpy, f.Scipy, f.Sklearn)},
+		{Name: "Peers", Value: fmt.Sprintf("Python %s, NumPy %s, SciPy %s, scikit-learn %s", f.Python, f.Numpy,
+			f.Scipy, f.Sklearn)},
 		{Name: "BLAS of NumPy", Value: f.Blas},
 		{Name: "Environment of the peers", Value: strings.Join(f.environment, " ")},
 	}

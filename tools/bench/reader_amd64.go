@@ -31,6 +31,7 @@ func vectorReader(read func(base *byte, stride, step, count uintptr) uint64) fun
 			return 0
 		}
 		_ = words[(count-1)*step+(linesPerTurn-1)*stride+wordsPerLine-1]
-		return read((*byte)(unsafe.Pointer(unsafe.SliceData(words))), uintptr(8*stride), uintptr(8*step), uintptr(count))
+		return read((*byte)(unsafe.Pointer(unsafe.SliceData(words))), uintptr(8*stride), uintptr(8*step),
+			uintptr(count))
 	}
 }

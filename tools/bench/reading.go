@@ -40,16 +40,22 @@ func measureReading(ctx context.Context, b *benchmark) error {
 	}
 	var plain, scan, ours, zipped, labels, started times
 	measurements := []measurement{
-		{func() (float64, error) { return stopwatch(func() error { return readBytes(f.plain, func([]byte) {}) }) }, &plain},
+		{func() (float64, error) { return stopwatch(func() error { return readBytes(f.plain, func([]byte) {}) }) },
+			&plain},
 		{func() (float64, error) { return stopwatch(f.scan) }, &scan},
 		{func() (float64, error) { return stopwatch(func() error { return f.load(f.plain) }) }, &ours},
 		{func() (float64, error) { return stopwatch(func() error { return f.load(f.zipped) }) }, &zipped},
 		{func() (float64, error) {
-			return stopwatch(func() error { _, _, err := format.LoadTable(f.labels, table.Labels, f.vertices); return err })
+			return stopwatch(func() error {
+				_, _, err := format.LoadTable(f.labels, table.Labels, f.vertices)
+				return err
+			})
 		}, &labels},
 	}
 	if b.Cleave != "" {
-		measurements = append(measurements, measurement{func() (float64, error) { return b.startCleave(ctx, f.plain) }, &started})
+		measurements = append(measurements, measurement{func() (float64, error) {
+			return b.startCleave(ctx, f.plain)
+		}, &started})
 	}
 	if err := b.interleave(b.rounds, measurements...); err != nil {
 		return err
@@ -59,30 +65,36 @@ func measureReading(ctx context.Context, b *benchmark) error {
 	b.report.add(Row{What: "a scan of its bytes by one core", Ours: rate(megabytes, scan, "MB/s")})
 	what := fmt.Sprintf("edge list, %d vertices, %d edges, %.0f MB", f.vertices, f.edges, megabytes)
 	b.report.add(Row{
-		What: what + ": file to graph", Ours: rate(megabytes, ours, "MB/s"), Peer: "the scan: " + rate(megabytes, scan, "MB/s"),
+		What: what + ": file to graph", Ours: rate(megabytes, ours, "MB/s"),
+		Peer:  "the scan: " + rate(megabytes, scan, "MB/s"),
 		Ratio: fmt.Sprintf("%.2fx (%.2fx) the time", ours.best()/scan.best(), ours.median()/scan.median()),
 		Goal:  fmt.Sprintf(">= %d MB/s", readingGoal), Verdict: b.report.verdict(megabytes/ours.best() >= readingGoal),
 	})
 	b.report.add(Row{What: what + ", compressed: file to graph", Ours: rate(megabytes, zipped, "MB/s")})
-	b.report.add(Row{What: fmt.Sprintf("labels of %d points: file to memory", f.vertices), Ours: rate(f.labelBytes/1e6, labels, "MB/s")})
-	row := Row{What: what + ": file to the first iteration and its labels", Ours: started.String(), Goal: fmt.Sprintf("<= %d s", startedGoal), Verdict: Missing}
+	b.report.add(Row{What: fmt.Sprintf("labels of %d points: file to memory", f.vertices),
+		Ours: rate(f.labelBytes/1e6, labels, "MB/s")})
+	row := Row{What: what + ": file to the first iteration and its labels", Ours: started.String(),
+		Goal: fmt.Sprintf("<= %d s", startedGoal), Verdict: Missing}
 	if len(started) > 0 {
 		row.Verdict = b.report.verdict(started.best() <= startedGoal)
 	}
 	b.report.add(row)
-	b.report.note("the file is in the page cache, so no disk is measured; megabytes of compressed files are those of the text. The last row is the program, from its start to its end, with one iteration of kernel k-means.")
+	b.report.note("the file is in the page cache, so no disk is measured; megabytes of compressed files are those of " +
+		"the text. The last row is the program, from its start to its end, with one iteration of kernel k-means.")
 	return nil
 }
 
 // writeEdgeFile draws a graph of the stochastic block model and writes it to files.
 func (b *benchmark) writeEdgeFile() (*edgeFile, error) {
 	b.Say("drawing a graph of %d vertices", b.readingVertices)
-	edges, truth, err := synth.Blocks(b.readingVertices, readingBlocks, readingInside, readingOutside, rand.New(rand.NewPCG(5, 5)))
+	edges, truth, err := synth.Blocks(b.readingVertices, readingBlocks, readingInside, readingOutside,
+		rand.New(rand.NewPCG(5, 5)))
 	if err != nil {
 		return nil, err
 	}
 	f := &edgeFile{
-		plain: filepath.Join(b.temp, "edges.csv"), zipped: filepath.Join(b.temp, "edges.csv.gz"), labels: filepath.Join(b.temp, "truth.csv"),
+		plain: filepath.Join(b.temp, "edges.csv"), zipped: filepath.Join(b.temp, "edges.csv.gz"),
+		labels:   filepath.Join(b.temp, "truth.csv"),
 		vertices: b.readingVertices, edges: len(edges),
 	}
 	text := &bytes.Buffer{}
@@ -153,7 +165,8 @@ func (f *edgeFile) load(path string) error {
 		return err
 	}
 	if graph.N != f.vertices || len(graph.Column) != 2*f.edges {
-		return fmt.Errorf("%s: %d vertices and %d entries of %d and %d", path, graph.N, len(graph.Column), f.vertices, 2*f.edges)
+		return fmt.Errorf("%s: %d vertices and %d entries of %d and %d", path, graph.N, len(graph.Column),
+			f.vertices, 2*f.edges)
 	}
 	return nil
 }

@@ -54,7 +54,9 @@ func newBuffer(words int) (buffer []uint64, release func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(memory))), words), func() { _ = unix.Munmap(memory) }, nil
+	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(memory))), words), func() {
+		_ = unix.Munmap(memory)
+	}, nil
 }
 
 // measure reads a buffer once on all threads.
@@ -98,8 +100,9 @@ func (l *readLimit) rows() []Row {
 	gigabytes := l.bytes() / 1e9
 	row := func(streams, pages string, t times) Row {
 		return Row{
-			What: fmt.Sprintf("memory read limit, %s per core, %s pages", streams, pages),
-			Ours: rate(gigabytes, t, "GB/s"), Ratio: percent(l.bytes()/t.best()/l.limit(), l.bytes()/t.median()/l.medianLimit()),
+			What:  fmt.Sprintf("memory read limit, %s per core, %s pages", streams, pages),
+			Ours:  rate(gigabytes, t, "GB/s"),
+			Ratio: percent(l.bytes()/t.best()/l.limit(), l.bytes()/t.median()/l.medianLimit()),
 		}
 	}
 	return []Row{

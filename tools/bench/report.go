@@ -100,7 +100,8 @@ func page() measure.Page {
 	return measure.Page{
 		Suite: "bench", Parts: append(measure.Names(stages()), machinePart), Tail: "\n" + method,
 		Head: func(sections string) string {
-			return "# Benchmarks\n\nWhat our code takes beside the limits of the machine and beside other libraries (the peers), measured by `make bench`. " + summary(sections) + "\n"
+			return "# Benchmarks\n\nWhat our code takes beside the limits of the machine and beside other libraries " +
+				"(the peers), measured by `make bench`. " + summary(sections) + "\n"
 		},
 	}
 }

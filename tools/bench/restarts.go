@@ -53,19 +53,26 @@ func measureRestarts(ctx context.Context, b *benchmark) error {
 	}
 	add("with the build", sum(one.build, one.run), sum(many.build, many.run), restartsGoal)
 	add("start and iterations", one.run, many.run, restartsGoal)
-	b.report.note("all from k-means++ with one seed, so that the single run is the first of the many; %d iterations in the single run, %d in the %d.", one.iterations, many.iterations, b.restarts)
-	b.report.note("restarts share the reading of the matrix, not the additions: %d lanes convert and add %d times as many numbers from the cache, at some 50 GB/s a core against some 20 GB/s from memory, so that a shared sweep of all takes about four times a single one; what each restart moves later is its own.", b.restarts, b.restarts)
+	b.report.note("all from k-means++ with one seed, so that the single run is the first of the many; %d iterations "+
+		"in the single run, %d in the %d.", one.iterations, many.iterations, b.restarts)
+	b.report.note("restarts share the reading of the matrix, not the additions: %d lanes convert and add %d times as "+
+		"many numbers from the cache, at some 50 GB/s a core against some 20 GB/s from memory, so that a shared "+
+		"sweep of all takes about four times a single one; what each restart moves later is its own.",
+		b.restarts, b.restarts)
 	if one, many, err = b.compareRestarts(ctx, s, b.restartVectors); err != nil {
 		return err
 	}
 	add("k-means", sum(one.build, one.run), sum(many.build, many.run), vectorRestartsGoal)
-	b.report.note("k-means has %d iterations in the single run, %d in the %d.", one.iterations, many.iterations, b.restarts)
+	b.report.note("k-means has %d iterations in the single run, %d in the %d.", one.iterations, many.iterations,
+		b.restarts)
 	return nil
 }
 
 // compareRestarts measures one run and many restarts in turn.
-func (b *benchmark) compareRestarts(ctx context.Context, s set, restart func(context.Context, set, *restartRun) error) (one, many *restartRun, err error) {
-	one, many = &restartRun{restarts: 1}, &restartRun{restarts: b.restarts}
+func (b *benchmark) compareRestarts(ctx context.Context, s set, restart func(context.Context, set,
+	*restartRun) error) (one, many *restartRun, err error) {
+	one = &restartRun{restarts: 1}
+	many = &restartRun{restarts: b.restarts}
 	for round := range b.longRounds {
 		for _, r := range []*restartRun{one, many} {
 			if err := restart(ctx, s, r); err != nil {
@@ -84,7 +91,8 @@ func (b *benchmark) restartVectors(ctx context.Context, s set, r *restartRun) er
 	var local kmeans.Executor
 	build, err := stopwatch(func() (err error) {
 		problem, err = kmeans.Prepare(s.points, clustering.Spec{
-			K: s.k, Restarts: r.restarts, MaxIterations: iterationLimit, Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans},
+			K: s.k, Restarts: r.restarts, MaxIterations: iterationLimit,
+			Algorithm: &kmeans.Options{Algorithm: kmeans.Kmeans},
 		})
 		if err != nil {
 			return err
@@ -100,7 +108,9 @@ func (b *benchmark) restartVectors(ctx context.Context, s set, r *restartRun) er
 		_, err := kmeans.Run(ctx, problem, local, counter)
 		return err
 	})
-	r.build, r.run, r.iterations = append(r.build, build), append(r.run, seconds), counter.count
+	r.build = append(r.build, build)
+	r.run = append(r.run, seconds)
+	r.iterations = counter.count
 	return err
 }
 
@@ -111,8 +121,9 @@ func (b *benchmark) restart(ctx context.Context, s set, r *restartRun) error {
 	var local kernelkmeans.Executor
 	build, err := stopwatch(func() (err error) {
 		problem, err = kernelkmeans.Prepare(s.points, clustering.Spec{
-			K: s.k, Restarts: r.restarts, MaxIterations: iterationLimit, Initialization: clustering.Initialization{Start: clustering.StartKmeansPlusPlus},
-			Algorithm: &kernelkmeans.Options{},
+			K: s.k, Restarts: r.restarts, MaxIterations: iterationLimit,
+			Initialization: clustering.Initialization{Start: clustering.StartKmeansPlusPlus},
+			Algorithm:      &kernelkmeans.Options{},
 		})
 		if err != nil {
 			return err
@@ -128,6 +139,8 @@ func (b *benchmark) restart(ctx context.Context, s set, r *restartRun) error {
 		_, err := kernelkmeans.Run(ctx, problem, local, counter)
 		return err
 	})
-	r.build, r.run, r.iterations = append(r.build, build), append(r.run, seconds), counter.count-r.restarts
+	r.build = append(r.build, build)
+	r.run = append(r.run, seconds)
+	r.iterations = counter.count - r.restarts
 	return err
 }

@@ -43,7 +43,8 @@ type spectralRun struct {
 	result  *clustering.Result
 }
 
-func (b *benchmark) newSpectralRun(ctx context.Context, data dataset.Dataset, spec clustering.Spec) (*spectralRun, error) {
+func (b *benchmark) newSpectralRun(ctx context.Context, data dataset.Dataset,
+	spec clustering.Spec) (*spectralRun, error) {
 	problem, err := spectral.Prepare(data, spec)
 	if err != nil {
 		return nil, err
@@ -69,7 +70,8 @@ func (b *benchmark) measureDense(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	plain, err := b.newSpectralRun(ctx, s.points, clustering.Spec{K: s.k, Algorithm: &spectral.Options{Algorithm: spectral.Spectral}})
+	plain, err := b.newSpectralRun(ctx, s.points,
+		clustering.Spec{K: s.k, Algorithm: &spectral.Options{Algorithm: spectral.Spectral}})
 	if err != nil {
 		return err
 	}
@@ -107,14 +109,18 @@ func (b *benchmark) measureDense(ctx context.Context) error {
 		return err
 	}
 	what := fmt.Sprintf("%s, k = %d: ", s.name, s.k)
-	b.report.compare(what+"spectral, affinity in memory", ours, theirs, ours.String(), "SpectralClustering, precomputed: "+theirs.String(), spectralGoal)
+	b.report.compare(what+"spectral, affinity in memory", ours, theirs, ours.String(),
+		"SpectralClustering, precomputed: "+theirs.String(), spectralGoal)
 	ratio := cuts.best() / ours.best()
 	b.report.add(Row{
-		What: fmt.Sprintf("%sconstrained-spectral, %d constraints", what, spectralConstraints), Ours: cuts.String(), Peer: "spectral: " + ours.String(),
+		What: fmt.Sprintf("%sconstrained-spectral, %d constraints", what, spectralConstraints), Ours: cuts.String(),
+		Peer:  "spectral: " + ours.String(),
 		Ratio: fmt.Sprintf("%.2fx (%.2fx) the time", ratio, cuts.median()/ours.median()),
 		Goal:  fmt.Sprintf("<= %dx", constrainedGoal), Verdict: b.report.verdict(ratio <= constrainedGoal),
 	})
-	b.report.note("from the affinity in memory to labels, k-means on the eigenvectors (10 starts) counted on both sides; scikit-learn has its default eigensolver and tolerance. spectral multiplied the matrix with %d vectors, constrained-spectral with %d.",
+	b.report.note("from the affinity in memory to labels, k-means on the eigenvectors (10 starts) counted on both "+
+		"sides; scikit-learn has its default eigensolver and tolerance. spectral multiplied the matrix with %d "+
+		"vectors, constrained-spectral with %d.",
 		plain.result.Spectral.Eigen.Products, constrained.result.Spectral.Eigen.Products)
 	if err := b.noteSpectralQuality(s, plain, constrained, out, len(theirs) > 0); err != nil {
 		return err
@@ -140,7 +146,8 @@ func (b *benchmark) noteSpectralQuality(s set, plain, constrained *spectralRun, 
 	if err != nil {
 		return err
 	}
-	note := fmt.Sprintf("mutual information with the true classes (NMI): spectral %.3f, constrained-spectral %.3f", first, second)
+	note := fmt.Sprintf("mutual information with the true classes (NMI): spectral %.3f, constrained-spectral %.3f",
+		first, second)
 	if haveTheirs {
 		labels, err := readLabels(out, s.points.N)
 		if err != nil {
@@ -160,7 +167,8 @@ func (b *benchmark) noteSpectralQuality(s set, plain, constrained *spectralRun, 
 func (b *benchmark) measureSparse(ctx context.Context) error {
 	neighbors := 2 * b.edgesPerVertex
 	b.Say("drawing a graph of %d vertices", b.spectralVertices)
-	edges, truth, err := synth.Blocks(b.spectralVertices, 2, insideShare*neighbors, (1-insideShare)*neighbors, rand.New(rand.NewPCG(7, 7)))
+	edges, truth, err := synth.Blocks(b.spectralVertices, 2, insideShare*neighbors, (1-insideShare)*neighbors,
+		rand.New(rand.NewPCG(7, 7)))
 	if err != nil {
 		return err
 	}
@@ -170,10 +178,12 @@ func (b *benchmark) measureSparse(ctx context.Context) error {
 		return err
 	}
 	var pairs []constraint.Constraint
-	if pairs, err = synth.Constraints(truth, b.spectralVertices/verticesPerConstraint, rand.New(rand.NewPCG(8, 8))); err != nil {
+	if pairs, err = synth.Constraints(truth, b.spectralVertices/verticesPerConstraint,
+		rand.New(rand.NewPCG(8, 8))); err != nil {
 		return err
 	}
-	what := fmt.Sprintf("constrained-spectral, %d vertices, %d edges, k = 2, %d constraints", graph.N, count, len(pairs))
+	what := fmt.Sprintf("constrained-spectral, %d vertices, %d edges, k = 2, %d constraints", graph.N,
+		count, len(pairs))
 	// A run that takes far longer than the goal need not end.
 	limited, cancel := context.WithTimeout(ctx, 3*sparseSeconds/2*time.Second)
 	defer cancel()
@@ -204,7 +214,8 @@ func (b *benchmark) measureSparse(ctx context.Context) error {
 		took = "not done after " + took
 	}
 	b.report.add(Row{
-		What: what, Ours: took, Goal: fmt.Sprintf("minutes (<= %d s)", sparseSeconds), Verdict: b.report.verdict(!late && seconds <= sparseSeconds),
+		What: what, Ours: took, Goal: fmt.Sprintf("minutes (<= %d s)", sparseSeconds),
+		Verdict: b.report.verdict(!late && seconds <= sparseSeconds),
 	})
 	b.report.add(Row{
 		What: what + ": peak memory", Ours: fmt.Sprintf("%s GiB", threeDigits(float64(peak)/(1<<30))),
@@ -217,7 +228,8 @@ func (b *benchmark) measureSparse(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.report.note("the large graph is cut from memory, with %d products and residuals of %.2g; peak memory is that of the whole process, including the graph; NMI with the blocks %.3f.",
+	b.report.note("the large graph is cut from memory, with %d products and residuals of %.2g; peak memory is that "+
+		"of the whole process, including the graph; NMI with the blocks %.3f.",
 		result.Spectral.Eigen.Products, result.Spectral.Eigen.Residuals[0], scores.NMI)
 	return nil
 }

@@ -36,13 +36,15 @@ type sweeper struct {
 }
 
 // newSweeper builds all tiles.
-func newSweeper(ctx context.Context, problem *kernelkmeans.Problem, points *dataset.Points, threads int, stored bool) (*sweeper, error) {
+func newSweeper(ctx context.Context, problem *kernelkmeans.Problem, points *dataset.Points, threads int,
+	stored bool) (*sweeper, error) {
 	source, err := kernel.NewSource(problem.Matrix, points, nil)
 	if err != nil {
 		return nil, err
 	}
 	n := problem.Rows()
-	s := &sweeper{ctx: ctx, shard: kernel.NewShard(source, threads), tiles: partition.AllTiles(n), n: n, rng: rand.New(rand.NewPCG(1, 1))}
+	s := &sweeper{ctx: ctx, shard: kernel.NewShard(source, threads), tiles: partition.AllTiles(n), n: n,
+		rng: rand.New(rand.NewPCG(1, 1))}
 	err = s.shard.Build(ctx, s.tiles, stored)
 	return s, err
 }
@@ -56,7 +58,8 @@ func (s *sweeper) setOperands(k int) error {
 		weights[i] = 1
 	}
 	s.labels = randomLabels(s.n, k, s.seed)
-	return s.shard.SetOperands(kernel.Operands{K: k, Weights: weights, Sparse: &kernel.Sparse{RowStart: make([]int64, s.n+1)}})
+	return s.shard.SetOperands(kernel.Operands{K: k, Weights: weights,
+		Sparse: &kernel.Sparse{RowStart: make([]int64, s.n+1)}})
 }
 
 // full makes a sweep over all columns: of an unknown step no sums can be reused.
@@ -147,8 +150,16 @@ func measureSweeps(ctx context.Context, b *benchmark) error {
 	for _, r := range results {
 		b.reportSweeps(r, sparse != "")
 	}
-	b.report.note("n = %d, so that the matrix, and each buffer of the read limit, has %.2f GB. The limit is the best of the three read patterns.", points.N, 4*n*n/1e9)
-	b.report.note("why a delta falls short: a column of a tile is 4 KiB from memory, and it leaves one cluster's sums and joins another's, 8 KiB each, which are read and written: 32 KiB of traffic with the second-level cache for 4 KiB from memory, unless several moved points go from the same cluster to the same other one. With k = 100 and random moves hardly any do (10,000 pairs of clusters for 1,000 moves); with k = 10 ten of them share a pair on average. So columns are read twice there, once by the cluster they leave and once by the one they join, and what is really read comes to about twice the rate that the row shows. Bands of rows whose sums stay in the first-level cache were tried and gained nothing: the columns then come from memory in pieces of 128 bytes, which the processor does not prefetch.")
+	b.report.note("n = %d, so that the matrix, and each buffer of the read limit, has %.2f GB. The limit is the best "+
+		"of the three read patterns.", points.N, 4*n*n/1e9)
+	b.report.note("why a delta falls short: a column of a tile is 4 KiB from memory, and it leaves one cluster's " +
+		"sums and joins another's, 8 KiB each, which are read and written: 32 KiB of traffic with the second-level " +
+		"cache for 4 KiB from memory, unless several moved points go from the same cluster to the same other one. " +
+		"With k = 100 and random moves hardly any do (10,000 pairs of clusters for 1,000 moves); with k = 10 ten of " +
+		"them share a pair on average. So columns are read twice there, once by the cluster they leave and once by " +
+		"the one they join, and what is really read comes to about twice the rate that the row shows. Bands of rows " +
+		"whose sums stay in the first-level cache were tried and gained nothing: the columns then come from memory " +
+		"in pieces of 128 bytes, which the processor does not prefetch.")
 	return b.peer.free()
 }
 
@@ -169,7 +180,8 @@ func (b *benchmark) sweepMeasurements(s *sweeper, r *sweepTimes) []measurement {
 			if err := s.delta(s.moves(b.moved)); err != nil {
 				return 0, err
 			}
-			steps, columns := make([][]labeling.Move, deltasPerRound), 0
+			steps := make([][]labeling.Move, deltasPerRound)
+			columns := 0
 			for i := range steps {
 				steps[i] = s.moves(b.moved)
 				columns += len(steps[i])
@@ -200,7 +212,8 @@ func (b *benchmark) reportSweeps(r *sweepTimes, sparse bool) {
 	}
 	add(fmt.Sprintf("full sweep, k = %d", r.k), r.bytes, r.full, fullGoal)
 	b.report.compare(fmt.Sprintf("full sweep, k = %d, against NumPy", r.k), r.full, r.numpy,
-		rate(r.bytes/1e9, r.full, "GB/s"), fmt.Sprintf("%s: %s", r.variant, rate(r.bytes/1e9, r.numpy, "GB/s")), numpyGoal)
+		rate(r.bytes/1e9, r.full, "GB/s"), fmt.Sprintf("%s: %s", r.variant, rate(r.bytes/1e9, r.numpy, "GB/s")),
+		numpyGoal)
 	if sparse {
 		b.report.compare(fmt.Sprintf("full sweep, k = %d, against SciPy", r.k), r.full, r.sparse,
 			rate(r.bytes/1e9, r.full, "GB/s"), "sparse H' @ K in threads: "+rate(r.bytes/1e9, r.sparse, "GB/s"), 0)

@@ -29,10 +29,11 @@ const (
 	streamGoal  = 2   // times a bare parse
 )
 
-// measureTables times what happens to the same numbers in an ordinary table: from a CSV file to the start of a job, the reading
-// of Parquet, and the way of a CSV to a coordinator, as it is read, on one core.
+// measureTables times what happens to the same numbers in an ordinary table: from a CSV file to the start of a job, the
+// reading of Parquet, and the way of a CSV to a coordinator, as it is read, on one core.
 func (b *benchmark) measureTables(points *dataset.Points) error {
-	csv, parquet := filepath.Join(b.temp, "table.csv"), filepath.Join(b.temp, "table.parquet")
+	csv := filepath.Join(b.temp, "table.csv")
+	parquet := filepath.Join(b.temp, "table.parquet")
 	if err := writeTables(points, csv, parquet); err != nil {
 		return err
 	}
@@ -47,11 +48,17 @@ func (b *benchmark) measureTables(points *dataset.Points) error {
 	defer sink.stop()
 	var started, text, binary, parsed, sent times
 	err = b.interleave(b.rounds,
-		measurement{func() (float64, error) { return stopwatch(func() error { return startJobOnTable(csv) }) }, &started},
-		measurement{func() (float64, error) { return stopwatch(func() error { _, err := readTable(csv); return err }) }, &text},
-		measurement{func() (float64, error) { return stopwatch(func() error { _, err := readTable(parquet); return err }) }, &binary},
-		measurement{func() (float64, error) { return onOneCore(func() error { return eachBatch(csv, skipBatches) }) }, &parsed},
-		measurement{func() (float64, error) { return onOneCore(func() error { return eachBatch(csv, sink.send) }) }, &sent},
+		measurement{func() (float64, error) { return stopwatch(func() error { return startJobOnTable(csv) }) },
+			&started},
+		measurement{func() (float64, error) { return stopwatch(func() error { _, err := readTable(csv); return err }) },
+			&text},
+		measurement{func() (float64, error) {
+			return stopwatch(func() error { _, err := readTable(parquet); return err })
+		}, &binary},
+		measurement{func() (float64, error) { return onOneCore(func() error { return eachBatch(csv, skipBatches) }) },
+			&parsed},
+		measurement{func() (float64, error) { return onOneCore(func() error { return eachBatch(csv, sink.send) }) },
+			&sent},
 	)
 	if err != nil {
 		return err
@@ -62,13 +69,16 @@ func (b *benchmark) measureTables(points *dataset.Points) error {
 		What: what + ": file to the start of a job", Ours: rate(megabytes, started, "MB/s"),
 		Goal: fmt.Sprintf(">= %d MB/s", csvGoal), Verdict: b.report.verdict(megabytes/started.best() >= csvGoal),
 	})
-	b.report.compare("the same numbers from Parquet, against CSV: file to table", binary, text, binary.String(), "CSV: "+text.String(), parquetGoal)
+	b.report.compare("the same numbers from Parquet, against CSV: file to table", binary, text, binary.String(),
+		"CSV: "+text.String(), parquetGoal)
 	b.report.add(Row{
 		What: what + ": sent as it is read, on one core", Ours: sent.String(), Peer: "read alone: " + parsed.String(),
 		Ratio: fmt.Sprintf("%.2fx (%.2fx) the time", sent.best()/parsed.best(), sent.median()/parsed.median()),
 		Goal:  fmt.Sprintf("<= %dx", streamGoal), Verdict: b.report.verdict(sent.best() <= streamGoal*parsed.best()),
 	})
-	b.report.note("to the start of a job: the file is read, points are made of it, hashed and prepared for k-means. Tables are sent over a socket to a receiver in the same process, which reads their bytes and nothing more, on the same core.")
+	b.report.note("to the start of a job: the file is read, points are made of it, hashed and prepared for k-means. " +
+		"Tables are sent over a socket to a receiver in the same process, which reads their bytes and nothing more, " +
+		"on the same core.")
 	return nil
 }
 
@@ -165,15 +175,16 @@ func startSink() (*sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	server := grpc.NewServer(grpc.ForceServerCodecV2(unread{}), grpc.MaxRecvMsgSize(64<<20), grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
-		for {
-			if err := stream.RecvMsg(nil); errors.Is(err, io.EOF) {
-				return stream.SendMsg(nil)
-			} else if err != nil {
-				return err
+	server := grpc.NewServer(grpc.ForceServerCodecV2(unread{}), grpc.MaxRecvMsgSize(64<<20),
+		grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
+			for {
+				if err := stream.RecvMsg(nil); errors.Is(err, io.EOF) {
+					return stream.SendMsg(nil)
+				} else if err != nil {
+					return err
+				}
 			}
-		}
-	}))
+		}))
 	go server.Serve(listener) //nolint:errcheck // it ends with Stop
 	conn, err := grpc.NewClient(listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	return &sink{server, conn}, err

@@ -10,7 +10,8 @@ import (
 
 // A page keeps the sections that are not measured again, to the letter, and new ones take their place.
 func TestUpdate(t *testing.T) {
-	all := &Report{Config: Config{Setup: measure.Setup{Version: "one"}}, Load: "0.5", Facts: []measure.Fact{{Name: "Cores", Value: "2"}}}
+	all := &Report{Config: Config{Setup: measure.Setup{Version: "one"}}, Load: "0.5",
+		Facts: []measure.Fact{{Name: "Cores", Value: "2"}}}
 	for _, s := range stages() {
 		if s.name == "auto" {
 			break // a stage that is newer than the page
@@ -30,7 +31,9 @@ func TestUpdate(t *testing.T) {
 	if same := update(first, nil); same != first {
 		t.Errorf("nothing was measured, and the page becomes\n%s", same)
 	}
-	some := &Report{Config: Config{Setup: measure.Setup{Version: "two", Parts: []string{"restarts", "auto"}, Out: "page"}}, Load: "9"}
+	some := &Report{
+		Config: Config{Setup: measure.Setup{Version: "two", Parts: []string{"restarts", "auto"}, Out: "page"}},
+		Load:   "9"}
 	for _, s := range stages() {
 		switch s.name {
 		case "restarts":
@@ -44,9 +47,11 @@ func TestUpdate(t *testing.T) {
 	}
 	got := update(first, some.sections(time.Unix(1e9, 0)))
 	for _, text := range []string{
-		"## Restarts\n\nMeasured on 2001-09-09 at two, load 9.\n\n| what | ours | peer | ratio | goal | verdict |\n|---|---|---|---|---|---|\n| again | 2 s |  |  | >= 2x | not met |\n\n- slower\n",
+		"## Restarts\n\nMeasured on 2001-09-09 at two, load 9.\n\n| what | ours | peer | ratio | goal | verdict " +
+			"|\n|---|---|---|---|---|---|\n| again | 2 s |  |  | >= 2x | not met |\n\n- slower\n",
 		"## The default\n\nMeasured on 2001-09-09 at two, load 9.\n", "| new | 3 s |  |  |  |  |\n<!-- end of auto -->",
-		"## Matrix-free\n\nMeasured on 1970-01-01 at one, load 0.5.\n", "Goals: 12 met, 1 not met.", "- about matrixfree\n", "| sweep \\| time | 1 s |", "| Cores | 2 |",
+		"## Matrix-free\n\nMeasured on 1970-01-01 at one, load 0.5.\n", "Goals: 12 met, 1 not met.",
+		"- about matrixfree\n", "| sweep \\| time | 1 s |", "| Cores | 2 |",
 	} {
 		if !strings.Contains(got, text) {
 			t.Errorf("%q is not in\n%s", text, got)

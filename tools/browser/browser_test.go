@@ -72,8 +72,11 @@ func open(t *testing.T, browser context.Context, file string) *tab {
 	}
 	p := &tab{T: t, ctx: ctx}
 	var reading sync.WaitGroup
-	listen(p, &reading, chromedp.Console(ctx), func(m chromedp.ConsoleMessage) string { return "console: " + m.String() })
-	listen(p, &reading, chromedp.Events(ctx, page.JavascriptDialogOpening), func(e page.EventJavascriptDialogOpening) string { return "dialog: " + e.Message })
+	listen(p, &reading, chromedp.Console(ctx), func(m chromedp.ConsoleMessage) string {
+		return "console: " + m.String()
+	})
+	listen(p, &reading, chromedp.Events(ctx, page.JavascriptDialogOpening),
+		func(e page.EventJavascriptDialogOpening) string { return "dialog: " + e.Message })
 	listen(p, &reading, chromedp.Events(ctx, network.RequestWillBeSent), func(e network.EventRequestWillBeSent) string {
 		if url := e.Request.URL; url != "file://"+path && !strings.HasPrefix(url, "data:") {
 			return "request: " + url
@@ -142,14 +145,17 @@ func eval[T any](p *tab, expression string) T {
 // until waits for an expression to be true.
 func (p *tab) until(expression string) {
 	p.Helper()
-	if _, err := chromedp.Run(p.ctx, chromedp.Poll[chromedp.Void](expression, chromedp.WithPollingTimeout(10*time.Second))); err != nil {
+	if _, err := chromedp.Run(p.ctx, chromedp.Poll[chromedp.Void](expression,
+		chromedp.WithPollingTimeout(10*time.Second))); err != nil {
 		p.Fatalf("%s: %v", expression, err)
 	}
 }
 
 // scheme chooses light or dark.
 func (p *tab) scheme(name string) {
-	call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}})
+	call(p, emulation.SetEmulatedMedia,
+		emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}})
 }
 
 // width makes the window so wide.

@@ -21,16 +21,25 @@ func (p *tab) readable() {
 		}
 	}
 	for what, expression := range map[string]string{
-		"sections without a heading":         `[...document.querySelectorAll("section")].filter(s => !document.getElementById(s.getAttribute("aria-labelledby"))).length`,
-		"tables without a caption":           `[...document.querySelectorAll("table")].filter(t => !t.caption?.textContent).length`,
+		"sections without a heading": `[...document.querySelectorAll("section")].filter(s => ` +
+			`!document.getElementById(s.getAttribute("aria-labelledby"))).length`,
+		"tables without a caption": `[...document.querySelectorAll("table")].filter(t => ` +
+			`!t.caption?.textContent).length`,
 		"headings of tables without a scope": `[...document.querySelectorAll("th")].filter(h => !h.scope).length`,
-		"pictures without a description":     `[...document.querySelectorAll("svg.drawing")].filter(s => s.getAttribute("role") !== "img" || !s.getAttribute("aria-label")).length`,
-		"other pictures that are not hidden": `[...document.querySelectorAll("svg:not(.drawing)")].filter(s => s.getAttribute("aria-hidden") !== "true").length`,
-		"buttons without a name":             `[...document.querySelectorAll("button")].filter(b => !b.textContent.trim() && !b.getAttribute("aria-label")).length`,
-		"ids that occur twice":               `(all => all.length - new Set(all).size)([...document.querySelectorAll("[id]")].map(e => e.id))`,
-		"links that lead nowhere":            `[...document.querySelectorAll("a")].filter(a => !document.getElementById(a.hash.slice(1))).length`,
-		"landmarks that are missing":         `["header", "nav", "main"].filter(l => document.querySelectorAll(l).length !== 1).length`,
-		"styles that are not allowed":        `document.querySelectorAll("[style*='url'], link[rel=stylesheet], iframe, object, img").length`,
+		"pictures without a description": `[...document.querySelectorAll("svg.drawing")].filter(s => ` +
+			`s.getAttribute("role") !== "img" || !s.getAttribute("aria-label")).length`,
+		"other pictures that are not hidden": `[...document.querySelectorAll("svg:not(.drawing)")].filter(s => ` +
+			`s.getAttribute("aria-hidden") !== "true").length`,
+		"buttons without a name": `[...document.querySelectorAll("button")].filter(b => !b.textContent.trim() ` +
+			`&& !b.getAttribute("aria-label")).length`,
+		"ids that occur twice": `(all => all.length - new ` +
+			`Set(all).size)([...document.querySelectorAll("[id]")].map(e => e.id))`,
+		"links that lead nowhere": `[...document.querySelectorAll("a")].filter(a => ` +
+			`!document.getElementById(a.hash.slice(1))).length`,
+		"landmarks that are missing": `["header", "nav", "main"].filter(l => document.querySelectorAll(l).length ` +
+			`!== 1).length`,
+		"styles that are not allowed": `document.querySelectorAll("[style*='url'], link[rel=stylesheet], iframe, ` +
+			`object, img").length`,
 	} {
 		if n := eval[int](p, expression); n != 0 {
 			p.Errorf("%d %s", n, what)
@@ -80,7 +89,10 @@ func (p *tab) fits(pixels int64) {
 	p.Helper()
 	p.width(pixels)
 	if wide := eval[int64](p, `document.documentElement.scrollWidth`); wide > pixels {
-		p.Errorf("the page is %d wide in a window of %d: %s", wide, pixels, eval[string](p, `[...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest(".scroll")).map(e => e.tagName + "." + e.className).slice(0, 5).join(" ")`))
+		p.Errorf("the page is %d wide in a window of %d: %s", wide, pixels,
+			eval[string](p, `[...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > `+
+				`innerWidth + 1 && !e.closest(".scroll")).map(e => e.tagName + "." + e.className).slice(0, `+
+				`5).join(" ")`))
 	}
 }
 
@@ -107,7 +119,8 @@ func (p *tab) small() {
 			const b = (getComputedStyle(shown).overflow === "visible" ? shown.closest("section") : shown).getBoundingClientRect();
 			return a.width > 0 && (a.left < b.left - 1 || a.right > b.right + 1);
 		}).map(text => text.textContent)`,
-		"differences that are out of sight": `[...document.querySelectorAll(".cards .scroll")].filter(e => e.scrollWidth > e.clientWidth).map(e => e.textContent.slice(0, 40))`,
+		"differences that are out of sight": `[...document.querySelectorAll(".cards .scroll")].filter(e => ` +
+			`e.scrollWidth > e.clientWidth).map(e => e.textContent.slice(0, 40))`,
 	} {
 		if found := eval[[]string](p, expression); len(found) > 0 {
 			p.Errorf("%d %s, such as %q", len(found), what, found[0])
@@ -129,7 +142,8 @@ func (p *tab) prints(name string) {
 func (p *tab) explore(wantTip string) {
 	p.Helper()
 	p.do(chromedp.ScrollIntoView(chromedp.CSS("#map-plot")))
-	at := eval[[]float64](p, `(b => [b.x + b.width / 2, b.y + b.height / 2])([...document.querySelectorAll("#map .view use:not(.center), #map .view circle")].pop().getBoundingClientRect())`)
+	at := eval[[]float64](p, `(b => [b.x + b.width / 2, b.y + b.height / 2])([...document.querySelectorAll("#map `+
+		`.view use:not(.center), #map .view circle")].pop().getBoundingClientRect())`)
 	p.do(chromedp.MouseEvent("mouseMoved", at[0], at[1]))
 	p.until(`!document.getElementById("tip").hidden`)
 	if tip := eval[string](p, `document.getElementById("tip").textContent`); !strings.Contains(tip, wantTip) {
@@ -149,9 +163,12 @@ func (p *tab) explore(wantTip string) {
 
 	p.do(chromedp.Click(chromedp.CSS(`.legend button[data-k="1"]`)))
 	p.until(`document.getElementById("map").classList.contains("picked")`)
-	if wrong := eval[int](p, `[...document.querySelectorAll("#map .view use:not(.center), #map .view circle")].filter(e => e.classList.contains("on") !== (e.dataset.k === "1")).length`); wrong != 0 {
+	if wrong := eval[int](p,
+		`[...document.querySelectorAll("#map .view use:not(.center), #map .view circle")].filter(e => `+
+			`e.classList.contains("on") !== (e.dataset.k === "1")).length`); wrong != 0 {
 		p.Errorf("%d markers are wrong about the cluster that was picked", wrong)
 	}
-	p.do(chromedp.Click(chromedp.CSS(`.legend button[data-k="1"]`)), chromedp.MouseEvent("mouseMoved", 1, 1), chromedp.Evaluate[chromedp.Void](`document.activeElement.blur()`))
+	p.do(chromedp.Click(chromedp.CSS(`.legend button[data-k="1"]`)), chromedp.MouseEvent("mouseMoved", 1, 1),
+		chromedp.Evaluate[chromedp.Void](`document.activeElement.blur()`))
 	p.until(`!document.getElementById("map").classList.contains("picked")`)
 }

@@ -28,10 +28,11 @@ func TestReports(t *testing.T) {
 	}{
 		{
 			name: "points", generate: "gaussians --n 400 --d 6 --k 4 --noise 3 --constraints 120 --seed 1",
-			run:      "--data data.csv --k 4 --constraints constraints.csv --truth truth.csv",
-			change:   contradict,
-			sections: "asked clusters sizes profiles rows separation confidence constraints truth methods objective plan repeat notices",
-			tip:      "confidence",
+			run:    "--data data.csv --k 4 --constraints constraints.csv --truth truth.csv",
+			change: contradict,
+			sections: "asked clusters sizes profiles rows separation confidence constraints truth methods objective " +
+				"plan repeat notices",
+			tip: "confidence",
 		},
 		{
 			name: "graph", generate: "blocks --n 300 --k 3 --constraints 300 --seed 1",
@@ -42,8 +43,9 @@ func TestReports(t *testing.T) {
 		{
 			name: "clusters", generate: "gaussians --n 2000 --d 4 --k 20 --noise 1 --seed 3",
 			run:      "--data data.csv --k 20 --algorithm kmeans",
-			sections: "asked clusters sizes profiles rows separation objective", absent: "constraints truth methods notices",
-			tip: "cluster",
+			sections: "asked clusters sizes profiles rows separation objective",
+			absent:   "constraints truth methods notices",
+			tip:      "cluster",
 		},
 		{
 			name: "large", generate: "gaussians --n 20000 --d 8 --k 6 --noise 2 --constraints 500 --seed 4",
@@ -52,7 +54,8 @@ func TestReports(t *testing.T) {
 		},
 		{
 			name: "hostile", generate: "two-moons --n 200 --noise 0.1 --seed 2", change: hostileNames,
-			run:      "--data data.csv --k 2 --algorithm kernel-kmeans --restarts 3 --id-column 1 --label-column 6 --name </title><script>alert(1)</script>",
+			run: "--data data.csv --k 2 --algorithm kernel-kmeans --restarts 3 --id-column 1 --label-column 6 " +
+				"--name </title><script>alert(1)</script>",
 			sections: "clusters profiles separation confidence constraints objective", tip: "<script>",
 		},
 		{
@@ -164,12 +167,15 @@ func hostileNames(t *testing.T, folder string) {
 	}
 	_, rows, _ := strings.Cut(string(text), "\n")
 	var b strings.Builder
-	b.WriteString(`id,"</script><script>alert(1)</script>","""><img src=http://127.0.0.1:1/x onerror=alert(1)>","` + "שלום עולם \u202e dlrow" + `","` + strings.Repeat("very long name ", 12) + "\",class\n")
+	b.WriteString(
+		`id,"</script><script>alert(1)</script>","""><img src=http://127.0.0.1:1/x onerror=alert(1)>","` +
+			"שלום עולם \u202e dlrow" + `","` + strings.Repeat("very long name ", 12) + "\",class\n")
 	for at, row := range strings.Split(strings.TrimSpace(rows), "\n") {
 		x, y, _ := strings.Cut(row, ",")
 		class := ""
 		if v, err := strconv.ParseFloat(y, 64); err == nil && at%4 == 0 {
-			class = []string{"<script>alert(2)</script> " + strings.Repeat("long ", 20), "שלום \u202e עולם"}[map[bool]int{true: 1}[v > 0.25]]
+			class = []string{"<script>alert(2)</script> " + strings.Repeat("long ", 20),
+				"שלום \u202e עולם"}[map[bool]int{true: 1}[v > 0.25]]
 		}
 		fmt.Fprintf(&b, "\"<script>alert(%d)</script> مرحبا\",%s,%s,%d,%d,%s\n", at, x, y, at%7, at%3, class)
 	}

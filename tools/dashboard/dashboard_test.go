@@ -94,7 +94,8 @@ func checkIncreases(t *testing.T, where string, expression metricsql.Expr) {
 		}
 		of := increase.Args[0].(*metricsql.RollupExpr)
 		counter := textOf(of.Expr)
-		complete[textOf(increase)] = textOf(either.Left) == fmt.Sprintf("%s unless (%s offset %s)", counter, counter, textOf(of.Window))
+		complete[textOf(increase)] = textOf(either.Left) == fmt.Sprintf("%s unless (%s offset %s)", counter, counter,
+			textOf(of.Window))
 	})
 	visit(expression, func(f *metricsql.FuncExpr) {
 		if f.Name == "increase" && !complete[textOf(f)] {
@@ -228,7 +229,8 @@ func TestAlertsAreAboutMetricsThatExistAndHaveARunbook(t *testing.T) {
 	if err := yaml.UnmarshalStrict([]byte(readFile(t, "deploy/prometheus/alerts.yml")), &rules); err != nil {
 		t.Fatal(err)
 	}
-	page, alerts := readFile(t, "docs/OPERATIONS.md"), map[string]bool{}
+	page := readFile(t, "docs/OPERATIONS.md")
+	alerts := map[string]bool{}
 	for _, group := range rules.Groups {
 		for _, rule := range group.Rules {
 			alerts[rule.Alert] = true
@@ -239,11 +241,13 @@ func TestAlertsAreAboutMetricsThatExistAndHaveARunbook(t *testing.T) {
 			checkIncreases(t, rule.Alert, expression)
 			// Otherwise the state of one cluster would hide that of another, or add to it.
 			visit(expression, func(sum *metricsql.AggrFuncExpr) {
-				if by := sum.Modifier; by.Op != "by" || !slices.Contains(by.Args, "namespace") || !slices.Contains(by.Args, "job") {
+				if by := sum.Modifier; by.Op != "by" || !slices.Contains(by.Args, "namespace") ||
+					!slices.Contains(by.Args, "job") {
 					t.Errorf("%s: %s is not by cluster", rule.Alert, textOf(sum))
 				}
 			})
-			// A counter with labels has no series before its first event, and the sum of none is not 0: use "unless ... > 0".
+			// A counter with labels has no series before its first event, and the sum of none is not 0: use "unless ...
+			// > 0".
 			visit(expression, func(compared *metricsql.BinaryOpExpr) {
 				visit(compared.Left, func(f *metricsql.FuncExpr) {
 					if compared.Op == "==" && f.Name == "rate" {

@@ -45,10 +45,12 @@ var source = object{"type": "prometheus", "uid": "${datasource}"}
 func dashboard() object {
 	clusters := "label_values(cleave_build_info, job)"
 	return object{
-		"title": "Cleave", "uid": "cleave", "tags": []string{"cleave"}, "schemaVersion": 39, "version": 1, "editable": true,
-		"refresh": "10s", "time": object{"from": "now-1h", "to": "now"}, "timezone": "browser",
+		"title": "Cleave", "uid": "cleave", "tags": []string{"cleave"}, "schemaVersion": 39, "version": 1,
+		"editable": true,
+		"refresh":  "10s", "time": object{"from": "now-1h", "to": "now"}, "timezone": "browser",
 		"templating": object{"list": []object{
-			{"name": "datasource", "label": "Prometheus", "type": "datasource", "query": "prometheus", "current": object{}, "hide": 0},
+			{"name": "datasource", "label": "Prometheus", "type": "datasource", "query": "prometheus",
+				"current": object{}, "hide": 0},
 			{"name": "cluster", "label": "Cluster", "type": "query", "datasource": source, "definition": clusters,
 				"query": object{"query": clusters, "refId": "StandardVariableQuery"}, "refresh": 2, "sort": 1,
 				"includeAll": false, "multi": false, "current": object{}, "hide": 0},
@@ -62,7 +64,8 @@ func layout() []object {
 	var placed []object
 	y := 0
 	place := func(p object, x, width, height int) {
-		p["id"], p["gridPos"] = len(placed)+1, object{"x": x, "y": y, "w": width, "h": height}
+		p["id"] = len(placed) + 1
+		p["gridPos"] = object{"x": x, "y": y, "w": width, "h": height}
 		placed = append(placed, p)
 	}
 	for _, r := range rows {
@@ -86,7 +89,8 @@ func layout() []object {
 // stat shows the last value of a panel's only series.
 func stat(p panel) object {
 	return p.object("stat", object{"unit": p.unit}, object{
-		"reduceOptions": object{"calcs": []string{"lastNotNull"}}, "colorMode": "value", "graphMode": "area", "textMode": "auto",
+		"reduceOptions": object{"calcs": []string{"lastNotNull"}}, "colorMode": "value", "graphMode": "area",
+		"textMode": "auto",
 	})
 }
 
@@ -94,7 +98,8 @@ func stat(p panel) object {
 func graph(p panel) object {
 	look := object{"fillOpacity": 10, "lineWidth": 1, "showPoints": "never", "stacking": object{"mode": "none"}}
 	return p.object("timeseries", object{"unit": p.unit, "custom": look}, object{
-		"legend": object{"displayMode": "list", "placement": "bottom"}, "tooltip": object{"mode": "multi", "sort": "desc"},
+		"legend":  object{"displayMode": "list", "placement": "bottom"},
+		"tooltip": object{"mode": "multi", "sort": "desc"},
 	})
 }
 
@@ -102,7 +107,8 @@ func (p panel) object(kind string, defaults, options object) object {
 	var targets []object
 	for i, s := range p.series {
 		targets = append(targets, object{
-			"refId": string(rune('A' + i)), "datasource": source, "expr": ofCluster(s.expression), "legendFormat": s.legend,
+			"refId": string(rune('A' + i)), "datasource": source, "expr": ofCluster(s.expression),
+			"legendFormat": s.legend,
 		})
 	}
 	return object{

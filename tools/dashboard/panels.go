@@ -139,7 +139,7 @@ var rows = []row{
 		{
 			{"Requests", "reqps", "", []series{{"sum by (method) (rate(cleave_grpc_requests_total[$__rate_interval]))", "{{method}}"}}},
 			{"Requests, 99%", "s", "Without streams that stay open: of workers, and of those who watch jobs.", []series{
-				{`histogram_quantile(0.99, sum by (le, method) (rate(cleave_grpc_request_seconds_bucket{method!~".*/(Attach|Distribute|WatchJob)"}[$__rate_interval])))`,
+				{`histogram_quantile(0.99, sum by (le, method) (rate(cleave_grpc_request_seconds_bucket{method!~".*/(Attach|Deliver|WatchJob)"}[$__rate_interval])))`,
 					"{{method}}"},
 			}},
 			{"Codes other than OK", "reqps", "", []series{

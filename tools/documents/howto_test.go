@@ -21,11 +21,12 @@ import (
 
 const howto = "docs/HOWTO-ADD.md"
 
-// promise matches a heading that says how many files are touched: "A kernel function: 4 files", "A file format: 2 or 3 files".
+// promise matches a heading that says how many files are touched: "A kernel function: 4 files", "A file format: 2 or 3
+// files".
 var promise = regexp.MustCompile(`: (\d+)(?: or (\d+))? files$`)
 
-// TestExamplesApply applies the example of each section to the files as they are now. It compares the files that the example
-// touches with the number in the heading and with the table, and checks that the result is formatted Go.
+// TestExamplesApply applies the example of each section to the files as they are now. It compares the files that the
+// example touches with the number in the heading and with the table, and checks that the result is formatted Go.
 func TestExamplesApply(t *testing.T) {
 	examples := 0
 	for _, s := range sections(readDocument(t, howto)) {
@@ -83,7 +84,9 @@ var namedThing = regexp.MustCompile("`(?:[A-Za-z]+\\.)*([A-Za-z_]+)`")
 func TestNamedThingsExist(t *testing.T) {
 	known := map[string]bool{}
 	learn := func(text string) {
-		for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		for word := range strings.FieldsFuncSeq(text, func(r rune) bool {
+			return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+		}) {
 			known[word] = true
 		}
 	}
@@ -156,7 +159,8 @@ func TestExamplesRun(t *testing.T) {
 		run(t, folder, "go", slices.Concat([]string{"vet"}, packages)...)
 		return
 	}
-	run(t, folder, "sh", "-c", "make -s generate-tables && CLEAVE_RECORD_ANSWERS=1 go test ./internal/cli/report -run ResultJSON")
+	run(t, folder, "sh", "-c", "make -s generate-tables && CLEAVE_RECORD_ANSWERS=1 go test ./internal/cli/report "+
+		"-run ResultJSON")
 	run(t, folder, "go", slices.Concat([]string{"test", "-vet=off"}, packages, []string{"./internal/cli/report"})...)
 	run(t, folder, "go", "test", "-C", "tools", "-vet=off", "-run", "TestEveryAlgorithmHasAPage", "./documents")
 	run(t, folder, "make", "-s", "build")
@@ -173,7 +177,8 @@ var spaces = regexp.MustCompile(` +`)
 func (b block) commands() (lines, outputs []string) {
 	for _, part := range strings.Split("\n"+strings.Join(b.lines, "\n"), "\n$ ")[1:] {
 		line, output, _ := strings.Cut(part, "\n")
-		lines, outputs = append(lines, line), append(outputs, output)
+		lines = append(lines, line)
+		outputs = append(outputs, output)
 	}
 	return lines, outputs
 }
@@ -181,13 +186,14 @@ func (b block) commands() (lines, outputs []string) {
 // runCommand runs a line of a shell in a folder, and returns what it prints.
 func runCommand(folder, bin, line string) (string, error) {
 	c := exec.Command("bash", "-o", "pipefail", "-c", line)
-	c.Dir, c.Env = folder, append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
+	c.Dir = folder
+	c.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
 	output, err := c.CombinedOutput()
 	return string(output), err
 }
 
-// runCommands runs the commands of a block and compares what they print. A line of three dots stands for any lines, and a command
-// with such a line, or without any output, must succeed. Several spaces count as one.
+// runCommands runs the commands of a block and compares what they print. A line of three dots stands for any lines, and
+// a command with such a line, or without any output, must succeed. Several spaces count as one.
 func runCommands(t *testing.T, folder, bin string, b block) {
 	t.Helper()
 	lines, outputs := b.commands()
@@ -204,12 +210,14 @@ func runCommands(t *testing.T, folder, bin string, b block) {
 }
 
 // notCopied are folders that git ignores.
-var notCopied = []string{".git", ".cleave", "bin", "demo-out", "bench-out", "answers-out", "fuzz-out", "clients/typescript/node_modules", "clients/typescript/dist"}
+var notCopied = []string{".git", ".cleave", "bin", "demo-out", "bench-out", "answers-out", "fuzz-out",
+	"clients/typescript/node_modules", "clients/typescript/dist"}
 
 // copyRepository copies the repository to a temporary folder.
 func copyRepository(t *testing.T) string {
 	t.Helper()
-	folder, source := t.TempDir(), os.DirFS(root)
+	folder := t.TempDir()
+	source := os.DirFS(root)
 	err := fs.WalkDir(source, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -239,12 +247,13 @@ func write(t *testing.T, name string, text []byte) {
 	}
 }
 
-// run runs a command in a folder, which must succeed, and returns its output. Builds are trimmed, so that they find in the
-// cache what a build of the repository itself left there if it has the flags of make test.
+// run runs a command in a folder, which must succeed, and returns its output. Builds are trimmed, so that they find in
+// the cache what a build of the repository itself left there if it has the flags of make test.
 func run(t *testing.T, folder, name string, args ...string) string {
 	t.Helper()
 	c := exec.Command(name, args...)
-	c.Dir, c.Env = folder, append(os.Environ(), "GOFLAGS=-trimpath "+os.Getenv("GOFLAGS"))
+	c.Dir = folder
+	c.Env = append(os.Environ(), "GOFLAGS=-trimpath "+os.Getenv("GOFLAGS"))
 	output, err := c.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, output)

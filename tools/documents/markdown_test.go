@@ -66,8 +66,9 @@ func sections(document string) []section {
 	return all
 }
 
-// hunk is a change of one file: lines with a mark in front, as in a diff. Those that are not added occur in this order exactly once
-// in the file; a comment at their end may be left out. A hunk that only adds lines is the whole of a new file.
+// hunk is a change of one file: lines with a mark in front, as in a diff. Those that are not added occur in this order
+// exactly once in the file; a comment at their end may be left out. A hunk that only adds lines is the whole of a new
+// file.
 type hunk struct {
 	path  string
 	lines []string
@@ -150,7 +151,8 @@ func (h hunk) change(lines []string) (string, error) {
 		}
 	}
 	if len(found) != 1 {
-		return "", fmt.Errorf("%s has these lines %d times, not once:\n%s", h.path, len(found), strings.Join(h.lines, "\n"))
+		return "", fmt.Errorf("%s has these lines %d times, not once:\n%s", h.path, len(found),
+			strings.Join(h.lines, "\n"))
 	}
 	changed, _ := h.changeAt(lines[found[0]:])
 	return strings.Join(lines[:found[0]], "") + changed, nil

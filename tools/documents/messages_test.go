@@ -8,11 +8,12 @@ import (
 	"testing"
 )
 
-// quotedMessage matches what an operator looks for in a log: a message in backquotes and italics, or after "log" and a colon.
+// quotedMessage matches what an operator looks for in a log: a message in backquotes and italics, or after "log" and a
+// colon.
 var quotedMessage = regexp.MustCompile("(?:\\*|[Ll]og[^`.]*: )`([A-Za-z][^`\n]+)`")
 
-// TestQuotedMessagesExist: the program writes the messages that the page for operators tells them to look for. An N in the page
-// stands for a number, of one thing or of several.
+// TestQuotedMessagesExist: the program writes the messages that the page for operators tells them to look for. An N in
+// the page stands for a number, of one thing or of several.
 func TestQuotedMessagesExist(t *testing.T) {
 	var code strings.Builder
 	for _, folder := range []string{"cmd", "internal"} {

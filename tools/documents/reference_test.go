@@ -24,7 +24,8 @@ const maxPicture = 60_000
 
 var picture = regexp.MustCompile(`!\[[^\]]+\]\(([^)]+)\)`)
 
-// TestEveryAlgorithmHasAPage: every algorithm of the catalog has a page with all sections, and there are no other pages.
+// TestEveryAlgorithmHasAPage: every algorithm of the catalog has a page with all sections, and there are no other
+// pages.
 func TestEveryAlgorithmHasAPage(t *testing.T) {
 	for _, a := range catalog.Algorithms {
 		page := readDocument(t, filepath.Join(reference, a.Name+".md"))
@@ -74,7 +75,8 @@ func checkExample(t *testing.T, a catalog.Algorithm, s section) {
 	t.Helper()
 	runs := slices.ContainsFunc(s.blocks, func(b block) bool {
 		return b.language == "console" && slices.ContainsFunc(b.lines, func(line string) bool {
-			return strings.HasPrefix(line, "$ cleave run ") && (a.Name == catalog.DefaultAlgorithm || strings.Contains(line, "--algorithm "+a.Name+" "))
+			return strings.HasPrefix(line, "$ cleave run ") &&
+				(a.Name == catalog.DefaultAlgorithm || strings.Contains(line, "--algorithm "+a.Name+" "))
 		})
 	})
 	if !runs {
@@ -94,7 +96,8 @@ func checkExample(t *testing.T, a catalog.Algorithm, s section) {
 	}
 }
 
-// CLEAVE_RECORD_ANSWERS, set to anything in the environment, writes what the commands of the pages print, and the pictures, anew.
+// CLEAVE_RECORD_ANSWERS, set to anything in the environment, writes what the commands of the pages print, and the
+// pictures, anew.
 var recording = os.Getenv("CLEAVE_RECORD_ANSWERS") != ""
 
 // buildCleave builds cleave, and returns the folder that has it.
@@ -116,7 +119,8 @@ func TestReferenceExamplesRun(t *testing.T) {
 	}
 	for _, a := range algorithms {
 		t.Run(a.Name, func(t *testing.T) {
-			folder, page := t.TempDir(), filepath.Join(reference, a.Name+".md")
+			folder := t.TempDir()
+			page := filepath.Join(reference, a.Name+".md")
 			for _, s := range sections(readDocument(t, page)) {
 				for _, b := range s.blocks {
 					switch {
@@ -134,8 +138,8 @@ func TestReferenceExamplesRun(t *testing.T) {
 // unstable matches the lines of a summary that are not shown: warnings, and what comes after the scores.
 var unstable = regexp.MustCompile(`(?m)^(warning: .*\n)+|^time (?s:.*)`)
 
-// record runs the commands of a block of a page, and writes what they print to the page. The picture that has the name of the page
-// is that of its run.
+// record runs the commands of a block of a page, and writes what they print to the page. The picture that has the name
+// of the page is that of its run.
 func record(t *testing.T, folder, bin, name string, b block) {
 	t.Helper()
 	fresh := ""
@@ -173,11 +177,13 @@ func TestGuideRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, page := range testscale.Some([]string{"README.md", "docs/guide/running.md", "docs/guide/algorithms.md", "docs/guide/files.md", "docs/guide/pictures.md"}, 1) {
+	for _, page := range testscale.Some([]string{"README.md", "docs/guide/running.md", "docs/guide/algorithms.md",
+		"docs/guide/files.md", "docs/guide/pictures.md"}, 1) {
 		for _, s := range sections("## \n" + readDocument(t, page)) {
 			printed := ""
 			for at, b := range s.blocks {
-				command, shown := strings.Join(b.lines, "\n"), at+1 < len(s.blocks) && s.blocks[at+1].language == ""
+				command := strings.Join(b.lines, "\n")
+				shown := at+1 < len(s.blocks) && s.blocks[at+1].language == ""
 				switch {
 				case b.language == "" && printed != "":
 					checkShown(t, page, b.lines, printed)

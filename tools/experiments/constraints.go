@@ -38,7 +38,9 @@ func studyConstraints(ctx context.Context, r *runner) error {
 	}
 	counts := []int{0, 50, 100, 200, 400}
 	r.report.begin("constraints", "Search and similarity: k-means, PC, M and MPC (Basu et al. 2003, section 4)",
-		"Pairwise F on the half of the points without constraints, mean of %d runs (standard deviation). MPC is expected to be at least PC and M, and all of them at least k-means, when there are many constraints.", r.Runs)
+		"Pairwise F on the half of the points without constraints, mean of %d runs (standard deviation). MPC is "+
+			"expected to be at least PC and M, and all of them at least k-means, when there are many constraints.",
+		r.Runs)
 	for _, s := range sets {
 		t := r.report.table(s.name, "constraints", counts)
 		for _, m := range methods {
@@ -53,7 +55,8 @@ func studyConstraints(ctx context.Context, r *runner) error {
 				}
 				t.put(m.name, column, cell)
 			}
-			r.Say("%s, %s: %.2f with %d constraints", s.name, m.name, t.cell(m.name, len(counts)-1).mean(), counts[len(counts)-1])
+			r.Say("%s, %s: %.2f with %d constraints", s.name, m.name, t.cell(m.name, len(counts)-1).mean(),
+				counts[len(counts)-1])
 		}
 		last := len(counts) - 1
 		t.compare("MPC, basu2003", "PC", last)

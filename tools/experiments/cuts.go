@@ -43,7 +43,8 @@ func (r *runner) twoClasses(name, folder string, class func(label int64) int64) 
 	if err != nil {
 		return s, err
 	}
-	_, labels, err := format.LoadTable(filepath.Join(r.Data, folder, "labels.csv"), table.Labels, points.N+len(incomplete))
+	_, labels, err := format.LoadTable(filepath.Join(r.Data, folder, "labels.csv"), table.Labels,
+		points.N+len(incomplete))
 	if err != nil {
 		return s, err
 	}
@@ -54,7 +55,8 @@ func (r *runner) twoClasses(name, folder string, class func(label int64) int64) 
 			continue
 		}
 		if c := class(label); c >= 0 {
-			values, s.truth = append(values, points.Row(at)...), append(s.truth, c)
+			values = append(values, points.Row(at)...)
+			s.truth = append(s.truth, c)
 		}
 		at++
 	}
@@ -66,22 +68,36 @@ func (r *runner) twoClasses(name, folder string, class func(label int64) int64) 
 	return s, err
 }
 
-const aboutCuts = "Adjusted Rand index of two-way cuts, mean of %d sets of constraints (least to most), against the number of constraints. " +
-	"Constraints are drawn from the pairs that the unconstrained cut gets wrong. Rows with missing values are left out, features have variance 1, and the affinity is the gaussian kernel with its diagonal of ones; "
+const aboutCuts = "Adjusted Rand index of two-way cuts, mean of %d sets of constraints (least to most), against the " +
+	"number of constraints. " +
+	"Constraints are drawn from the pairs that the unconstrained cut gets wrong. Rows with missing values are left " +
+	"out, features have variance 1, and the affinity is the gaussian kernel with its diagonal of ones; "
 
 // studyCuts repeats Wang2014 7.3.
 func studyCuts(ctx context.Context, r *runner) error {
 	r.report.begin("cuts", "Constrained cuts of labeled data (Wang et al. 2014, section 7.3)",
-		aboutCuts+"its width, which the paper leaves open, is half the median distance. Results depend strongly on it: widths from a quarter to twice the median, with and without the diagonal and the scaling of features, were tried on a few sets of constraints before this setting and that of the next section were kept. *One vector* is the paper's choice here, the beta (`--beta strict`) that leaves one feasible vector; *beta auto* is its rule (19), with the cheapest of the feasible ones. Spectral learning and kernel k-means (normalized cut with penalties) get the same constraints. "+
-			"Expected: the constrained cut uses the constraints, ends near the truth, beats the others, keeps its constraints, and varies less. "+
-			"The last line below a table tells how many points carry the vector (the participation number of its entries): constraints count in inverse proportion to the degrees of their points, so that a few far points can decide all.", r.Runs)
-	return r.cutSets(ctx, "cuts.svg", "Two-way cuts against constraints", 0.5, []int{50, 100, 150, 200, 250, 300, 350, 400, 450, 500})
+		aboutCuts+"its width, which the paper leaves open, is half the median distance. Results depend strongly on "+
+			"it: widths from a quarter to twice the median, with and without the diagonal and the scaling of "+
+			"features, were tried on a few sets of constraints before this setting and that of the next section were "+
+			"kept. *One vector* is the paper's choice here, the beta (`--beta strict`) that leaves one feasible "+
+			"vector; *beta auto* is its rule (19), with the cheapest of the feasible ones. Spectral learning and "+
+			"kernel k-means (normalized cut with penalties) get the same constraints. "+
+			"Expected: the constrained cut uses the constraints, ends near the truth, beats the others, keeps its "+
+			"constraints, and varies less. "+
+			"The last line below a table tells how many points carry the vector (the participation number of its "+
+			"entries): constraints count in inverse proportion to the degrees of their points, so that a few far "+
+			"points can decide all.", r.Runs)
+	return r.cutSets(ctx, "cuts.svg", "Two-way cuts against constraints", 0.5, []int{50, 100, 150, 200, 250, 300, 350,
+		400, 450, 500})
 }
 
 // studySparse repeats Wang2014 7.3 for sparse graphs.
 func studySparse(ctx context.Context, r *runner) error {
 	r.report.begin("sparse", "Constrained cuts of sparse graphs (Wang et al. 2014, section 7.3)",
-		aboutCuts+"its width is a quarter of the median distance, which leaves most pairs without an edge to speak of; of the widths tried it agreed best with the paper. The unconstrained cut then takes off a point or two, so that what it gets wrong are cannot-links, nearly all. The paper finds that its cut does especially well on sparse graphs, where many cuts are nearly free, and that the others do not.", r.Runs)
+		aboutCuts+"its width is a quarter of the median distance, which leaves most pairs without an edge to speak "+
+			"of; of the widths tried it agreed best with the paper. The unconstrained cut then takes off a point or "+
+			"two, so that what it gets wrong are cannot-links, nearly all. The paper finds that its cut does "+
+			"especially well on sparse graphs, where many cuts are nearly free, and that the others do not.", r.Runs)
 	return r.cutSets(ctx, "sparse.svg", "Two-way cuts of sparse graphs against constraints", 0.25, []int{100, 300, 500})
 }
 
@@ -89,7 +105,8 @@ func studySparse(ctx context.Context, r *runner) error {
 // distance.
 func (r *runner) cutSets(ctx context.Context, file, title string, width float64, counts []int) error {
 	plot := picture.CurvesPlot{
-		Title: title, Subtitle: fmt.Sprintf("mean of %d sets of constraints, and the range from the worst to the best", r.Runs),
+		Title: title, Subtitle: fmt.Sprintf("mean of %d sets of constraints, and the range from the worst to the best",
+			r.Runs),
 		X: "constraints", Y: "adjusted Rand index",
 	}
 	for _, which := range twoClassSets {
@@ -103,7 +120,8 @@ func (r *runner) cutSets(ctx context.Context, file, title string, width float64,
 		}
 		plot.Panels = append(plot.Panels, t.panel())
 	}
-	return r.report.draw(file, "adjusted Rand index against the number of constraints, six data sets", plot.Figure().Write)
+	return r.report.draw(file, "adjusted Rand index against the number of constraints, six data sets",
+		plot.Figure().Write)
 }
 
 // cutSet makes the table of one data set. All methods get the same constraints; a longer list begins with a
@@ -120,7 +138,8 @@ func (r *runner) cutSet(ctx context.Context, s set, width float64, counts []int)
 		return nil, err
 	}
 	if wrong := len(wrongPairs(base.labels, s.truth, rand.New(rand.NewPCG(0, 4)))); wrong < counts[last] {
-		return nil, fmt.Errorf("the unconstrained cut gets %d pairs wrong; %d constraints cannot be drawn from them", wrong, counts[last])
+		return nil, fmt.Errorf("the unconstrained cut gets %d pairs wrong; %d constraints cannot be drawn from them",
+			wrong, counts[last])
 	}
 	t := r.report.table(fmt.Sprintf("%s (%d points)", s.name, s.data.Rows()), "constraints", counts)
 	t.Ranges = true
@@ -144,16 +163,20 @@ func (r *runner) cutSet(ctx context.Context, s set, width float64, counts []int)
 				}
 			}
 		}
-		details = append(details, fmt.Sprintf("%s %.2f in %.3f s", m.name, valuesOf(final[m.name], satisfiedOf).mean(), seconds[m.name].mean()))
+		details = append(details, fmt.Sprintf("%s %.2f in %.3f s", m.name, valuesOf(final[m.name], satisfiedOf).mean(),
+			seconds[m.name].mean()))
 		if infeasible > 0 {
-			t.note(fmt.Sprintf("In %d of %d runs no cut was feasible for %s; they count as one cluster.", infeasible, r.Runs*len(counts), m.name))
+			t.note(fmt.Sprintf("In %d of %d runs no cut was feasible for %s; they count as one cluster.", infeasible,
+				r.Runs*len(counts), m.name))
 		}
-		r.Say("%s, %s: %.2f with %d constraints, %.3f s a run", s.name, m.name, t.cell(m.name, last).mean(), counts[last], seconds[m.name].mean())
+		r.Say("%s, %s: %.2f with %d constraints, %.3f s a run", s.name, m.name, t.cell(m.name, last).mean(),
+			counts[last], seconds[m.name].mean())
 	}
 	for column := range counts {
 		t.put(rowUnconstrained, column, slices.Repeat(numbers{base.scores.ARI}, r.Runs))
 	}
-	t.note(fmt.Sprintf("Share of %d constraints that are satisfied, and time of a run on one thread: %s.", counts[last], strings.Join(details, "; ")))
+	t.note(fmt.Sprintf("Share of %d constraints that are satisfied, and time of a run on one thread: %s.", counts[last],
+		strings.Join(details, "; ")))
 	t.noteParticipation(final[rowStrict], degreesOf(s.data.(*dataset.Points), rho))
 	t.checkCutFindings(valuesOf(final[rowStrict], satisfiedOf).mean())
 	return t, nil
@@ -185,7 +208,8 @@ func (t *Table) checkCutFindings(satisfied float64) {
 	t.compare(rowStrict, rowKernel, last)
 	t.expect(fmt.Sprintf("%s satisfies 0.95 or more of %d constraints", rowStrict, t.Columns[last]), satisfied, 0.95)
 	for _, other := range []string{rowLearning, rowKernel} {
-		mine, theirs := end.deviation(), t.cell(other, last).deviation()
+		mine := end.deviation()
+		theirs := t.cell(other, last).deviation()
 		t.Findings = append(t.Findings, Finding{
 			What:  fmt.Sprintf("%s varies no more than %s at %d", rowStrict, other, t.Columns[last]),
 			Holds: mine <= theirs, Detail: fmt.Sprintf("standard deviations %.3f and %.3f", mine, theirs),
@@ -201,7 +225,8 @@ func (t *Table) panel() picture.CurvesPanel {
 		for column, cell := range t.Cells[row] {
 			curve.X, curve.Mean = append(curve.X, float64(t.Columns[column])), append(curve.Mean, cell.mean())
 			if row != rowUnconstrained {
-				curve.Low, curve.High = append(curve.Low, slices.Min(cell)), append(curve.High, slices.Max(cell))
+				curve.Low = append(curve.Low, slices.Min(cell))
+				curve.High = append(curve.High, slices.Max(cell))
 			}
 		}
 		p.Curves = append(p.Curves, curve)

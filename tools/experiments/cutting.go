@@ -54,10 +54,12 @@ func spectralMethod(name string, o spectral.Options) cutMethod {
 
 var (
 	unconstrained = spectralMethod(rowUnconstrained, spectral.Options{Algorithm: spectral.Spectral})
-	strictCut     = spectralMethod(rowStrict, spectral.Options{Algorithm: spectral.Constrained, BetaRule: spectral.BetaStrict})
-	autoCut       = spectralMethod(rowAuto, spectral.Options{Algorithm: spectral.Constrained, BetaRule: spectral.BetaPaper})
-	learningCut   = spectralMethod(rowLearning, spectral.Options{Algorithm: spectral.Learning})
-	kernelCut     = cutMethod{rowKernel, func(a affinity) clustering.Spec {
+	strictCut     = spectralMethod(rowStrict, spectral.Options{Algorithm: spectral.Constrained,
+		BetaRule: spectral.BetaStrict})
+	autoCut = spectralMethod(rowAuto, spectral.Options{Algorithm: spectral.Constrained,
+		BetaRule: spectral.BetaPaper})
+	learningCut = spectralMethod(rowLearning, spectral.Options{Algorithm: spectral.Learning})
+	kernelCut   = cutMethod{rowKernel, func(a affinity) clustering.Spec {
 		return clustering.Spec{MaxIterations: 100, Algorithm: &kernelkmeans.Options{
 			Objective: kernelkmeans.ObjectiveNormalizedCut, Rho: a.rho, KeepDiagonal: a.keepDiagonal,
 		}}
@@ -76,7 +78,8 @@ type cutRun struct {
 }
 
 // solveCut runs a method with constraints and scores it on the points of `on`, or on all if it is nil.
-func solveCut(ctx context.Context, s set, m cutMethod, rho float64, list []constraint.Constraint, on []int32) (cutRun, error) {
+func solveCut(ctx context.Context, s set, m cutMethod, rho float64, list []constraint.Constraint,
+	on []int32) (cutRun, error) {
 	spec := m.spec(affinityOf(s.data, rho))
 	spec.K, spec.Supervision.Constraints = s.k, list
 	begun := time.Now()
@@ -186,7 +189,8 @@ func standardized(points *dataset.Points) (*dataset.Points, error) {
 		for i := range n {
 			column[i] = points.Row(i)[f]
 		}
-		mean, square := column.mean(), 0.0
+		mean := column.mean()
+		square := 0.0
 		for _, v := range column {
 			square += (v - mean) * (v - mean)
 		}

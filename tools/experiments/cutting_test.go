@@ -22,7 +22,8 @@ import (
 func TestWrongPairs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	const n = 40
-	labels, truth := make([]int32, n), make([]int64, n)
+	labels := make([]int32, n)
+	truth := make([]int64, n)
 	for i := range n {
 		labels[i], truth[i] = int32(rng.IntN(2)), int64(rng.IntN(2))
 	}
@@ -30,7 +31,8 @@ func TestWrongPairs(t *testing.T) {
 	seen := map[[2]int32]bool{}
 	for _, c := range list {
 		together := labels[c.I] == labels[c.J]
-		if (c.Kind == constraint.MustLink) == together || (c.Kind == constraint.MustLink) != (truth[c.I] == truth[c.J]) {
+		if (c.Kind == constraint.MustLink) == together ||
+			(c.Kind == constraint.MustLink) != (truth[c.I] == truth[c.J]) {
 			t.Fatalf("%+v with labels %d, %d of classes %d, %d", c, labels[c.I], labels[c.J], truth[c.I], truth[c.J])
 		}
 		seen[[2]int32{min(c.I, c.J), max(c.I, c.J)}] = true
@@ -118,7 +120,8 @@ func TestNoFeasibleCutIsOneCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := set{data: points, truth: []int64{0, 0}, k: 2}
-	c, err := solveCut(context.Background(), s, strictCut, 1, []constraint.Constraint{{I: 0, J: 1, Kind: constraint.MustLink}}, nil)
+	c, err := solveCut(context.Background(), s, strictCut, 1,
+		[]constraint.Constraint{{I: 0, J: 1, Kind: constraint.MustLink}}, nil)
 	if err != nil || c.found || !slices.Equal(c.labels, []int32{0, 0}) || c.satisfied != 1 {
 		t.Errorf("%+v, %v", c, err)
 	}
@@ -127,7 +130,8 @@ func TestNoFeasibleCutIsOneCluster(t *testing.T) {
 // The moons, few of them and small: two tables, three pictures, and an index that rises.
 func TestMoons(t *testing.T) {
 	r := &runner{Config: Config{Runs: 4, Setup: measure.Setup{Threads: 2}}, report: &Report{}}
-	if err := r.moons(context.Background(), moonSizes{dense: 200, few: 60, noisy: 80, background: 16, samples: 2}); err != nil {
+	if err := r.moons(context.Background(), moonSizes{dense: 200, few: 60, noisy: 80, background: 16,
+		samples: 2}); err != nil {
 		t.Fatal(err)
 	}
 	s := r.report.Sections[0]
@@ -140,10 +144,12 @@ func TestMoons(t *testing.T) {
 		}
 	}
 	few := s.Tables[0]
-	if first, last := few.cell(rowStrict, 0).mean(), few.cell(rowStrict, len(few.Columns)-1).mean(); last < 0.95 || last <= first {
+	if first, last := few.cell(rowStrict, 0).mean(), few.cell(rowStrict, len(few.Columns)-1).mean(); last < 0.95 ||
+		last <= first {
 		t.Errorf("the index goes from %v to %v", first, last)
 	}
-	if text := s.markdown("now"); !strings.Contains(text, " to 1.00) |") || !strings.Contains(text, "(pictures/moons.svg)") {
+	if text := s.markdown("now"); !strings.Contains(text, " to 1.00) |") ||
+		!strings.Contains(text, "(pictures/moons.svg)") {
 		t.Error(text)
 	}
 }
@@ -172,20 +178,25 @@ func TestPageKeepsWhatWasNotRun(t *testing.T) {
 		text, _ := os.ReadFile(path)
 		return string(text)
 	}
-	both, one := write("", "noise", "cuts"), write("", "cuts")
+	both := write("", "noise", "cuts")
+	one := write("", "cuts")
 	if added := write(one, "noise"); added != both {
 		t.Errorf("added:\n%s\nwant:\n%s", added, both)
 	}
 	if again := write(both, "cuts"); again != both {
 		t.Errorf("again:\n%s", again)
 	}
-	if !strings.Contains(both, "Of 4 findings that the papers suggest, 2 hold") || strings.Index(both, "## About noise") > strings.Index(both, "## About cuts") {
+	if !strings.Contains(both, "Of 4 findings that the papers suggest, 2 hold") ||
+		strings.Index(both, "## About noise") > strings.Index(both, "## About cuts") {
 		t.Error(both)
 	}
 	setup.Out = filepath.Join(t.TempDir(), "new.md")
 	r := &Report{}
 	r.begin("moons", "About moons", "What it is.")
-	if err := r.draw("moon.svg", "a moon", func(w io.Writer) error { _, err := io.WriteString(w, "<svg/>"); return err }); err != nil {
+	if err := r.draw("moon.svg", "a moon", func(w io.Writer) error {
+		_, err := io.WriteString(w, "<svg/>")
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // where there is no page yet, and over it

@@ -30,7 +30,8 @@ func Suite() measure.Suite {
 		Name: "experiments", About: "repeats the experiments of the papers", Parts: measure.Names(studies),
 		Define: func(flags *flag.FlagSet) func(context.Context, measure.Setup) error {
 			var cfg Config
-			flags.IntVar(&cfg.Runs, "runs", 0, "runs of every cell of a table (default as many as each study usually has)")
+			flags.IntVar(&cfg.Runs, "runs", 0,
+				"runs of every cell of a table (default as many as each study usually has)")
 			return func(ctx context.Context, setup measure.Setup) error {
 				cfg.Setup = setup
 				if cfg.Data == "" {
@@ -130,10 +131,12 @@ func (r *runner) load(name, points, labels string) (set, error) {
 
 // dropEmpty removes texts without a word of the vocabulary, which have no direction.
 func (s *set) dropEmpty(points *dataset.SparsePoints) error {
-	starts, truth := []int64{0}, []int64{}
+	starts := []int64{0}
+	truth := []int64{}
 	for i := range points.N {
 		if columns, _ := points.Row(i); len(columns) > 0 {
-			starts, truth = append(starts, points.RowStart[i+1]), append(truth, s.truth[i])
+			starts = append(starts, points.RowStart[i+1])
+			truth = append(truth, s.truth[i])
 		}
 	}
 	kept, err := dataset.NewSparsePoints(len(truth), points.D, starts, points.Column, points.Value)

@@ -61,7 +61,8 @@ func TestConstraintsOfSeeds(t *testing.T) {
 	components := set.Components()
 	for _, a := range seeds {
 		for _, b := range seeds {
-			x, y := components.Of(a.Index), components.Of(b.Index)
+			x := components.Of(a.Index)
+			y := components.Of(b.Index)
 			if (a.Label == b.Label) != (x == y) || (a.Label != b.Label) != set.Apart(x, y) {
 				t.Fatalf("seeds %+v and %+v", a, b)
 			}
@@ -85,7 +86,8 @@ func TestAllStudiesRun(t *testing.T) {
 	}
 	// Classes overlap, so that cuts get enough pairs wrong.
 	for name, classes := range map[string]int{
-		"iris": 3, "wine": 3, "pendigits-389": 3, "letter-ijl": 3, "hepatitis": 2, "glass": 6, "ionosphere": 2, "wdbc": 2,
+		"iris": 3, "wine": 3, "pendigits-389": 3, "letter-ijl": 3, "hepatitis": 2, "glass": 6,
+		"ionosphere": 2, "wdbc": 2,
 	} {
 		data, labels := "x,y\n", "index,label\n"
 		for i := range 75 {
@@ -127,7 +129,8 @@ func TestAllStudiesRun(t *testing.T) {
 			others = append(others, name)
 		}
 	}
-	report, err := Run(context.Background(), Config{Runs: 2, Setup: measure.Setup{Data: folder, Parts: others, Threads: 2, Version: "test"}})
+	report, err := Run(context.Background(),
+		Config{Runs: 2, Setup: measure.Setup{Data: folder, Parts: others, Threads: 2, Version: "test"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,9 +142,12 @@ func TestAllStudiesRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"## Search and similarity", "### Iris", "| MPC, basu2003 |", "## Three inference engines", "## Clustering by seeding", "### News-Similar-3", "hold", "1970-01-01",
-		"### Hepatitis (74 points)", "### Iris without setosa (50 points)", "### Wine without class 3 (50 points)", "### Glass, of windows or not (75 points)",
-		"### Football (40 vertices, 4 classes)", "(pictures/cuts.svg)", "(pictures/sparse.svg)", "(pictures/graphs.svg)", "| constrained, one vector |"} {
+	for _, want := range []string{"## Search and similarity", "### Iris", "| MPC, basu2003 |",
+		"## Three inference engines", "## Clustering by seeding", "### News-Similar-3", "hold", "1970-01-01",
+		"### Hepatitis (74 points)", "### Iris without setosa (50 points)", "### Wine without class 3 (50 points)",
+		"### Glass, of windows or not (75 points)",
+		"### Football (40 vertices, 4 classes)", "(pictures/cuts.svg)", "(pictures/sparse.svg)",
+		"(pictures/graphs.svg)", "| constrained, one vector |"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page lacks %q", want)
 		}

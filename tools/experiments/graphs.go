@@ -43,18 +43,24 @@ func studyGraphs(ctx context.Context, r *runner) error {
 	}
 	counts := []int{25, 50, 100, 200}
 	r.report.begin("graphs", "Graphs under constraints (after Kulis et al. 2009, section 5.3)",
-		"Normalized mutual information on the half of the vertices that gave no constraint, mean of %d runs (least to most). The constrained cut is that of Wang et al. (2014) into as many clusters as there are classes, with beta auto; *spectral, Kulis* takes the eigenvectors of the affinity with rewards and penalties for constraints, and kernel k-means is their normalized cut. "+
+		"Normalized mutual information on the half of the vertices that gave no constraint, mean of %d runs (least "+
+			"to most). The constrained cut is that of Wang et al. (2014) into as many clusters as there are classes, "+
+			"with beta auto; *spectral, Kulis* takes the eigenvectors of the affinity with rewards and penalties for "+
+			"constraints, and kernel k-means is their normalized cut. "+
 			"Expected: all of them use the constraints, with 200 at the latest.", r.Runs)
 	plot := picture.CurvesPlot{
-		Title: "Graphs under constraints", Subtitle: fmt.Sprintf("mean of %d runs, and the range from the worst to the best", r.Runs),
-		X: "constraints", Y: "normalized mutual information",
+		Title:    "Graphs under constraints",
+		Subtitle: fmt.Sprintf("mean of %d runs, and the range from the worst to the best", r.Runs),
+		X:        "constraints", Y: "normalized mutual information",
 	}
-	for _, which := range []struct{ name, folder string }{{"Football", "football"}, {"Political books", "polbooks"}, {"Karate club", "karate"}} {
+	for _, which := range []struct{ name, folder string }{{"Football", "football"}, {"Political books", "polbooks"},
+		{"Karate club", "karate"}} {
 		s, err := r.loadGraph(which.name, which.folder)
 		if err != nil {
 			return err
 		}
-		t := r.report.table(fmt.Sprintf("%s (%d vertices, %d classes)", s.name, s.data.Rows(), s.k), "constraints", counts)
+		t := r.report.table(fmt.Sprintf("%s (%d vertices, %d classes)", s.name, s.data.Rows(), s.k),
+			"constraints", counts)
 		t.Ranges = true
 		for _, m := range methods {
 			if err := r.graphRow(ctx, t, s, m, true); err != nil {
@@ -69,7 +75,8 @@ func studyGraphs(ctx context.Context, r *runner) error {
 		}
 		plot.Panels = append(plot.Panels, t.panel())
 	}
-	return r.report.draw("graphs.svg", "normalized mutual information against the number of constraints, three graphs", plot.Figure().Write)
+	return r.report.draw("graphs.svg", "normalized mutual information against the number of constraints, three graphs",
+		plot.Figure().Write)
 }
 
 // graphRow fills the row of a method.
@@ -96,7 +103,8 @@ func (r *runner) graphRow(ctx context.Context, t *Table, s set, m cutMethod, sup
 		}
 	}
 	if infeasible > 0 {
-		t.note(fmt.Sprintf("In %d of %d runs no cut was feasible for %s; they count as one cluster.", infeasible, r.Runs*len(t.Columns), m.name))
+		t.note(fmt.Sprintf("In %d of %d runs no cut was feasible for %s; they count as one cluster.", infeasible,
+			r.Runs*len(t.Columns), m.name))
 	}
 	r.Say("%s, %s: %.2f, %.3f s a run", s.name, m.name, t.cell(m.name, len(t.Columns)-1).mean(), seconds.mean())
 	return nil

@@ -17,8 +17,13 @@ func studyInference(ctx context.Context, r *runner) error {
 	}
 	counts := []int{10, 20, 50, 100, 200, 400}
 	engines := []inference.Engine{inference.ICM, inference.BP, inference.LP}
-	r.report.begin("inference", "Three inference engines: ICM, belief propagation, linear programming (Bilenko and Basu 2004, section 4)",
-		"HMRF-KMeans; pairwise F on the half of the points without constraints, mean of %d runs (standard deviation). BP and LP are expected to beat ICM when constraints are few, the gap to close as they grow, and ICM to be at least 10 times as fast: that depends on the solvers, and ours first settle what can be settled cheaply (labels that cannot be optimal, trees, a bound that meets its labels) before they pass messages or solve a linear program.", r.Runs)
+	r.report.begin("inference", "Three inference engines: ICM, belief propagation, linear programming (Bilenko and "+
+		"Basu 2004, section 4)",
+		"HMRF-KMeans; pairwise F on the half of the points without constraints, mean of %d runs (standard "+
+			"deviation). BP and LP are expected to beat ICM when constraints are few, the gap to close as they grow, "+
+			"and ICM to be at least 10 times as fast: that depends on the solvers, and ours first settle what can be "+
+			"settled cheaply (labels that cannot be optimal, trees, a bound that meets its labels) before they pass "+
+			"messages or solve a linear program.", r.Runs)
 	for _, s := range sets {
 		t := r.report.table(s.name, "constraints", counts)
 		seconds := map[inference.Engine]numbers{}
@@ -52,11 +57,14 @@ func studyInference(ctx context.Context, r *runner) error {
 		for _, engine := range engines[1:] {
 			times := seconds[engine].mean() / icm
 			t.Findings = append(t.Findings, Finding{
-				What: fmt.Sprintf("icm at least 10 times as fast as %v", engine), Holds: times >= 10, Detail: fmt.Sprintf("%.1f times", times),
+				What: fmt.Sprintf("icm at least 10 times as fast as %v", engine), Holds: times >= 10,
+				Detail: fmt.Sprintf("%.1f times", times),
 			})
 		}
-		t.note(fmt.Sprintf("A run takes %.4f s with ICM, %.4f s with BP (%.1f times), %.4f s with LP (%.1f times). The last assignment of the constrained points was exact in %d, %d and %d of %d runs.",
-			icm, seconds[inference.BP].mean(), seconds[inference.BP].mean()/icm, seconds[inference.LP].mean(), seconds[inference.LP].mean()/icm,
+		t.note(fmt.Sprintf("A run takes %.4f s with ICM, %.4f s with BP (%.1f times), %.4f s with LP (%.1f times). "+
+			"The last assignment of the constrained points was exact in %d, %d and %d of %d runs.",
+			icm, seconds[inference.BP].mean(), seconds[inference.BP].mean()/icm, seconds[inference.LP].mean(),
+			seconds[inference.LP].mean()/icm,
 			exact[inference.ICM], exact[inference.BP], exact[inference.LP], r.Runs*len(counts)))
 	}
 	return nil

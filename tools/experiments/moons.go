@@ -79,8 +79,13 @@ func (r *runner) moons(ctx context.Context, sizes moonSizes) error {
 		return err
 	}
 	r.report.begin("moons", "The double moon (Wang et al. 2014, section 7.2)",
-		"Two interleaved half circles of radius 1, with noise of standard deviation %g; gaussian affinity of width %g with its diagonal. Of twelve pairs of noise and width tried, these let the unconstrained cut succeed on many points and fail on few. Of %d points the unconstrained cut finds the moons (adjusted Rand index %.2f). "+
-			"Of %d points it often does not: here are the first %d samples on which it stays below %g, with random constraints from the true labels. *One vector* is `--beta strict`, *beta auto* is Wang2014 (19). Adjusted Rand index, mean (least to most). "+
+		"Two interleaved half circles of radius 1, with noise of standard deviation %g; gaussian affinity of width "+
+			"%g with its diagonal. Of twelve pairs of noise and width tried, these let the unconstrained cut succeed "+
+			"on many points and fail on few. Of %d points the unconstrained cut finds the moons (adjusted Rand "+
+			"index %.2f). "+
+			"Of %d points it often does not: here are the first %d samples on which it stays below %g, with random "+
+			"constraints from the true labels. *One vector* is `--beta strict`, *beta auto* is Wang2014 (19). "+
+			"Adjusted Rand index, mean (least to most). "+
 			"Expected: it rises to 1, and falls below the unconstrained cut while constraints are fewer than 10.",
 		moonNoise, moonWidth, sizes.dense, dense.base.scores.ARI, sizes.few, sizes.samples, failedCutARI)
 	var samples []moon
@@ -102,22 +107,26 @@ func (r *runner) moons(ctx context.Context, sizes moonSizes) error {
 // undersampled repeats Wang2014 Figure 7: moons of few points.
 func (r *runner) undersampled(ctx context.Context, samples []moon) error {
 	counts := []int{2, 5, 10, 15, 20, 30, 40, 60, 80, 100, maxMoonConstraints}
-	t, err := r.moonTable(ctx, fmt.Sprintf("%d points, %d runs", samples[0].data.Rows(), r.Runs), samples, counts, r.Runs)
+	t, err := r.moonTable(ctx, fmt.Sprintf("%d points, %d runs", samples[0].data.Rows(), r.Runs), samples,
+		counts, r.Runs)
 	if err != nil {
 		return err
 	}
 	last := len(counts) - 1
 	for _, row := range []string{rowStrict, rowAuto} {
-		t.expect(fmt.Sprintf("%s converges to the truth, 0.99 or more at %d", row, counts[last]), t.cell(row, last).mean(), 0.99)
+		t.expect(fmt.Sprintf("%s converges to the truth, 0.99 or more at %d", row, counts[last]),
+			t.cell(row, last).mean(), 0.99)
 		t.compare(row, rowUnconstrained, slices.Index(counts, 20))
 		t.compare(rowUnconstrained, row, slices.Index(counts, 5))
 	}
-	return r.report.draw("moons.svg", "adjusted Rand index against the number of constraints, undersampled double moon", func(w io.Writer) error {
-		return picture.CurvesPlot{
-			Title: "The double moon, undersampled", Subtitle: fmt.Sprintf("mean of %d runs, and the range from the worst to the best", r.Runs),
-			X: "constraints", Y: "adjusted Rand index", Panels: []picture.CurvesPanel{t.panel()},
-		}.Figure().Write(w)
-	})
+	return r.report.draw("moons.svg", "adjusted Rand index against the number of constraints, undersampled double moon",
+		func(w io.Writer) error {
+			return picture.CurvesPlot{
+				Title:    "The double moon, undersampled",
+				Subtitle: fmt.Sprintf("mean of %d runs, and the range from the worst to the best", r.Runs),
+				X:        "constraints", Y: "adjusted Rand index", Panels: []picture.CurvesPanel{t.panel()},
+			}.Figure().Write(w)
+		})
 }
 
 // noisyMoons repeats Wang2014 Figure 8: moons amid a background.
@@ -130,8 +139,10 @@ func (r *runner) noisyMoons(ctx context.Context, sizes moonSizes) error {
 		}
 		samples = append(samples, m)
 	}
-	counts, runs := []int{10, 20, 40}, (r.Runs+sizes.samples-1)/sizes.samples
-	t, err := r.moonTable(ctx, fmt.Sprintf("%d points amid %d scattered ones, %d runs, scored on the %d", sizes.noisy, sizes.background, runs, sizes.noisy), samples, counts, runs)
+	counts := []int{10, 20, 40}
+	runs := (r.Runs + sizes.samples - 1) / sizes.samples
+	t, err := r.moonTable(ctx, fmt.Sprintf("%d points amid %d scattered ones, %d runs, scored on the %d", sizes.noisy,
+		sizes.background, runs, sizes.noisy), samples, counts, runs)
 	if err != nil {
 		return err
 	}
@@ -158,7 +169,8 @@ func (r *runner) noisyMoons(ctx context.Context, sizes moonSizes) error {
 func (r *runner) drawMoon(file, title string, m moon, c cutRun, list []constraint.Constraint) error {
 	plot := picture.ClustersPlot{
 		Axes: [2]string{"x", "y"}, Labels: c.labels, K: 2,
-		Title: title, Subtitle: fmt.Sprintf("double moon of %d points amid %d scattered ones; adjusted Rand index %.2f", len(m.scored), m.data.Rows()-len(m.scored), c.scores.ARI),
+		Title: title, Subtitle: fmt.Sprintf("double moon of %d points amid %d scattered ones; adjusted Rand index %.2f",
+			len(m.scored), m.data.Rows()-len(m.scored), c.scores.ARI),
 	}
 	points := m.data.(*dataset.Points)
 	for i := range points.N {
@@ -191,7 +203,8 @@ func (r *runner) moonTable(ctx context.Context, name string, samples []moon, cou
 			t.put(method.name, column, valuesOf(cuts, ariOf))
 			seconds = append(seconds, valuesOf(cuts, secondsOf)...)
 		}
-		r.Say("moons of %s, %s: %.2f, %.3f s a run", name, method.name, t.cell(method.name, len(counts)-1).mean(), seconds.mean())
+		r.Say("moons of %s, %s: %.2f, %.3f s a run", name, method.name, t.cell(method.name, len(counts)-1).mean(),
+			seconds.mean())
 	}
 	for column := range counts {
 		cell := make(numbers, runs)

@@ -16,7 +16,8 @@ const pictureFolder = "pictures"
 // page returns the page docs/experiments.md.
 func page() measure.Page {
 	return measure.Page{Suite: "experiments", Parts: measure.Names(studies), Head: func(sections string) string {
-		holds, fails := strings.Count(sections, ": holds ("), strings.Count(sections, ": **does not hold** (")
+		holds := strings.Count(sections, ": holds (")
+		fails := strings.Count(sections, ": **does not hold** (")
 		return fmt.Sprintf(pageHead, holds+fails, holds)
 	}}
 }
@@ -25,7 +26,10 @@ const pageHead = `# Experiments
 
 The experiments of the papers, reproduced. Of %d findings that the papers suggest, %d hold. A comparison of two means holds if the first is at least the second, or within two standard errors of it.
 
-` + "`make experiments DATA=folder` repeats all of it, `make experiments DATA=folder STUDIES=moons,cuts` some studies, and keeps the sections of the others. `RUNS=10` shortens it. The folder has one subfolder per data set, with its points and labels: `iris`, `wine`, `pendigits-389`, `letter-ijl`, `mini-newsgroups`, `hepatitis`, `glass`, `ionosphere`, `wdbc`; `football`, `polbooks` and `karate` with edges instead of points.\n"
+` + "`make experiments DATA=folder` repeats all of it, `make experiments DATA=folder STUDIES=moons,cuts` some " +
+	"studies, and keeps the sections of the others. `RUNS=10` shortens it. The folder has one subfolder per data " +
+	"set, with its points and labels: `iris`, `wine`, `pendigits-389`, `letter-ijl`, `mini-newsgroups`, `hepatitis`, " +
+	"`glass`, `ionosphere`, `wdbc`; `football`, `polbooks` and `karate` with edges instead of points.\n"
 
 // Write writes the page, and its pictures into a folder beside it, or prints the page.
 func (r *Report) Write(setup measure.Setup, now time.Time) error {

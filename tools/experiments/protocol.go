@@ -124,7 +124,8 @@ func (x numbers) deviation() float64 {
 	if len(x) < 2 {
 		return 0
 	}
-	mean, sum := x.mean(), 0.0
+	mean := x.mean()
+	sum := 0.0
 	for _, v := range x {
 		sum += (v - mean) * (v - mean)
 	}

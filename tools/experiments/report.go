@@ -81,8 +81,10 @@ func (t *Table) note(text string) { t.Notes = append(t.Notes, text) }
 // compare records whether the mean of one row is at least that of another in a column. A difference of at
 // most two standard errors counts as none: the number of runs is too small to tell.
 func (t *Table) compare(better, worse string, column int) {
-	a, b := t.cell(better, column), t.cell(worse, column)
-	difference, uncertainty := a.mean()-b.mean(), a.standardError(b)
+	a := t.cell(better, column)
+	b := t.cell(worse, column)
+	difference := a.mean() - b.mean()
+	uncertainty := a.standardError(b)
 	t.Findings = append(t.Findings, Finding{
 		What:   fmt.Sprintf("%s >= %s at %d", better, worse, t.Columns[column]),
 		Holds:  difference >= -2*uncertainty,

@@ -53,7 +53,9 @@ func studySeeds(ctx context.Context, r *runner) error {
 	}
 	shares := []int{0, 10, 25, 50, 75, 100}
 	r.report.begin("seeds", "Clustering by seeding: Constrained, Seeded, COP and Random (Basu et al. 2002, section 5)",
-		"Spherical k-means on text; normalized mutual information on the half of the points without seeds, mean of %d runs (standard deviation), against the share of the other half that is seeded. COP gets the seeds as constraints between all of them. Expected: Constrained >= Seeded >= COP >= Random.", r.Runs)
+		"Spherical k-means on text; normalized mutual information on the half of the points without seeds, mean of "+
+			"%d runs (standard deviation), against the share of the other half that is seeded. COP gets the seeds as "+
+			"constraints between all of them. Expected: Constrained >= Seeded >= COP >= Random.", r.Runs)
 	for _, s := range sets {
 		t := r.report.table(s.name, "% seeded", shares)
 		for _, m := range seedMethods {
@@ -82,7 +84,9 @@ func studyNoise(ctx context.Context, r *runner) error {
 	}
 	noise := []int{0, 10, 20, 30, 40, 50}
 	r.report.begin("noise", "Wrong seeds (Basu et al. 2002, section 5)",
-		"As above with half of the training points seeded, against the share of seeds with a wrong label; mean of %d runs (standard deviation). Expected: Seeded, which may change the labels of its seeds, wins when they are noisy.", r.Runs)
+		"As above with half of the training points seeded, against the share of seeds with a wrong label; mean of %d "+
+			"runs (standard deviation). Expected: Seeded, which may change the labels of its seeds, wins when they "+
+			"are noisy.", r.Runs)
 	for _, s := range sets {
 		t := r.report.table(s.name, "% wrong", noise)
 		for _, m := range seedMethods {

@@ -76,8 +76,8 @@ type transfer struct {
 	memory               int64         // the most that a worker took
 }
 
-// distributionGoal is how much longer all workers may wait for a data set than one.
-const distributionGoal = 1.5
+// distributionGoal is how much longer all workers may wait for a data set than one. Every link sends it twice.
+const distributionGoal = 2.5
 
 // measureDistribution times how a data set comes to one worker, and to all of them.
 func measureDistribution(ctx context.Context, cfg *Config, text *strings.Builder) error {

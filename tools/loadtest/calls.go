@@ -48,7 +48,8 @@ func (b *bench) close() {
 
 // submit creates a job, as cleave does: with a request id.
 func (b *bench) submit(ctx context.Context, at int) (string, error) {
-	created, err := b.clients[at%len(b.clients)].jobs.CreateJob(ctx, &cleavev1.CreateJobRequest{Spec: kmeans(b.data, 3), RequestId: uuid.NewString()})
+	created, err := b.clients[at%len(b.clients)].jobs.CreateJob(ctx, &cleavev1.CreateJobRequest{Spec: kmeans(b.data, 3),
+		RequestId: uuid.NewString()})
 	return created.GetJob().GetJobId(), err
 }
 
@@ -103,7 +104,8 @@ func calls(ctx context.Context, cfg *Config) ([]row, error) {
 	used := b.processor()
 	o := openLoop(ctx, float64(cfg.Calls), cfg.Seconds, b.look(jobs))
 	return []row{
-		{fmt.Sprintf("%d GetJob a second, answered", cfg.Calls), fmt.Sprintf("%.0f/s, %d refused, %d failed", o.rate(), len(o.refused), o.others), ""},
+		{fmt.Sprintf("%d GetJob a second, answered", cfg.Calls), fmt.Sprintf("%.0f/s, %d refused, %d failed", o.rate(),
+			len(o.refused), o.others), ""},
 		{"their latency", o.accepted.String(), "p99 under 20ms"},
 		{"processors of the coordinator", fmt.Sprintf("%.2f", (b.processor()-used).Seconds()/o.took.Seconds()), ""},
 	}, o.lastError
@@ -127,11 +129,15 @@ func submits(ctx context.Context, cfg *Config) ([]row, error) {
 	over := openLoop(ctx, 2*peak.rate(), cfg.Seconds, call)
 	now, _ := b.memory()
 	return []row{
-		{"200 durable submits a second, answered", fmt.Sprintf("%.0f/s, %d refused", steady.rate(), len(steady.refused)), "200/s"},
+		{"200 durable submits a second, answered", fmt.Sprintf("%.0f/s, %d refused", steady.rate(),
+			len(steady.refused)), "200/s"},
 		{"their latency", steady.accepted.String(), ""},
 		{"processors of the coordinator", fmt.Sprintf("%.2f", used.Seconds()/steady.took.Seconds()), ""},
-		{"64 clients, one submit after the other", fmt.Sprintf("%.0f/s, %d refused", peak.rate(), len(peak.refused)), ""},
-		{fmt.Sprintf("at %.0f submits a second, taken", 2*peak.rate()), fmt.Sprintf("%.0f/s (%.0f%% of peak), %d refused", over.rate(), 100*over.rate()/peak.rate(), len(over.refused)), "80% of peak"},
+		{"64 clients, one submit after the other", fmt.Sprintf("%.0f/s, %d refused", peak.rate(), len(peak.refused)),
+			""},
+		{fmt.Sprintf("at %.0f submits a second, taken", 2*peak.rate()),
+			fmt.Sprintf("%.0f/s (%.0f%% of peak), %d refused", over.rate(), 100*over.rate()/peak.rate(),
+				len(over.refused)), "80% of peak"},
 		{"latency of those taken", over.accepted.String(), ""},
 		{"latency of refusals", over.refused.String(), "p99 within 50ms"},
 		{"memory of the coordinator at the end", fmt.Sprintf("%.0f MiB", now), ""},

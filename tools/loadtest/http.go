@@ -32,7 +32,8 @@ func overHTTP(ctx context.Context, cfg *Config) ([]row, error) {
 	}
 	defer client.CloseIdleConnections()
 	byREST := func(ctx context.Context, at int) (verdict, error) {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+b.address+"/v1/jobs/"+jobs[at%len(jobs)], nil)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+b.address+"/v1/jobs/"+jobs[at%len(jobs)],
+			nil)
 		if err != nil {
 			return failed, err
 		}
@@ -60,7 +61,8 @@ func overHTTP(ctx context.Context, cfg *Config) ([]row, error) {
 			before := b.processor()
 			o := openLoop(ctx, httpRate, cfg.Seconds, call)
 			used[at] += b.processor() - before
-			outcomes[at].accepted, outcomes[at].refused = append(outcomes[at].accepted, o.accepted...), append(outcomes[at].refused, o.refused...)
+			outcomes[at].accepted = append(outcomes[at].accepted, o.accepted...)
+			outcomes[at].refused = append(outcomes[at].refused, o.refused...)
 			outcomes[at].others, outcomes[at].took = outcomes[at].others+o.others, outcomes[at].took+o.took
 			if o.lastError != nil {
 				outcomes[at].lastError = o.lastError
@@ -71,9 +73,13 @@ func overHTTP(ctx context.Context, cfg *Config) ([]row, error) {
 	return []row{
 		{fmt.Sprintf("%d GetJob a second by gRPC, their latency", httpRate), grpc.accepted.String(), ""},
 		{fmt.Sprintf("%d a second by REST, their latency", httpRate), rest.accepted.String(), ""},
-		{"p99 of REST, in that of gRPC", fmt.Sprintf("%.1f", float64(rest.accepted.at(99))/float64(grpc.accepted.at(99))), "at most 2"},
-		{"processor time of the coordinator for REST, in that for gRPC", fmt.Sprintf("%.1f (%.2f and %.2f processors)", used[1].Seconds()/used[0].Seconds(), used[1].Seconds()/rest.took.Seconds(), used[0].Seconds()/grpc.took.Seconds()), "at most 3"},
-		{"refused, failed", fmt.Sprintf("%d, %d", len(grpc.refused)+len(rest.refused), grpc.others+rest.others), "none"},
+		{"p99 of REST, in that of gRPC",
+			fmt.Sprintf("%.1f", float64(rest.accepted.at(99))/float64(grpc.accepted.at(99))), "at most 2"},
+		{"processor time of the coordinator for REST, in that for gRPC", fmt.Sprintf("%.1f (%.2f and %.2f processors)",
+			used[1].Seconds()/used[0].Seconds(), used[1].Seconds()/rest.took.Seconds(),
+			used[0].Seconds()/grpc.took.Seconds()), "at most 3"},
+		{"refused, failed", fmt.Sprintf("%d, %d", len(grpc.refused)+len(rest.refused), grpc.others+rest.others),
+			"none"},
 	}, errorOf(grpc, rest)
 }
 
@@ -87,12 +93,14 @@ func (cfg *Config) httpClient() (client *http.Client, scheme string, err error) 
 	if err != nil {
 		return nil, "", err
 	}
-	pair, err := tls.LoadX509KeyPair(filepath.Join(cfg.client.Dir, "cert.pem"), filepath.Join(cfg.client.Dir, "key.pem"))
+	pair, err := tls.LoadX509KeyPair(filepath.Join(cfg.client.Dir, "cert.pem"),
+		filepath.Join(cfg.client.Dir, "key.pem"))
 	if err != nil {
 		return nil, "", err
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(ca)
-	transport.TLSClientConfig = &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}, ServerName: "localhost", MinVersion: tls.VersionTLS13}
+	transport.TLSClientConfig = &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair},
+		ServerName: "localhost", MinVersion: tls.VersionTLS13}
 	return &http.Client{Transport: transport}, "https://", nil
 }

@@ -1,6 +1,6 @@
-// Package loadtest measures how many clients one coordinator serves: watches, calls, durable submits, more of them than it
-// can take, and a store with many jobs. The coordinator is a process of its own; all clients are in this one, on the same
-// machine. `make load` runs it.
+// Package loadtest measures how many clients one coordinator serves: watches, calls, durable submits, more of them than
+// it can take, and a store with many jobs. The coordinator is a process of its own; all clients are in this one, on the
+// same machine. `make load` runs it.
 package loadtest
 
 import (
@@ -129,7 +129,8 @@ func (cfg *Config) secure(ctx context.Context) error {
 		return nil
 	}
 	dir := filepath.Join(cfg.Dir, "certs")
-	if _, err := measure.Run(exec.CommandContext(ctx, cfg.Cleave, "certs", "init", "--host", "localhost", "--dir", dir)); err != nil {
+	if _, err := measure.Run(exec.CommandContext(ctx, cfg.Cleave, "certs", "init", "--host", "localhost", "--dir",
+		dir)); err != nil {
 		return err
 	}
 	of := func(party string) credentials.Dial {
@@ -162,7 +163,8 @@ func (c *client) uploadGrid(ctx context.Context, side int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	stored, err := wire.SendDataset(ctx, cleavev1.NewDatasetServiceClient(c.ClientConn), "grid", points, wire.UploadStart{})
+	stored, err := wire.SendDataset(ctx, cleavev1.NewDatasetServiceClient(c.ClientConn), "grid", points,
+		wire.UploadStart{})
 	return stored.GetDatasetId(), err
 }
 

@@ -40,8 +40,10 @@ func (o *outcome) add(v verdict, delay time.Duration, err error) {
 func (o *outcome) rate() float64 { return float64(len(o.accepted)) / o.took.Seconds() }
 
 // openLoop makes calls at a steady rate, however long they take, and counts their delays from when they were due.
-func openLoop(ctx context.Context, perSecond float64, seconds int, call func(ctx context.Context, at int) (verdict, error)) *outcome {
-	o, calls := &outcome{}, int(perSecond*float64(seconds))
+func openLoop(ctx context.Context, perSecond float64, seconds int,
+	call func(ctx context.Context, at int) (verdict, error)) *outcome {
+	o := &outcome{}
+	calls := int(perSecond * float64(seconds))
 	var mu sync.Mutex
 	var running sync.WaitGroup
 	began := time.Now()
@@ -67,7 +69,8 @@ func openLoop(ctx context.Context, perSecond float64, seconds int, call func(ctx
 }
 
 // closedLoop runs so many clients that make one call after the other.
-func closedLoop(ctx context.Context, clients, seconds int, call func(ctx context.Context, at int) (verdict, error)) *outcome {
+func closedLoop(ctx context.Context, clients, seconds int,
+	call func(ctx context.Context, at int) (verdict, error)) *outcome {
 	o := &outcome{}
 	var mu sync.Mutex
 	var running sync.WaitGroup

@@ -40,7 +40,8 @@ func (w *pacedWorker) lastAnswer(job string) time.Time {
 	return w.answered[job]
 }
 
-func (w *pacedWorker) intercept(ctx context.Context, desc *grpc.StreamDesc, connection *grpc.ClientConn, method string, streamer grpc.Streamer, options ...grpc.CallOption) (grpc.ClientStream, error) {
+func (w *pacedWorker) intercept(ctx context.Context, desc *grpc.StreamDesc, connection *grpc.ClientConn, method string,
+	streamer grpc.Streamer, options ...grpc.CallOption) (grpc.ClientStream, error) {
 	stream, err := streamer(ctx, desc, connection, method, options...)
 	if err != nil || method != workerv1.WorkerService_Attach_FullMethodName {
 		return stream, err
@@ -82,7 +83,8 @@ func (s *pacedStream) receive() {
 		}
 		if command := message.GetCommand(); command.GetVectorAssign() != nil || command.GetVectorStep() != nil {
 			s.worker.mu.Lock()
-			s.worker.commands[command.GetCommandId()] = command.GetJobId()[:len(uuid.Nil.String())] // what follows tells its parts apart
+			// what follows tells its parts apart
+			s.worker.commands[command.GetCommandId()] = command.GetJobId()[:len(uuid.Nil.String())]
 			s.worker.mu.Unlock()
 			time.AfterFunc(s.worker.pace, deliver)
 			continue

@@ -24,7 +24,8 @@ type server struct {
 
 // start starts a coordinator on a data directory.
 func (cfg *Config) start(ctx context.Context, dir string, flags ...string) (*server, error) {
-	args := append([]string{"--listen", "127.0.0.1:0", "--data-dir", filepath.Join(cfg.Dir, dir), "--log-level", "warn"}, cfg.Flags...)
+	args := append([]string{"--listen", "127.0.0.1:0", "--data-dir", filepath.Join(cfg.Dir, dir), "--log-level",
+		"warn"}, cfg.Flags...)
 	s := &server{cmd: exec.CommandContext(ctx, cfg.Coordinator, append(args, flags...)...)}
 	s.cmd.Stderr = os.Stderr
 	out, err := s.cmd.StdoutPipe()

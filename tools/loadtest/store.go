@@ -33,7 +33,9 @@ func bigStore(ctx context.Context, cfg *Config) ([]row, error) {
 			return rows, err
 		}
 		now, _ := s.memory()
-		rows = append(rows, row{fmt.Sprintf("a store with %d jobs that have ended opens in%s", cfg.Jobs, again), fmt.Sprintf("%v (processor %v), with %.0f MiB", s.opened.Round(time.Millisecond), s.processor(), now), "5s"})
+		rows = append(rows, row{fmt.Sprintf("a store with %d jobs that have ended opens in%s", cfg.Jobs, again),
+			fmt.Sprintf("%v (processor %v), with %.0f MiB", s.opened.Round(time.Millisecond), s.processor(), now),
+			"5s"})
 		if again != "" {
 			first, all, listed, err := cfg.list(ctx, s)
 			rows = append(rows,
@@ -110,7 +112,8 @@ func copyJob(dir string, record *statev1.JobRecord) ([]store.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	id, old := unique.String(), record.GetJob().GetJobId()
+	id := unique.String()
+	old := record.GetJob().GetJobId()
 	for _, blob := range []string{record.GetSpecBlob(), record.GetOutcomeBlob()} {
 		from := filepath.Join(dir, "blobs", blob+".sealed")
 		to := strings.Replace(from, old, id, 1)
@@ -121,7 +124,8 @@ func copyJob(dir string, record *statev1.JobRecord) ([]store.Entry, error) {
 	}
 	fresh := proto.CloneOf(record)
 	fresh.Job.JobId, fresh.Job.RequestId = id, uuid.NewString()
-	fresh.SpecBlob, fresh.OutcomeBlob = strings.Replace(record.GetSpecBlob(), old, id, 1), strings.Replace(record.GetOutcomeBlob(), old, id, 1)
+	fresh.SpecBlob, fresh.OutcomeBlob = strings.Replace(record.GetSpecBlob(), old, id, 1),
+		strings.Replace(record.GetOutcomeBlob(), old, id, 1)
 	value, err := proto.Marshal(fresh)
 	request, err2 := proto.Marshal(&statev1.RequestRecord{JobId: id, SpecSha256: make([]byte, 32)})
 	return []store.Entry{
@@ -160,7 +164,8 @@ func (cfg *Config) list(ctx context.Context, s *server) (first time.Duration, al
 		if err != nil {
 			return first, all, listed, err
 		}
-		all, listed = append(all, time.Since(began)), listed+len(page.GetJobs())
+		all = append(all, time.Since(began))
+		listed += len(page.GetJobs())
 		if token = page.GetNextPageToken(); token == "" {
 			return first, all, listed, nil
 		}

@@ -55,9 +55,11 @@ func watches(ctx context.Context, cfg *Config) (rows []row, err error) {
 	if err := w.wait(ctx, w.opened()); err != nil {
 		return nil, err
 	}
-	rows = append(rows, row{fmt.Sprintf("%d watches over %d connections are open after", cfg.Streams, cfg.Connections), time.Since(opened).Round(time.Millisecond).String(), ""})
+	rows = append(rows, row{fmt.Sprintf("%d watches over %d connections are open after", cfg.Streams, cfg.Connections),
+		time.Since(opened).Round(time.Millisecond).String(), ""})
 	time.Sleep(2 * time.Second) // what opening them has left is done
-	used, began := s.processor(), time.Now()
+	used := s.processor()
+	began := time.Now()
 	w.begin()
 	if err := w.wait(ctx, time.After(time.Duration(cfg.Seconds)*time.Second)); err != nil {
 		return rows, err
@@ -66,9 +68,11 @@ func watches(ctx context.Context, cfg *Config) (rows []row, err error) {
 	now, peak := s.memory()
 	share := (s.processor() - used).Seconds() / time.Since(began).Seconds()
 	return append(rows,
-		row{"events delivered a second", fmt.Sprintf("%.0f (%d in all)", float64(events)/time.Since(began).Seconds(), events), fmt.Sprintf("%d", cfg.Streams)},
+		row{"events delivered a second", fmt.Sprintf("%.0f (%d in all)", float64(events)/time.Since(began).Seconds(),
+			events), fmt.Sprintf("%d", cfg.Streams)},
 		row{"from the worker's answer to the client", delays.String(), "p99 under 250ms"},
-		row{"memory of the coordinator", fmt.Sprintf("%.0f MiB, at most %.0f, before %.0f", now, peak, before), "400 MiB"},
+		row{"memory of the coordinator", fmt.Sprintf("%.0f MiB, at most %.0f, before %.0f", now, peak, before),
+			"400 MiB"},
 		row{"processors of the coordinator", fmt.Sprintf("%.2f", share), ""},
 	), nil
 }

@@ -77,7 +77,8 @@ func caches() string {
 		if kind == "Instruction" {
 			continue
 		}
-		parts = append(parts, fmt.Sprintf("L%s %s", firstLine(filepath.Join(folder, "level")), firstLine(filepath.Join(folder, "size"))))
+		parts = append(parts, fmt.Sprintf("L%s %s", firstLine(filepath.Join(folder, "level")),
+			firstLine(filepath.Join(folder, "size"))))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -90,7 +91,8 @@ func memory() string {
 	return fmt.Sprintf("%.1f GiB", kilobytes/(1<<20))
 }
 
-// AvailableMemory returns how many bytes of memory programs can take without swapping; 0 where the system does not tell.
+// AvailableMemory returns how many bytes of memory programs can take without swapping; 0 where the system does not
+// tell.
 func AvailableMemory() int64 {
 	kilobytes, _ := strconv.ParseInt(strings.TrimSuffix(valueOf("/proc/meminfo", "MemAvailable"), " kB"), 10, 64)
 	return kilobytes << 10

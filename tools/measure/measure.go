@@ -1,7 +1,7 @@
-// Package measure runs suites of measurements: bench, answers, experiments, loadtest, links and simulate. It has what they
-// share: the command line, the choice of parts, a description of the machine, programs in processes of their own, Python
-// with the libraries that Cleave is compared with (the peers), tables, and the documents that show what was found. It imports
-// no suite.
+// Package measure runs suites of measurements: bench, answers, experiments, loadtest, links and simulate. It has what
+// they share: the command line, the choice of parts, a description of the machine, programs in processes of their own,
+// Python with the libraries that Cleave is compared with (the peers), tables, and the documents that show what was
+// found. It imports no suite.
 package measure
 
 import (
@@ -63,15 +63,19 @@ func run(ctx context.Context, args []string, suites []Suite) error {
 		}
 		return fmt.Errorf("name what to measure, and give -help after it for its flags:%s", &lines)
 	}
-	chosen, setup := suites[at], Setup{Progress: os.Stderr}
+	chosen := suites[at]
+	setup := Setup{Progress: os.Stderr}
 	flags := flag.NewFlagSet(chosen.Name, flag.ExitOnError)
 	List(flags, &setup.Parts, "parts", "", "comma-separated `parts` to measure: "+strings.Join(chosen.Parts, ", "))
-	List(flags, &setup.Pythons, "python", "/usr/bin/python3,python3", "comma-separated Python `programs`, the first of which with the libraries of the peers runs them; empty for none")
+	List(flags, &setup.Pythons, "python", "/usr/bin/python3,python3",
+		"comma-separated Python `programs`, the first of which with the libraries of the peers runs them; "+
+			"empty for none")
 	flags.StringVar(&setup.Data, "data", "", "`folder` of data sets")
 	flags.StringVar(&setup.Cleave, "cleave", "bin/cleave", "the cleave `program`; empty for none")
 	flags.IntVar(&setup.Threads, "threads", runtime.GOMAXPROCS(0), "threads, ours and the peers'")
 	flags.StringVar(&setup.Version, "version", "an unknown version", "the `version` of this source")
-	flags.StringVar(&setup.Out, "out", "", "write what was measured into the page in this `file`, which keeps its other parts, instead of printing it")
+	flags.StringVar(&setup.Out, "out", "",
+		"write what was measured into the page in this `file`, which keeps its other parts, instead of printing it")
 	flags.StringVar(&setup.Fill, "fill", "", "also put what was found into this `document`, between its marks")
 	measure := chosen.Define(flags)
 	if err := flags.Parse(args[1:]); err != nil {

@@ -20,12 +20,14 @@ func (p part) PartName() string { return string(p) }
 // Parts are chosen by their names, in the order of all of them, and an unknown name is refused.
 func TestChoose(t *testing.T) {
 	all := []part{"a", "b", "c"}
-	for _, c := range []struct{ names, want []string }{{nil, []string{"a", "b", "c"}}, {[]string{"c", "a"}, []string{"a", "c"}}} {
+	for _, c := range []struct{ names, want []string }{{nil, []string{"a", "b", "c"}},
+		{[]string{"c", "a"}, []string{"a", "c"}}} {
 		if got, err := Choose(all, c.names); err != nil || !slices.Equal(Names(got), c.want) {
 			t.Errorf("%v: %v, %v", c.names, got, err)
 		}
 	}
-	if _, err := Choose(all, []string{"a", "d"}); err == nil || !strings.Contains(err.Error(), `"d"`) || !strings.Contains(err.Error(), "a, b, c") {
+	if _, err := Choose(all, []string{"a", "d"}); err == nil || !strings.Contains(err.Error(), `"d"`) ||
+		!strings.Contains(err.Error(), "a, b, c") {
 		t.Errorf("an unknown part: %v", err)
 	}
 }
@@ -41,18 +43,22 @@ func TestRunSuite(t *testing.T) {
 			return func(_ context.Context, s Setup) error { got = s; return nil }
 		},
 	}}
-	if err := run(t.Context(), []string{"sizes", "-parts", "a,b", "-own", "3", "-python", "", "-version", "v1"}, suites); err != nil {
+	if err := run(t.Context(), []string{"sizes", "-parts", "a,b", "-own", "3", "-python", "", "-version", "v1"},
+		suites); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(got.Parts, []string{"a", "b"}) || own != 3 || len(got.Pythons) != 0 || got.When(time.Unix(0, 0)) != "measured on 1970-01-01 at v1" {
+	if !slices.Equal(got.Parts, []string{"a", "b"}) || own != 3 || len(got.Pythons) != 0 ||
+		got.When(time.Unix(0, 0)) != "measured on 1970-01-01 at v1" {
 		t.Errorf("%+v, own %d", got, own)
 	}
 	for _, args := range [][]string{nil, {"other"}} {
-		if err := run(t.Context(), args, suites); err == nil || !strings.Contains(err.Error(), "sizes        measures sizes") {
+		if err := run(t.Context(), args, suites); err == nil ||
+			!strings.Contains(err.Error(), "sizes        measures sizes") {
 			t.Errorf("%v: %v", args, err)
 		}
 	}
-	if err := run(t.Context(), []string{"sizes", "more"}, suites); err == nil || !strings.Contains(err.Error(), `"more"`) {
+	if err := run(t.Context(), []string{"sizes", "more"}, suites); err == nil ||
+		!strings.Contains(err.Error(), `"more"`) {
 		t.Errorf("an argument: %v", err)
 	}
 }
@@ -60,13 +66,16 @@ func TestRunSuite(t *testing.T) {
 // A page replaces the sections that are new, keeps the others and counts over all of them. Pages of other origin stay.
 func TestPage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "page.md")
-	p := Page{Suite: "sizes", Parts: []string{"a", "b"}, Head: func(sections string) string { return strings.Repeat("x", strings.Count(sections, "new")) + "\n" }, Tail: "end\n"}
+	p := Page{Suite: "sizes", Parts: []string{"a", "b"}, Head: func(sections string) string {
+		return strings.Repeat("x", strings.Count(sections, "new")) + "\n"
+	}, Tail: "end\n"}
 	for _, c := range []struct {
 		sections map[string]string
 		want     string
 	}{
 		{map[string]string{"b": "new 1\n"}, "x\n\n<!-- sizes: b -->\nnew 1\n<!-- end of b -->\nend\n"},
-		{map[string]string{"a": "new 2\n"}, "xx\n\n<!-- sizes: a -->\nnew 2\n<!-- end of a -->\n\n<!-- sizes: b -->\nnew 1\n<!-- end of b -->\nend\n"},
+		{map[string]string{"a": "new 2\n"},
+			"xx\n\n<!-- sizes: a -->\nnew 2\n<!-- end of a -->\n\n<!-- sizes: b -->\nnew 1\n<!-- end of b -->\nend\n"},
 	} {
 		if err := p.Write(path, c.sections); err != nil {
 			t.Fatal(err)
@@ -87,7 +96,8 @@ func TestPage(t *testing.T) {
 
 func TestFill(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "document.md")
-	if err := os.WriteFile(path, []byte("Before.\n<!-- sizes -->\nold\n<!-- end of sizes -->\nAfter."), 0o666); err != nil {
+	if err := os.WriteFile(path, []byte("Before.\n<!-- sizes -->\nold\n<!-- end of sizes -->\nAfter."),
+		0o666); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -114,7 +124,8 @@ func TestRun(t *testing.T) {
 	if !errors.As(err, &failure) || failure.Said != "why" || !errors.As(err, new(*exec.ExitError)) {
 		t.Errorf("%v", err)
 	}
-	if _, err = Run(exec.Command(filepath.Join(t.TempDir(), "none"))); err == nil || errors.As(err, new(*exec.ExitError)) {
+	if _, err = Run(exec.Command(filepath.Join(t.TempDir(), "none"))); err == nil ||
+		errors.As(err, new(*exec.ExitError)) {
 		t.Errorf("%v", err)
 	}
 	if now, peak := Memory(os.Getpid()); now <= 0 || peak < now {

@@ -49,7 +49,8 @@ func (p Page) Update(old string, sections map[string]string) (string, error) {
 	if old != "" && kept == 0 {
 		return "", fmt.Errorf("the page has no section that make %s has written: remove it to begin anew", p.Suite)
 	}
-	return fmt.Sprintf("<!-- Written by make %s. Do not edit: change tools/%s and run it again. -->\n%s%s%s", p.Suite, p.Suite, p.Head(text.String()), &text, p.Tail), nil
+	return fmt.Sprintf("<!-- Written by make %s. Do not edit: change tools/%s and run it again. -->\n%s%s%s", p.Suite,
+		p.Suite, p.Head(text.String()), &text, p.Tail), nil
 }
 
 // Write updates the page in a file. Without a path it prints a page of the new sections.

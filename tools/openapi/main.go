@@ -80,21 +80,26 @@ func (d *document) build() object {
 		"properties": object{
 			"code":    object{"type": "integer", "description": "The code of gRPC, such as 3 for INVALID_ARGUMENT."},
 			"message": object{"type": "string", "description": "What is wrong, where, and what to do."},
-			"details": object{"type": "array", "description": "google.rpc.ErrorInfo with a stable reason, google.rpc.BadRequest with the field that is wrong, google.rpc.RetryInfo.", "items": object{"type": "object"}},
+			"details": object{"type": "array",
+				"description": "google.rpc.ErrorInfo with a stable reason, google.rpc.BadRequest with the field that " +
+					"is wrong, google.rpc.RetryInfo.", "items": object{"type": "object"}},
 		},
 	}
 	return object{
 		"openapi": "3.1.0",
 		"info": object{
 			"title": "Cleave", "version": "v1",
-			"description": "Clusters data under supervision. Integers of 64 bits are strings in JSON. The same methods can be called by gRPC, gRPC-Web and Connect on the same port.",
+			"description": "Clusters data under supervision. Integers of 64 bits are strings in JSON. The same " +
+				"methods can be called by gRPC, gRPC-Web and Connect on the same port.",
 		},
 		"servers":  array{object{"url": "/"}},
 		"security": array{object{"bearer": array{}}, object{}},
 		"paths":    paths,
 		"components": object{
-			"schemas":         d.schemas,
-			"securitySchemes": object{"bearer": object{"type": "http", "scheme": "bearer", "description": "A token from `cleave token create`, or a web token of the operator's identity provider. Client certificates work too."}},
+			"schemas": d.schemas,
+			"securitySchemes": object{"bearer": object{"type": "http", "scheme": "bearer",
+				"description": "A token from `cleave token create`, or a web token of the operator's identity " +
+					"provider. Client certificates work too."}},
 		},
 	}
 }
@@ -133,13 +138,15 @@ func (d *document) operation(route httpapi.Route) object {
 		f := fields.Get(i)
 		if strings.Contains(route.Path, "{"+string(f.Name())+"}") {
 			inPath[string(f.Name())] = true
-			parameters = append(parameters, object{"name": string(f.Name()), "in": "path", "required": true, "description": comment(f), "schema": object{"type": "string"}})
+			parameters = append(parameters, object{"name": string(f.Name()), "in": "path", "required": true,
+				"description": comment(f), "schema": object{"type": "string"}})
 		}
 	}
 	if !route.Body {
 		for i := range fields.Len() {
 			if f := fields.Get(i); !inPath[string(f.Name())] {
-				parameters = append(parameters, object{"name": string(f.Name()), "in": "query", "description": comment(f), "schema": d.field(f)})
+				parameters = append(parameters, object{"name": string(f.Name()), "in": "query",
+					"description": comment(f), "schema": d.field(f)})
 			}
 		}
 	}
@@ -148,7 +155,8 @@ func (d *document) operation(route httpapi.Route) object {
 		parameters = append(parameters, uploadParameters(method.Name() == "CreateDataset")...)
 		o["requestBody"] = object{"required": true, "content": d.upload(method)}
 	case route.Body:
-		o["requestBody"] = object{"content": object{"application/json": object{"schema": d.message(method.Input(), inPath)}}}
+		o["requestBody"] = object{
+			"content": object{"application/json": object{"schema": d.message(method.Input(), inPath)}}}
 	}
 	content := object{"application/json": object{"schema": d.message(method.Output(), nil)}}
 	if method.IsStreamingServer() {
@@ -157,15 +165,22 @@ func (d *document) operation(route httpapi.Route) object {
 	description := "The response."
 	switch method.Name() {
 	case "WatchJob":
-		description = "One message per line, or per server-sent event, whose id is the number of the event. If the last line has a field error, the stream broke: continue after the last event."
+		description = "One message per line, or per server-sent event, whose id is the number of the event. If the " +
+			"last line has a field error, the stream broke: continue after the last event."
 		content["text/event-stream"] = object{"schema": object{"type": "string"}}
-		parameters = append(parameters, object{"name": "Last-Event-ID", "in": "header", "description": "The same as after_sequence, sent by an EventSource that connects again. If nothing follows, the status is 204.", "schema": object{"type": "string"}})
+		parameters = append(parameters, object{"name": "Last-Event-ID", "in": "header",
+			"description": "The same as after_sequence, sent by an EventSource that connects again. If nothing " +
+				"follows, the status is 204.", "schema": object{"type": "string"}})
 	case "GetLabels":
-		description = "All labels in one object, as a table with the columns index (or id) and label, or one message per line. rows and ids are always sent where they differ from the positions."
+		description = "All labels in one object, as a table with the columns index (or id) and label, or one message " +
+			"per line. rows and ids are always sent where they differ from the positions."
 		content["application/json"] = object{"schema": d.message(method.Output(), map[string]bool{"first_index": true})}
 		content["text/csv"] = object{"schema": object{"type": "string"}}
-		content["application/vnd.apache.parquet"] = object{"schema": object{"type": "string", "contentMediaType": "application/vnd.apache.parquet"}}
-		parameters = append(parameters, object{"name": "format", "in": "query", "description": "The type of content, instead of an Accept header.", "schema": object{"type": "string", "enum": array{"json", "csv", "parquet", "jsonl"}}})
+		content["application/vnd.apache.parquet"] = object{
+			"schema": object{"type": "string", "contentMediaType": "application/vnd.apache.parquet"}}
+		parameters = append(parameters, object{"name": "format", "in": "query",
+			"description": "The type of content, instead of an Accept header.",
+			"schema":      object{"type": "string", "enum": array{"json", "csv", "parquet", "jsonl"}}})
 	default:
 		if method.IsStreamingServer() {
 			description = "One message per line. If the last line has a field error, the stream broke."
@@ -175,8 +190,9 @@ func (d *document) operation(route httpapi.Route) object {
 		o["parameters"] = parameters
 	}
 	o["responses"] = object{
-		"200":     object{"description": description, "content": content},
-		"default": object{"description": "An error.", "content": object{"application/json": object{"schema": object{"$ref": "#/components/schemas/Status"}}}},
+		"200": object{"description": description, "content": content},
+		"default": object{"description": "An error.",
+			"content": object{"application/json": object{"schema": object{"$ref": "#/components/schemas/Status"}}}},
 	}
 	return o
 }
@@ -190,14 +206,16 @@ func uploadParameters(dataset bool) array {
 		return object{"name": name, "in": "query", "description": description, "schema": schema}
 	}
 	all := array{
-		text("format", "The format of the body, such as csv, tsv, parquet or arrow; for data sets also npy, npz, mtx and svmlight. Compressed bodies are recognized. Without it, the type of content tells."),
+		text("format", "The format of the body, such as csv, tsv, parquet or arrow; for data sets also npy, npz, mtx "+
+			"and svmlight. Compressed bodies are recognized. Without it, the type of content tells."),
 		text("display_name", "A name for people."),
 		text("header", "Whether the first line of a text table is a header; the default is to find out.", "yes", "no"),
 		text("delimiter", "The character between the cells of a text table; the default is to find out."),
 		text("decimals", "The decimal separator of a text table that is ambiguous.", ".", ","),
 	}
 	if dataset {
-		all = append(all, text("kind", "What the body holds; the default follows from the format.", "points", "sparse", "kernel", "graph"))
+		all = append(all, text("kind", "What the body holds; the default follows from the format.", "points", "sparse",
+			"kernel", "graph"))
 	}
 	return all
 }
@@ -314,7 +332,8 @@ func (d *document) enum(of protoreflect.EnumDescriptor) object {
 				lines = append(lines, "- "+string(v.Name())+": "+strings.ReplaceAll(text, "\n", " "))
 			}
 		}
-		d.schemas[name] = object{"type": "string", "enum": values, "description": strings.Join(slices.DeleteFunc(lines, func(s string) bool { return s == "" }), "\n")}
+		d.schemas[name] = object{"type": "string", "enum": values,
+			"description": strings.Join(slices.DeleteFunc(lines, func(s string) bool { return s == "" }), "\n")}
 	}
 	return object{"$ref": "#/components/schemas/" + name}
 }

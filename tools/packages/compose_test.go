@@ -12,7 +12,8 @@ import (
 
 func load(t *testing.T, env ...string) (*types.Project, error) {
 	t.Helper()
-	options, err := cli.NewProjectOptions([]string{filepath.Join("..", "..", "deploy", "compose", "compose.yaml")}, cli.WithEnv(env))
+	options, err := cli.NewProjectOptions([]string{filepath.Join("..", "..", "deploy", "compose", "compose.yaml")},
+		cli.WithEnv(env))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +31,8 @@ func TestComposeFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if service.Image != image || !service.ReadOnly || len(service.CapDrop) != 1 || service.Restart != "always" || service.MemLimit == 0 {
+		if service.Image != image || !service.ReadOnly || len(service.CapDrop) != 1 || service.Restart != "always" ||
+			service.MemLimit == 0 {
 			t.Errorf("%s is %+v", name, service)
 		}
 		certificates := service.Volumes[len(service.Volumes)-1]
@@ -38,7 +40,8 @@ func TestComposeFile(t *testing.T) {
 			t.Errorf("%s has the certificates %+v", name, certificates)
 		}
 	}
-	if _, err := load(t); err == nil || !strings.Contains(err.Error(), "set it to the folder that cleave certs init wrote") {
+	if _, err := load(t); err == nil ||
+		!strings.Contains(err.Error(), "set it to the folder that cleave certs init wrote") {
 		t.Errorf("without certificates: %v", err)
 	}
 }

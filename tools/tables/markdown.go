@@ -45,7 +45,8 @@ func scopeTable() string {
 		case len(a.Starts) == 0:
 			starts = "none: eigenvectors do not depend on a start"
 		}
-		table += fmt.Sprintf("| `%s` | %s | %s | %s |\n", a.Name, strings.Join(a.Data, ", "), strings.Join(coded(a.Options, "--"), ", "), starts)
+		table += fmt.Sprintf("| `%s` | %s | %s | %s |\n", a.Name, strings.Join(a.Data, ", "),
+			strings.Join(coded(a.Options, "--"), ", "), starts)
 	}
 	return table
 }
@@ -57,7 +58,8 @@ func kernelTable() string {
 		if !k.Definite {
 			definite = "depends on the parameters"
 		}
-		table += fmt.Sprintf("| `%s` | %s | %s | %s |\n", k.Name, strings.ReplaceAll(k.Formula, "|", "\\|"), strings.Join(coded(k.Parameters, "--"), ", "), definite)
+		table += fmt.Sprintf("| `%s` | %s | %s | %s |\n", k.Name, strings.ReplaceAll(k.Formula, "|", "\\|"),
+			strings.Join(coded(k.Parameters, "--"), ", "), definite)
 	}
 	return table
 }
@@ -65,12 +67,14 @@ func kernelTable() string {
 func optionTable() string {
 	var b strings.Builder
 	for _, group := range catalog.Groups {
-		fmt.Fprintf(&b, "\n## %s\n\n| flag | values | default | in the API | algorithms |\n|---|---|---|---|---|\n", group)
+		fmt.Fprintf(&b, "\n## %s\n\n| flag | values | default | in the API | algorithms |\n|---|---|---|---|---|\n",
+			group)
 		for _, o := range catalog.Options {
 			if o.Group != group || o.NoFlag {
 				continue
 			}
-			fmt.Fprintf(&b, "| `--%s`: %s | %s | %s | %s | %s |\n", o.Name, strings.ReplaceAll(o.About(), "`", ""), strings.ReplaceAll(values(o), "|", "\\|"),
+			fmt.Fprintf(&b, "| `--%s`: %s | %s | %s | %s | %s |\n", o.Name, strings.ReplaceAll(o.About(), "`", ""),
+				strings.ReplaceAll(values(o), "|", "\\|"),
 				o.Default, fields(o), takers(o))
 		}
 	}

@@ -11,7 +11,8 @@ import (
 // This file contains the generated parts of docs/reference, which has one page for each algorithm.
 
 // familyNames are the families as the documents call them.
-var familyNames = map[catalog.Family]string{catalog.AutoFamily: "none", catalog.KernelFamily: "kernel", catalog.KMeansFamily: "k-means", catalog.SpectralFamily: "spectral"}
+var familyNames = map[catalog.Family]string{catalog.AutoFamily: "none", catalog.KernelFamily: "kernel",
+	catalog.KMeansFamily: "k-means", catalog.SpectralFamily: "spectral"}
 
 // addReference adds the list of all pages, "pages", and the tables of each: "summary of NAME" and "options of NAME".
 func addReference(tables map[string]string) {
@@ -50,18 +51,21 @@ func optionsOf(a catalog.Algorithm) string {
 	table := "| flag | values | default | in the API |\n|---|---|---|---|\n"
 	for _, common := range []bool{false, true} {
 		for _, general := range catalog.Options {
-			if general.Common != common || general.NoFlag || general.Name == "algorithm" || !a.Takes(general.Name) || general.Type == catalog.Start && len(a.Starts) == 0 {
+			if general.Common != common || general.NoFlag || general.Name == "algorithm" || !a.Takes(general.Name) ||
+				general.Type == catalog.Start && len(a.Starts) == 0 {
 				continue
 			}
 			o, _ := catalog.FindOption(general.Name, a)
-			field, values := "", values(o)
+			field := ""
+			values := values(o)
 			if o.Type == catalog.Start {
 				values = strings.Join(coded(a.Starts, ""), ", ")
 			}
 			if o.Field != "" {
 				field = "`" + o.Field + "`"
 			}
-			table += fmt.Sprintf("| `--%s`: %s | %s | %s | %s |\n", o.Name, strings.ReplaceAll(o.Help, "`", ""), strings.ReplaceAll(values, "|", "\\|"), o.Default, field)
+			table += fmt.Sprintf("| `--%s`: %s | %s | %s | %s |\n", o.Name, strings.ReplaceAll(o.Help, "`", ""),
+				strings.ReplaceAll(values, "|", "\\|"), o.Default, field)
 		}
 	}
 	var fixed []string

@@ -381,7 +381,7 @@ func (f *fitter) fromIdealScores(ctx context.Context, c *classifier, units *data
 	}
 	defer release()
 	ideal := &vector.Model{Distortion: metric.SquaredEuclidean, Clusters: k, Centroids: model.IdealScores(k)}
-	distances, err := x.Distances(ctx, []vector.Query{{Model: ideal, Points: choose.All[int32](f.p.n)}})
+	distances, err := x.Measure(ctx, kmeans.Distances, []vector.Query{{Model: ideal, Points: choose.All[int32](f.p.n)}})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -196,13 +196,12 @@ func leaveOneOut(matrix *mat.SymDense, classes []int32, trust []float64, k int, 
 	if !ok {
 		return math.Inf(1)
 	}
-	var inverse mat.SymDense
-	_ = factor.InverseTo(&inverse) // it only warns of a large condition number
+	diagonal := inverseDiagonal(factor)
 	squares, totals := make([]float64, k), make([]float64, k)
 	for i := range classes {
 		square := 0.0
 		for _, a := range coefficients.RawRowView(i) {
-			residual := a / inverse.At(i, i)
+			residual := a / diagonal[i]
 			square += float64(residual * residual)
 		}
 		squares[classes[i]] += float64(trust[i] * square)
@@ -216,6 +215,20 @@ func leaveOneOut(matrix *mat.SymDense, classes []int32, trust []float64, k int, 
 		}
 	}
 	return sum / float64(max(1, present))
+}
+
+// inverseDiagonal returns the diagonal of the inverse G^-T G^-1, the squared lengths of the columns of G^-1.
+func inverseDiagonal(factor *mat.Cholesky) []float64 {
+	var inverse mat.TriDense
+	_ = inverse.InverseTri(eigen.Lower(factor)) // it only warns of a large condition number
+	raw := inverse.RawTriangular()
+	diagonal := make([]float64, raw.N)
+	for i := range raw.N {
+		for j, v := range raw.Data[i*raw.Stride:][:i+1] {
+			diagonal[j] += float64(v * v)
+		}
+	}
+	return diagonal
 }
 
 // Sample chooses at most limit rows, evenly spaced within each class. All classes get the same share; what a small

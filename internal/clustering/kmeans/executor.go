@@ -16,16 +16,34 @@ type Step struct {
 	Before, After []float64
 }
 
+// Clusters are the labels of all lanes of an executor and what it keeps about them. They alias its memory.
+type Clusters struct {
+	labeling.Shape           // the numbers of points, clusters and lanes
+	Labels         []int32   // lane after lane, numbered as by labeling.Shape; initially all are -1
+	Sums           []float64 // the exact sums of the clusters' rows, lane after lane
+}
+
+// Measurement is what Executor.Measure returns for a query.
+type Measurement int
+
+// The measurements.
+const (
+	// Nearest is the distance of every point to the nearest centroid.
+	Nearest Measurement = iota
+	// NearestTwo is three values for every point: the number of the nearest centroid (the lowest of equally near ones),
+	// and the distances to it and to the second nearest.
+	NearestTwo
+	// Distances are those of the query's points to every centroid: k values per point.
+	Distances
+	// Scatter is the deviation of the labeled points from their centroids, added up tile by tile.
+	Scatter
+)
+
 // Executor runs one operation over every row, wherever the rows live. It keeps several labelings of the rows, its
 // lanes, and answers queries of several lanes, which must ascend, in one pass over the rows. An operation either
 // succeeds over all rows or returns an error that ends the run; executors handle lost workers themselves.
 type Executor interface {
-	// Shape returns the numbers of points, clusters and lanes.
-	Shape() labeling.Shape
-	// Labels returns the labels of all lanes, lane after lane, numbered as by labeling.Shape. Initially all are -1.
-	Labels() []int32
-	// Sums returns the exact sums of the clusters' rows, lane after lane.
-	Sums() []float64
+	Clusters() Clusters
 	// Update moves points between clusters, and changes the labels and the sums. Moves ascend within each lane, lane
 	// after lane.
 	Update(ctx context.Context, moves []labeling.Move) error
@@ -36,16 +54,9 @@ type Executor interface {
 	// Assign returns the moves of points that are nearer to another centroid than to their own, each lane in row order,
 	// without the query's points.
 	Assign(ctx context.Context, queries []vector.Query) ([]labeling.Move, error)
-	// Distances returns, for each query, the distances of its points to every centroid: k values per point.
-	Distances(ctx context.Context, queries []vector.Query) ([][]float64, error)
-	// Scatter returns, for each query, the deviation of the labeled points from their centroids, added up tile by tile.
-	Scatter(ctx context.Context, queries []vector.Query) ([][]float64, error)
 	// Farthest returns, for each query, the point farthest from its centroid, without the query's points, among
 	// clusters that have at least two points by the query's counts.
 	Farthest(ctx context.Context, queries []vector.Query) ([]labeling.Candidate, error)
-	// Nearest returns, for each query, the distance of every point to the nearest centroid.
-	Nearest(ctx context.Context, queries []vector.Query) ([][]float64, error)
-	// NearestTwo returns, for each query, three values for every point: the number of the nearest centroid (the lowest
-	// of equally near ones), and the distances to it and to the second nearest.
-	NearestTwo(ctx context.Context, queries []vector.Query) ([][]float64, error)
+	// Measure returns a list of values for each query.
+	Measure(ctx context.Context, what Measurement, queries []vector.Query) ([][]float64, error)
 }

@@ -294,7 +294,7 @@ func (m *hmrf) terms(distortion float64) *clustering.ObjectiveParts {
 // learn updates the metric and the terms of J.
 func (m *hmrf) learn(ctx context.Context) (err error) {
 	if m.metric.Form() == metric.Identity {
-		distortion, err := m.distortionAhead()
+		distortion, err := m.distortionNow()
 		if err == nil {
 			m.parts = m.terms(distortion)
 			m.parts.Spread = 1

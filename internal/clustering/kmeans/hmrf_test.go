@@ -34,17 +34,15 @@ type interrupted struct {
 	cancel func()
 }
 
-func (x *interrupted) Distances(ctx context.Context, queries []vector.Query) ([][]float64, error) {
-	x.left--
-	return x.Executor.Distances(ctx, queries)
-}
-
-func (x *interrupted) Scatter(ctx context.Context, queries []vector.Query) ([][]float64, error) {
-	if x.left == 0 {
+func (x *interrupted) Measure(ctx context.Context, what Measurement, queries []vector.Query) ([][]float64, error) {
+	switch {
+	case what == Distances:
+		x.left--
+	case what == Scatter && x.left == 0:
 		x.cancel()
 		return nil, ctx.Err()
 	}
-	return x.Executor.Scatter(ctx, queries)
+	return x.Executor.Measure(ctx, what, queries)
 }
 
 // The lower bound is one of the objective, also of a run that only starts. A run that is canceled within an iteration

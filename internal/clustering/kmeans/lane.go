@@ -2,7 +2,6 @@ package kmeans
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/cleave-project/cleave/internal/clustering"
@@ -13,12 +12,9 @@ import (
 // lane is the executor as one restart sees it: with one labeling, of clusters 0..k-1.
 type lane struct {
 	*clustering.Lane
-	// ahead is what StepAhead has done; nil if the executor has the labels of the restart.
+	// ahead is the step that the executor has already made; nil if it has the labels of the restart.
 	ahead *step
 }
-
-// errAhead reports an operation on labels that the executor has left behind.
-var errAhead = errors.New("kmeans: the executor is a step ahead of the labels")
 
 // request is an operation that a restart asks of the executor, and its answer once it is served.
 type request struct {
@@ -42,8 +38,10 @@ const (
 // ask asks for an operation and waits for the answer.
 func (l *lane) ask(kind int, q vector.Query) (*request, error) {
 	r := &request{RequestBase: clustering.RequestBase{Kind: kind}, query: q}
-	if l.ahead != nil && kind != askNearest && kind != askDistances {
-		return r, errAhead
+	if kind != askNearest && kind != askDistances { // those two do not read the labels
+		if err := l.stepBack(); err != nil {
+			return r, err
+		}
 	}
 	return r, l.Ask(r)
 }
@@ -51,12 +49,27 @@ func (l *lane) ask(kind int, q vector.Query) (*request, error) {
 // update asks for a load of labels or an update by moves.
 func (l *lane) update(labels []int32, moves []labeling.Move) ([]float64, error) {
 	r := &request{RequestBase: clustering.RequestBase{Kind: askUpdate, Labels: labels, Moves: moves}}
-	if l.ahead != nil && labels == nil {
-		return nil, errAhead
+	if labels == nil {
+		if err := l.stepBack(); err != nil {
+			return nil, err
+		}
 	}
 	l.ahead = nil
 	err := l.Ask(r)
 	return r.Values, err
+}
+
+// stepBack undoes a step that the executor has made ahead of the restart.
+func (l *lane) stepBack() error {
+	if l.ahead == nil {
+		return nil
+	}
+	back := make([]labeling.Move, len(l.ahead.moves))
+	for at, m := range l.ahead.moves {
+		back[at] = labeling.Move{Point: m.Point, From: m.To, To: m.From}
+	}
+	l.ahead = nil
+	return l.Ask(&request{RequestBase: clustering.RequestBase{Kind: askUpdate, Moves: back}})
 }
 
 // Load sets all labels (-1 means none) and returns the exact sums of the clusters' rows.
@@ -70,29 +83,45 @@ type step struct {
 	moves         []labeling.Move // in row order
 	sums          []float64       // exact, after the moves
 	before, after float64         // sums of the distortions of all labeled points
+	query         vector.Query    // its operands
 }
 
 // Step moves the points that are nearer to another centroid than to their own, without the points in skip, which must
-// ascend. After StepAhead it returns that step, which must have had the same operands.
+// ascend.
 func (l *lane) Step(m *vector.Model, skip []int32) (*step, error) {
-	if l.ahead == nil {
-		if _, err := l.StepAhead(m, skip); err != nil {
-			return nil, err
-		}
+	q := vector.Query{Model: m, Points: skip}
+	if done := l.ahead; done != nil && sameOperands(done.query, q) {
+		l.ahead = nil
+		return done, nil
 	}
-	done := l.ahead
-	l.ahead = nil
-	return done, nil
+	return l.step(q)
 }
 
-// StepAhead makes the next Step now and returns the sum of distortions before it. From then on the executor's labels
-// differ from those of the restart, so all other operations on labels fail until Step or Load.
-func (l *lane) StepAhead(m *vector.Model, skip []int32) (float64, error) {
-	r, err := l.ask(askStep, vector.Query{Model: m, Points: skip})
-	if err == nil {
-		l.ahead = &step{r.Moves, r.Values, r.before, r.after}
+func (l *lane) step(q vector.Query) (*step, error) {
+	r, err := l.ask(askStep, q)
+	if err != nil {
+		return nil, err
 	}
-	return r.before, err
+	return &step{moves: r.Moves, sums: r.Values, before: r.before, after: r.after, query: q}, nil
+}
+
+// DistortionBeforeStep returns the sum of distortions in a model that the next Step is expected to have, too. One pass
+// over the rows computes both: the executor makes the step at once, and the lane hands it out when it is asked for, or
+// undoes it before any other operation on labels.
+func (l *lane) DistortionBeforeStep(m *vector.Model, skip []int32) (float64, error) {
+	done, err := l.step(vector.Query{Model: m, Points: skip})
+	if err != nil {
+		return 0, err
+	}
+	l.ahead = done
+	return done.before, nil
+}
+
+// sameOperands reports whether two steps would do the same.
+func sameOperands(a, b vector.Query) bool {
+	return slices.Equal(a.Points, b.Points) && a.Model.Distortion == b.Model.Distortion && a.Model.Clusters == b.Model.Clusters &&
+		slices.Equal(a.Model.Centroids, b.Model.Centroids) && slices.Equal(a.Model.Absent, b.Model.Absent) &&
+		slices.Equal(a.Model.Metric, b.Model.Metric)
 }
 
 // Assign returns the moves of points that are nearer to another centroid than to their own, in row order, without the
@@ -134,7 +163,7 @@ type server struct {
 }
 
 // Lanes implements clustering.Server.
-func (s server) Lanes() int { return s.x.Shape().Lanes }
+func (s server) Lanes() int { return s.x.Clusters().Lanes }
 
 // Threads implements clustering.Server. Restarts do not share mutable state, so all may compute concurrently.
 func (s server) Threads() int { return s.threads }
@@ -148,21 +177,22 @@ func (s server) Serve(ctx context.Context, requests clustering.Requests) error {
 	}
 	switch requests[0].Base().Kind {
 	case askNearest:
-		return requests.SetValues(s.x.Nearest(ctx, queries))
+		return requests.SetValues(s.x.Measure(ctx, Nearest, queries))
 	case askFarthest:
 		return requests.SetFarthest(s.x.Farthest(ctx, queries))
 	case askScatter:
-		return requests.SetValues(s.x.Scatter(ctx, queries))
+		return requests.SetValues(s.x.Measure(ctx, Scatter, queries))
 	case askAssign:
 		moves, err := s.x.Assign(ctx, queries)
-		requests.SetMoves(s.x.Shape(), moves)
+		requests.SetMoves(s.x.Clusters().Shape, moves)
 		return err
 	case askDistances:
-		return requests.SetValues(s.x.Distances(ctx, queries))
+		return requests.SetValues(s.x.Measure(ctx, Distances, queries))
 	case askStep:
 		return s.step(ctx, requests, queries)
 	}
-	if moves := requests.Changes(s.x.Shape(), s.x.Labels()); len(moves) > 0 {
+	have := s.x.Clusters()
+	if moves := requests.Changes(have.Shape, have.Labels); len(moves) > 0 {
 		if err := s.x.Update(ctx, moves); err != nil {
 			return err
 		}
@@ -177,7 +207,7 @@ func (s server) step(ctx context.Context, requests clustering.Requests, queries 
 	if err != nil {
 		return err
 	}
-	requests.SetMoves(s.x.Shape(), done.Moves)
+	requests.SetMoves(s.x.Clusters().Shape, done.Moves)
 	s.setSums(requests)
 	for i, r := range requests {
 		r := r.(*request)
@@ -188,10 +218,10 @@ func (s server) step(ctx context.Context, requests clustering.Requests, queries 
 
 // setSums gives each restart a copy of the sums of its lane.
 func (s server) setSums(requests clustering.Requests) {
-	sums := s.x.Sums()
-	size := len(sums) / s.x.Shape().Lanes
+	have := s.x.Clusters()
+	size := len(have.Sums) / have.Lanes
 	for _, r := range requests {
 		a := r.Base()
-		a.Values = slices.Clone(sums[a.Lane*size : (a.Lane+1)*size])
+		a.Values = slices.Clone(have.Sums[a.Lane*size : (a.Lane+1)*size])
 	}
 }

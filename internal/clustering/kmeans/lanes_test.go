@@ -12,6 +12,7 @@ import (
 	"github.com/cleave-project/cleave/internal/data/constraint"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/labeling"
+	"github.com/cleave-project/cleave/internal/numeric/metric"
 	"github.com/cleave-project/cleave/internal/numeric/vector"
 	"github.com/cleave-project/cleave/test/clusteringtest"
 )
@@ -39,32 +40,106 @@ func solveAlone(t *testing.T, p *Problem, data dataset.Dataset, lanes int) solut
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := min(lanes, p.Restarts()); x.Shape().Lanes != want {
-		t.Fatalf("%d lanes, want %d", x.Shape().Lanes, want)
+	if want := min(lanes, p.Restarts()); x.Clusters().Lanes != want {
+		t.Fatalf("%d lanes, want %d", x.Clusters().Lanes, want)
 	}
 	var s solution
 	s.result, s.err = Run(t.Context(), &alone, x, &s.heard)
 	return s
 }
 
-// While the executor is a step ahead, only that step may follow: other operations would work on labels that the restart
-// does not know.
-func TestOperationsOnLabelsFailAheadOfThem(t *testing.T) {
-	ahead := &step{after: 3}
-	x := &lane{ahead: ahead}
-	for name, ask := range map[string]func() error{
-		"update":     func() error { _, err := x.Update(nil); return err },
-		"assign":     func() error { _, err := x.Assign(nil, nil); return err },
-		"scatter":    func() error { _, err := x.Scatter(nil, vector.Total); return err },
-		"farthest":   func() error { _, err := x.Farthest(nil, nil, nil); return err },
-		"step ahead": func() error { _, err := x.StepAhead(nil, nil); return err },
-	} {
-		if err := ask(); !errors.Is(err, errAhead) {
-			t.Errorf("%s: %v", name, err)
-		}
+// laneRun is a run of one restart that does no more than use its lane. It is a job, its setup, and its stepper.
+type laneRun struct {
+	server
+	lane *lane
+	use  func(x *lane) error
+}
+
+func inLane(t *testing.T, data dataset.Dataset, use func(x *lane) error) {
+	t.Helper()
+	p, err := Prepare(data, clustering.Spec{K: 2, MaxIterations: 100, Algorithm: &Options{Algorithm: Kmeans}})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if done, err := x.Step(nil, nil); done != ahead || err != nil || x.ahead != nil {
-		t.Errorf("the step is %v, %v", done, err)
+	x, err := NewLocal(t.Context(), p, data, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := clustering.Run(t.Context(), &laneRun{server: server{x: x, threads: 1}, use: use}, &log{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (r *laneRun) Notices() []clustering.Notice { return nil }
+
+func (r *laneRun) Begin(context.Context, clustering.Observer) (clustering.Setup, error) {
+	return r, nil
+}
+
+func (r *laneRun) Runs() clustering.Runs { return clustering.Runs{K: 2, Restarts: 1} }
+
+func (r *laneRun) NewStepper(_ int, l *clustering.Lane, _ clustering.Observer) clustering.Stepper {
+	r.lane = &lane{Lane: l}
+	return r
+}
+
+func (r *laneRun) Init(context.Context) (clustering.Report, error) {
+	return clustering.Report{}, r.use(r.lane)
+}
+
+func (r *laneRun) Step(context.Context) (clustering.Report, error) { return clustering.Report{}, nil }
+
+func (r *laneRun) Labels() []int32 { return []int32{0} }
+
+func (r *laneRun) Value() float64 { return 0 }
+
+func (r *laneRun) FillResult(*clustering.Result) {}
+
+// The executor may make a step before the restart asks for it. Whatever the restart asks for instead, it is answered by
+// the labels that the restart knows.
+func TestOperationsDoNotSeeTheStepAhead(t *testing.T) {
+	for name, ask := range map[string]func(x *lane, m *vector.Model) (any, error){
+		"update": func(x *lane, _ *vector.Model) (any, error) {
+			return x.Update([]labeling.Move{{Point: 0, From: 1, To: 0}})
+		},
+		"assign":   func(x *lane, m *vector.Model) (any, error) { return x.Assign(m, nil) },
+		"scatter":  func(x *lane, m *vector.Model) (any, error) { return x.Scatter(m, vector.Total) },
+		"farthest": func(x *lane, m *vector.Model) (any, error) { return x.Farthest(m, nil, []int32{3, 3}) },
+		"nearest":  func(x *lane, m *vector.Model) (any, error) { return x.Nearest(m) },
+		"the step": func(x *lane, m *vector.Model) (any, error) { return x.Step(m, nil) },
+		"another step": func(x *lane, m *vector.Model) (any, error) {
+			return x.Step(&vector.Model{Distortion: m.Distortion, Clusters: 2, Centroids: []float64{-6, 5}}, nil)
+		},
+		"a step of fewer points": func(x *lane, m *vector.Model) (any, error) { return x.Step(m, []int32{1}) },
+		"load":                   func(x *lane, _ *vector.Model) (any, error) { return x.Load([]int32{0, 0, 0, 1, 1, 1}) },
+	} {
+		var answers [2]any
+		for ahead := range 2 {
+			inLane(t, line(t, 0, 1, 2, 10, 11, 12), func(x *lane) error {
+				// Rows are prepared: their mean, 6, is subtracted.
+				m := &vector.Model{Distortion: metric.SquaredEuclidean, Clusters: 2, Centroids: []float64{-5, 5}}
+				if _, err := x.Load([]int32{1, 1, 0, 0, 1, 1}); err != nil {
+					return err
+				}
+				if ahead == 1 {
+					before, err := x.DistortionBeforeStep(m, nil)
+					if err != nil || before != 121+100+1+81+0+1 {
+						t.Errorf("the distortion is %v, %v", before, err)
+					}
+				}
+				var err error
+				if answers[ahead], err = ask(x, m); err != nil {
+					return err
+				}
+				if s, is := answers[ahead].(*step); is {
+					s.query = vector.Query{}
+				}
+				return nil
+			})
+		}
+		if !reflect.DeepEqual(answers[0], answers[1]) {
+			t.Errorf("%s: %+v, and after a step ahead %+v", name, answers[0], answers[1])
+		}
 	}
 }
 
@@ -228,9 +303,11 @@ func (c *counter) Update(ctx context.Context, moves []labeling.Move) error {
 	return c.Executor.Update(ctx, moves)
 }
 
-func (c *counter) Scatter(ctx context.Context, queries []vector.Query) ([][]float64, error) {
-	c.count["scatter"]++
-	return c.Executor.Scatter(ctx, queries)
+func (c *counter) Measure(ctx context.Context, what Measurement, queries []vector.Query) ([][]float64, error) {
+	if what == Scatter {
+		c.count["scatter"]++
+	}
+	return c.Executor.Measure(ctx, what, queries)
 }
 
 // An iteration with constraints is a step and the distances of the constrained points. Only where some of these moved

@@ -101,7 +101,7 @@ func (m *lloyd) step(ctx context.Context) (clustering.Report, error) {
 // measure returns the sum of distortions in the current model.
 func (m *lloyd) measure() (float64, error) {
 	if m.assign == nil {
-		return m.distortionAhead()
+		return m.distortionNow()
 	}
 	return m.distortion(m.model())
 }

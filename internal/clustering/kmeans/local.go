@@ -44,11 +44,7 @@ func NewLocal(ctx context.Context, p *Problem, data dataset.Dataset, threads int
 	return l, l.shard.Load(l.step, shape.Clusters, l.labels)
 }
 
-func (l *local) Shape() labeling.Shape { return l.shape }
-
-func (l *local) Labels() []int32 { return l.labels }
-
-func (l *local) Sums() []float64 { return l.sums }
+func (l *local) Clusters() Clusters { return Clusters{Shape: l.shape, Labels: l.labels, Sums: l.sums} }
 
 func (l *local) Update(ctx context.Context, moves []labeling.Move) error {
 	if err := l.shape.Apply(l.labels, moves); err != nil {
@@ -107,11 +103,19 @@ func Totals(perTile [][]float64) []float64 {
 	return totals
 }
 
-func (l *local) Distances(ctx context.Context, queries []vector.Query) ([][]float64, error) {
-	return l.shard.Distances(ctx, l.tiles, queries)
+func (l *local) Measure(ctx context.Context, what Measurement, queries []vector.Query) ([][]float64, error) {
+	switch what {
+	case NearestTwo:
+		return l.shard.NearestTwo(ctx, l.tiles, queries)
+	case Distances:
+		return l.shard.Distances(ctx, l.tiles, queries)
+	case Scatter:
+		return l.scatter(ctx, queries)
+	}
+	return l.shard.Nearest(ctx, l.tiles, queries)
 }
 
-func (l *local) Scatter(ctx context.Context, queries []vector.Query) ([][]float64, error) {
+func (l *local) scatter(ctx context.Context, queries []vector.Query) ([][]float64, error) {
 	scatter, err := l.shard.Scatter(ctx, l.tiles, l.step, queries)
 	for q := range scatter {
 		scatter[q] = AddTiles(scatter[q], len(l.tiles))
@@ -133,12 +137,4 @@ func AddTiles(values []float64, tiles int) []float64 {
 
 func (l *local) Farthest(ctx context.Context, queries []vector.Query) ([]labeling.Candidate, error) {
 	return l.shard.Farthest(ctx, l.tiles, l.step, queries)
-}
-
-func (l *local) Nearest(ctx context.Context, queries []vector.Query) ([][]float64, error) {
-	return l.shard.Nearest(ctx, l.tiles, queries)
-}
-
-func (l *local) NearestTwo(ctx context.Context, queries []vector.Query) ([][]float64, error) {
-	return l.shard.NearestTwo(ctx, l.tiles, queries)
 }

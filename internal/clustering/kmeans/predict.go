@@ -50,22 +50,6 @@ func centroidsInUnits(m *model.Model) ([]float64, error) {
 	return scaled.(*dataset.Points).Values, nil
 }
 
-// shardRows measures all rows of a shard.
-type shardRows struct {
-	*vector.Shard
-	tiles []int
-}
-
-// NearestTwo implements measurer.
-func (s shardRows) NearestTwo(ctx context.Context, queries []vector.Query) ([][]float64, error) {
-	return s.Shard.NearestTwo(ctx, s.tiles, queries)
-}
-
-// Distances implements measurer.
-func (s shardRows) Distances(ctx context.Context, queries []vector.Query) ([][]float64, error) {
-	return s.Shard.Distances(ctx, s.tiles, queries)
-}
-
 // Assign labels all rows of a shard by their nearest centroids.
 func Assign(ctx context.Context, shard *vector.Shard, rows int, m *vector.Model) (*clustering.Prediction, error) {
 	const step = 1
@@ -83,6 +67,6 @@ func Assign(ctx context.Context, shard *vector.Shard, rows int, m *vector.Model)
 	for _, move := range moves {
 		labels[move.Point] = move.To
 	}
-	own, next, err := distancesOf(ctx, shardRows{shard, tiles}, m, labels)
+	own, next, err := distancesOf(ctx, &local{shard: shard, tiles: tiles}, m, labels)
 	return clustering.Predicted(labels, clustering.MeasureDistortion, own, next), err
 }

@@ -49,7 +49,7 @@ func RunAll(ctx context.Context, problems []*Problem, x Executor, observer func(
 		if !reflect.DeepEqual(p.Vectors, problems[0].Vectors) { // equal pointers are equal at once
 			return nil, errors.New("kmeans: problems on different rows cannot share an executor")
 		}
-		if shape := x.Shape(); p.n != shape.Points || p.spec.K != shape.Clusters {
+		if shape := x.Clusters(); p.n != shape.Points || p.spec.K != shape.Clusters {
 			return nil, fmt.Errorf("kmeans: the executor has %d points and %d clusters, want %d and %d", shape.Points, shape.Clusters, p.n, p.spec.K)
 		}
 		jobs[i] = setup{server: server{x: x}, p: p}

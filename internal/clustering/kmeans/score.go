@@ -65,8 +65,7 @@ func preparedModel(m *model.Model, centroids, mean []float64) *vector.Model {
 
 // measurer measures distances of rows. Every Executor is one.
 type measurer interface {
-	NearestTwo(ctx context.Context, queries []vector.Query) ([][]float64, error)
-	Distances(ctx context.Context, queries []vector.Query) ([][]float64, error)
+	Measure(ctx context.Context, what Measurement, queries []vector.Query) ([][]float64, error)
 }
 
 // pointsAtOnce is the number of points whose distances to all centroids are requested at a time.
@@ -76,7 +75,7 @@ const pointsAtOnce = 1 << 16
 // are nearest to their own centroid. For the few others, because of constraints or because means have moved, it
 // requests all distances.
 func distancesOf(ctx context.Context, x measurer, m *vector.Model, labels []int32) (own, next []float64, err error) {
-	found, err := x.NearestTwo(ctx, []vector.Query{{Model: m}})
+	found, err := x.Measure(ctx, NearestTwo, []vector.Query{{Model: m}})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -89,7 +88,7 @@ func distancesOf(ctx context.Context, x measurer, m *vector.Model, labels []int3
 		}
 	}
 	for points := range slices.Chunk(others, pointsAtOnce) {
-		distances, err := x.Distances(ctx, []vector.Query{{Model: m, Points: points}})
+		distances, err := x.Measure(ctx, Distances, []vector.Query{{Model: m, Points: points}})
 		if err != nil {
 			return nil, nil, err
 		}

@@ -118,14 +118,13 @@ func (s *state) assignFree() (moved int, distortion float64, err error) {
 	return len(done.moves), done.after, nil
 }
 
-// distortionAhead returns the sum of distortions in the current model. Unless this is the last iteration, it has the
-// executor also make the step of the next one, which takes one pass over the rows instead of two. The next operation on
-// the labels must then be assignFree, with the same model.
-func (s *state) distortionAhead() (float64, error) {
+// distortionNow returns the sum of distortions in the current model. Unless this is the last iteration, the next
+// operation is a step in this model.
+func (s *state) distortionNow() (float64, error) {
 	if s.iteration+1 >= s.p.spec.MaxIterations {
 		return s.distortion(s.model())
 	}
-	return s.x.StepAhead(s.model(), s.held)
+	return s.x.DistortionBeforeStep(s.model(), s.held)
 }
 
 // merge combines two ascending lists of moves.

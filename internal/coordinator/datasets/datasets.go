@@ -81,7 +81,7 @@ func (d *Datasets) OpenDataset(ctx context.Context, id string, offset, length in
 // urlTime is how long workers may read a data set by a URL.
 const urlTime = time.Hour
 
-// LocateDataset implements distribution.Locator: it returns a URL for a data set in an object store, and "" for
+// LocateDataset implements delivery.Locator: it returns a URL for a data set in an object store, and "" for
 // others, and the name by which package seal checks it.
 func (d *Datasets) LocateDataset(ctx context.Context, id string) (url, sealedName string, err error) {
 	if d.InMemory(id) != nil {

@@ -75,7 +75,7 @@ var methods = map[string]methodRule{
 	"/cleave.v1.ClusterService/Backup":      {identity.Admin, changes, streamSlot},
 
 	"/cleave.worker.v1.WorkerService/Attach":       {identity.Worker, changes, noSlot},
-	"/cleave.worker.v1.WorkerService/Distribute":   {identity.Worker, routine, noSlot},
+	"/cleave.worker.v1.WorkerService/Deliver":      {identity.Worker, routine, noSlot},
 	"/cleave.worker.v1.WorkerService/FetchDataset": {identity.Worker, routine, noSlot},
 	"/cleave.worker.v1.WorkerService/FetchPayload": {identity.Worker, routine, noSlot},
 	"/cleave.worker.v1.WorkerService/SendResult":   {identity.Worker, routine, noSlot},

@@ -98,38 +98,6 @@ func stalled(n int) error {
 		"the eigenvalues of a matrix of %d rows were not found; it has an entry that is not finite, or overflows", n)
 }
 
-// Cholesky factorizes a matrix that is positive definite except for rounding. If rounding has spoiled that, its
-// diagonal is raised by the smallest sufficient power of two times its largest entry. ok is false if an entry is not
-// finite.
-func Cholesky(a *mat.SymDense) (factor *mat.Cholesky, ok bool) {
-	factor = new(mat.Cholesky)
-	if checkFinite(a) != nil {
-		return nil, false
-	}
-	if factor.Factorize(a) {
-		return factor, true
-	}
-	n := a.SymmetricDim()
-	largest := max(mat.Max(a), -mat.Min(a), math.SmallestNonzeroFloat64)
-	raised := mat.NewSymDense(n, nil)
-	for share := 0x1p-52; ; share *= 2 {
-		raised.CopySym(a)
-		for i := range n {
-			raised.SetSym(i, i, a.At(i, i)+float64(share*largest))
-		}
-		if factor.Factorize(raised) {
-			return factor, true
-		}
-	}
-}
-
-// Lower returns the lower triangle G of a factorization G G'.
-func Lower(c *mat.Cholesky) *mat.TriDense {
-	var lower mat.TriDense
-	c.LTo(&lower)
-	return &lower
-}
-
 // NewDense returns a matrix of zeros, which may be empty.
 func NewDense(rows, columns int) *mat.Dense {
 	if rows == 0 || columns == 0 {

@@ -255,7 +255,7 @@ func TestTheDenseSolversAgree(t *testing.T) {
 // A factorization reproduces its matrix. Where rounding has made a matrix indefinite, it is that of a matrix nearby.
 func TestCholesky(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	for _, n := range []int{1, 5, 64, 67, 200} {
+	for _, n := range []int{1, 5, 64, 67, 200, 257, 330} {
 		for _, rank := range []int{n, n/2 + 1} {
 			x := mat.NewDense(n, rank, nil)
 			for i := range n {

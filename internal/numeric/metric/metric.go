@@ -115,11 +115,15 @@ func NewFull(d int, values []float64) (*Metric, error) {
 			}
 		}
 	}
-	var factor mat.Cholesky
-	if slices.ContainsFunc(values, isNotFinite) || !factor.Factorize(mat.NewSymDense(d, values)) {
+	var factor *mat.Cholesky
+	isPositive := !slices.ContainsFunc(values, isNotFinite)
+	if isPositive {
+		factor, isPositive = eigen.Factorize(mat.NewSymDense(d, values))
+	}
+	if !isPositive {
 		return nil, fault.Invalid("NOT_POSITIVE_DEFINITE", "the metric is not a positive definite matrix")
 	}
-	m, triangle := &Metric{form: Full, d: d, values: values}, eigen.Lower(&factor)
+	m, triangle := &Metric{form: Full, d: d, values: values}, eigen.Lower(factor)
 	for i := range d {
 		m.logDet += 2 * elementary.Log(triangle.At(i, i)) // not LogDet, whose bits depend on the processor
 	}

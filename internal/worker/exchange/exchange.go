@@ -1,5 +1,5 @@
 // Package exchange is how a worker gets the pieces of data sets and passes them on to others. The coordinator says
-// where to fetch each piece: from itself, from the object store or from another worker. Pieces are kept in a cache on
+// where to read a data set: from the object store, from another worker or from itself. Pieces are kept in a cache on
 // disk, if there is one, and other workers get them from there. Decoding data sets and running jobs do not belong
 // here.
 package exchange
@@ -67,7 +67,10 @@ type Exchange struct {
 	running sync.WaitGroup // goroutines of shares
 }
 
-type shareKey struct{ session, dataset string }
+type shareKey struct {
+	session, dataset string
+	whole            bool
+}
 
 // New returns an exchange that does not serve others.
 func New(cfg Config) *Exchange {
@@ -81,7 +84,7 @@ func New(cfg Config) *Exchange {
 	if cfg.Cache == nil {
 		e.unused = pieceCache{take: cfg.Take, free: cfg.Free}
 	}
-	e.server = &server{exchange: e, slots: make(chan struct{}, piecesAtOnce)}
+	e.server = &server{exchange: e, slots: make(chan struct{}, servedAtOnce)}
 	return e
 }
 
@@ -150,30 +153,30 @@ type Coordinator struct {
 	PeerID    string // what the worker calls itself toward other workers
 }
 
-// Join starts to fetch a data set and to serve it to others. It stops when every Share that was returned for it is closed,
-// or ctx, the context of the session, ends. A data set that is fetched for one job is not fetched again for another.
+// Join starts to fetch a data set, and passes it on if this worker serves others. It stops when every Share that was
+// returned for it is closed, or ctx, the context of the session, ends. A data set that is fetched for one job is not
+// fetched again for another.
 func (e *Exchange) Join(ctx context.Context, coordinator Coordinator, datasetID string, bytes int64) *Share {
-	s := e.join(ctx, coordinator, datasetID, bytes, false)
-	s.Want(0, s.pieces) // it may be one that needed only some of them
-	return s
-}
-
-// JoinPartly is Join, but fetches only the pieces that Share.Want names.
-func (e *Exchange) JoinPartly(ctx context.Context, coordinator Coordinator, datasetID string, bytes int64) *Share {
 	return e.join(ctx, coordinator, datasetID, bytes, true)
 }
 
-func (e *Exchange) join(ctx context.Context, coordinator Coordinator, datasetID string, bytes int64, partial bool) *Share {
+// JoinPartly is Join, but fetches only the pieces that Share.Want names, and passes nothing on.
+func (e *Exchange) JoinPartly(ctx context.Context, coordinator Coordinator, datasetID string, bytes int64) *Share {
+	return e.join(ctx, coordinator, datasetID, bytes, false)
+}
+
+func (e *Exchange) join(ctx context.Context, coordinator Coordinator, datasetID string, bytes int64, whole bool) *Share {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	key := shareKey{coordinator.SessionID, datasetID}
+	key := shareKey{coordinator.SessionID, datasetID, whole}
 	if s := e.shares[key]; s != nil && !s.Over() {
 		s.users++
 		return s
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	s := newShare(e, coordinator, datasetID, bytes, partial, cancel)
+	s := newShare(e, coordinator, datasetID, bytes, whole, cancel)
 	if s.Over() {
+		cancel()
 		return s
 	}
 	e.shares[key] = s
@@ -190,7 +193,7 @@ func (s *Share) Close() {
 		return
 	}
 	s.cancel()
-	if key := (shareKey{s.coordinator.SessionID, s.id}); e.shares[key] == s {
+	if key := (shareKey{s.coordinator.SessionID, s.id, s.whole}); e.shares[key] == s {
 		delete(e.shares, key)
 	}
 	if len(e.shares) == 0 {
@@ -198,15 +201,16 @@ func (s *Share) Close() {
 	}
 }
 
-// lost tells the coordinator that a piece can no longer be passed on.
-func (e *Exchange) lost(datasetID string, piece int) {
+// passing returns the share of a data set that this worker passes on while it fetches it, or nil if there is none.
+func (e *Exchange) passing(datasetID string) *Share {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for key, s := range e.shares {
-		if key.dataset == datasetID && piece < s.pieces {
-			s.report(&workerv1.DistributeRequest{Message: &workerv1.DistributeRequest_Lost{Lost: &workerv1.PieceLost{Piece: uint32(piece)}}})
+		if key.dataset == datasetID && s.passesOn() {
+			return s
 		}
 	}
+	return nil
 }
 
 // Settings say whether a worker keeps pieces and serves them to others.

@@ -8,7 +8,6 @@ import (
 
 	"google.golang.org/grpc"
 	grpcbackoff "google.golang.org/grpc/backoff"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 
@@ -88,19 +87,16 @@ var (
 	errWrongBytes = errors.New("the bytes are not those of the piece")
 	// errStalled is the failure of a source that sent nothing for too long.
 	errStalled = errors.New("it sent nothing for too long")
+	// errSlow is the failure of a worker that took too long for a piece.
+	errSlow = errors.New("it sends too slowly")
+	// errBehind is the failure of a worker that waits for a piece itself, for too long.
+	errBehind = errors.New("it does not get the piece itself")
 )
 
-// failureOf returns what to report to the coordinator about a source that failed.
-func failureOf(err error) (workerv1.PieceFailure, string) {
-	switch {
-	case errors.Is(err, errWrongBytes):
-		return workerv1.PieceFailure_PIECE_FAILURE_WRONG, err.Error()
-	case status.Code(err) == codes.NotFound:
-		return workerv1.PieceFailure_PIECE_FAILURE_MISSING, status.Convert(err).Message()
-	}
-	message := err.Error()
+// messageOf returns what people are told about a source that failed.
+func messageOf(err error) string {
 	if s, is := status.FromError(err); is {
-		message = credentials.FlagTerms().Explain(s.Message())
+		return credentials.FlagTerms().Explain(s.Message())
 	}
-	return workerv1.PieceFailure_PIECE_FAILURE_UNREACHABLE, message
+	return err.Error()
 }

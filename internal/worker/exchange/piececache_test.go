@@ -1,7 +1,6 @@
 package exchange
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -69,26 +68,34 @@ func TestPiecesWithoutRoomInTheCache(t *testing.T) {
 	cfg.Cache = openCache(t, t.TempDir(), 1)
 	_, release := cfg.Cache.Use(id)
 	defer release()
-	s := newShare(New(cfg), Coordinator{}, id, 10*wire.PieceBytes, true, func() {})
-	wanted := func() []byte { return s.join().GetJoin().GetWanted() }
+	s := newShare(New(cfg), Coordinator{}, id, 10*wire.PieceBytes, false, func() {})
+	wanted := func() (pieces []int) {
+		for p := range s.pieces {
+			if s.wanted[p] {
+				pieces = append(pieces, p)
+			}
+		}
+		return pieces
+	}
 	s.Want(0, 10)
-	if got := wanted(); !bytes.Equal(got, []byte{0xff, 3}) {
-		t.Fatalf("%b is wanted", got)
+	if got := wanted(); len(got) != 10 {
+		t.Fatalf("%v is wanted", got)
 	}
-	if err := s.keep(0, [32]byte{}, make([]byte, wire.PieceBytes)); !errors.Is(err, errRejoin) {
-		t.Fatal(err)
+	s.keep(0, [32]byte{}, make([]byte, wire.PieceBytes))
+	if _, rejoin := s.takeFailed(); !rejoin {
+		t.Error("the coordinator is not told that the cache is full")
 	}
-	if got := wanted(); !bytes.Equal(got, []byte{0, 0}) {
-		t.Errorf("%b is wanted, and there is no room", got)
+	if got := wanted(); len(got) != 0 {
+		t.Errorf("%v is wanted, and there is no room", got)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	for piece, want := range []error{nil, context.Canceled} {
-		if _, err := s.take(ended, piece, true); !errors.Is(err, want) {
+		if _, err := s.awaitPiece(ended, piece, true); !errors.Is(err, want) {
 			t.Errorf("piece %d: %v", piece, err)
 		}
 	}
-	if got := wanted(); !bytes.Equal(got, []byte{1 << 1, 0}) {
-		t.Errorf("%b is wanted, and somebody waits for piece 1", got)
+	if got := wanted(); !slices.Equal(got, []int{1}) {
+		t.Errorf("%v is wanted, and somebody waits for piece 1", got)
 	}
 }

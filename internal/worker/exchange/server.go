@@ -21,12 +21,15 @@ const (
 	peerChunkBytes = 256 << 10
 	// windowBytes is how much of a stream may be on its way.
 	windowBytes = 1 << 20
-	// piecesAtOnce is how many pieces a worker reads and sends at the same time; more requests wait.
-	piecesAtOnce = 8
+	// servedAtOnce is how many pieces a worker reads and sends at the same time; more requests wait.
+	servedAtOnce = 8
 	// requestBytes limits the size of a request.
 	requestBytes = 4 << 10
 	// pieceTimeout is how long a worker may wait for its turn, and then how long it may take to accept a piece.
 	pieceTimeout = time.Minute
+	// aliveEvery is how often a worker that waits for a piece itself says so, and how often the coordinator is told
+	// that a source is alive.
+	aliveEvery = time.Second
 )
 
 // server serves pieces of the cache to other workers. It hands out a piece only for a ticket of the coordinator.
@@ -43,14 +46,50 @@ func (s *server) allows(r *workerv1.FetchPieceRequest) bool {
 	return key != nil && len(*key) > 0 && hmac.Equal(r.GetTicket(), wire.PieceTicket(*key, r.GetDatasetId(), r.GetSessionId()))
 }
 
-// FetchPiece implements PeerService. A goroutine sends, so that a worker that accepts nothing cannot hold a slot
-// forever.
+// FetchPiece implements PeerService.
 func (s *server) FetchPiece(r *workerv1.FetchPieceRequest, stream workerv1.PeerService_FetchPieceServer) error {
 	if !s.allows(r) {
 		from, _ := peer.FromContext(stream.Context())
 		s.exchange.cfg.Logger.Warn("refused a worker that asked for a piece without a ticket from the coordinator", "from", from.Addr)
 		return status.Error(codes.PermissionDenied, "the ticket is not one of the coordinator for this worker")
 	}
+	for {
+		passing, err := s.awaitPiece(r, stream)
+		if err != nil {
+			return err
+		}
+		err = s.sendInTurn(r, stream)
+		if err != errNotCached {
+			return err
+		}
+		if passing == nil {
+			return status.Error(codes.NotFound, notHere)
+		}
+		passing.lose(int(r.GetPiece())) // what was on disk was damaged
+	}
+}
+
+// notHere is the message for a piece that the worker does not have and does not fetch.
+const notHere = "the worker does not have the piece"
+
+// awaitPiece waits until the cache has a piece that this worker fetches, and tells the other one meanwhile that it is
+// alive. passing is the share that fetches it, or nil if there is none.
+func (s *server) awaitPiece(r *workerv1.FetchPieceRequest, stream workerv1.PeerService_FetchPieceServer) (passing *Share, err error) {
+	if passing = s.exchange.passing(r.GetDatasetId()); passing == nil {
+		return nil, nil // the cache may have it
+	}
+	err = passing.awaitKept(stream.Context(), int(r.GetPiece()), aliveEvery, func() error {
+		return stream.Send(&workerv1.FetchPieceResponse{})
+	})
+	if err == errNotCached {
+		return nil, status.Error(codes.NotFound, notHere)
+	}
+	return passing, err
+}
+
+// sendInTurn sends a piece when it is its turn. A goroutine sends, so that a worker that accepts nothing cannot hold a
+// slot forever.
+func (s *server) sendInTurn(r *workerv1.FetchPieceRequest, stream workerv1.PeerService_FetchPieceServer) error {
 	timer := time.NewTimer(pieceTimeout)
 	defer timer.Stop()
 	select {
@@ -74,15 +113,14 @@ func (s *server) FetchPiece(r *workerv1.FetchPieceRequest, stream workerv1.PeerS
 	}
 }
 
-// send reads a piece, checks it and sends it.
+// send reads a piece, checks it and sends it. It returns errNotCached if the cache does not have it.
 func (s *server) send(r *workerv1.FetchPieceRequest, stream workerv1.PeerService_FetchPieceServer) error {
 	e := s.exchange
 	buffer := e.buffer()
 	defer e.reuse(buffer)
 	data, err := e.cfg.Cache.Get(r.GetDatasetId(), int(r.GetPiece()), buffer, true)
 	if err != nil {
-		e.lost(r.GetDatasetId(), int(r.GetPiece()))
-		return status.Error(codes.NotFound, "the worker does not have the piece")
+		return err
 	}
 	for len(data) > 0 {
 		n := min(len(data), peerChunkBytes)
@@ -100,7 +138,7 @@ func (s *server) send(r *workerv1.FetchPieceRequest, stream workerv1.PeerService
 // serve serves other workers on a listener until stop is called.
 func (s *server) serve(listener net.Listener, secured grpc.ServerOption) (stop func()) {
 	g := grpc.NewServer(secured,
-		grpc.MaxRecvMsgSize(requestBytes), grpc.MaxConcurrentStreams(4*piecesAtOnce), grpc.ConnectionTimeout(connectTimeout),
+		grpc.MaxRecvMsgSize(requestBytes), grpc.MaxConcurrentStreams(4*servedAtOnce), grpc.ConnectionTimeout(connectTimeout),
 		grpc.MaxHeaderListSize(requestBytes),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 10 * time.Second, Timeout: 10 * time.Second, MaxConnectionIdle: 5 * time.Minute}))

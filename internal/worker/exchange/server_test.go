@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -131,7 +133,7 @@ func TestWaitingInLineLeavesTimeForThePiece(t *testing.T) {
 		if err := put(t, e.cfg.Cache, datasetID(1), 0, []byte("a piece")); err != nil {
 			t.Fatal(err)
 		}
-		for range piecesAtOnce {
+		for range servedAtOnce {
 			e.server.slots <- struct{}{}
 		}
 		time.AfterFunc(pieceTimeout-5*time.Second, func() { <-e.server.slots })
@@ -189,7 +191,7 @@ func TestPeersShowCertificates(t *testing.T) {
 	if _, err := fetchWith(t, ours("worker"), foreign, goodRequest(), len(piece)); err == nil || !strings.Contains(err.Error(), "not signed by an authority that we trust") {
 		t.Errorf("a worker of another cluster serves: %v", err)
 	}
-	if _, message := failureOf(mustFail(fetchWith(t, ours("worker"), foreign, goodRequest(), len(piece)))); !strings.Contains(message, "another cluster") {
+	if message := messageOf(mustFail(fetchWith(t, ours("worker"), foreign, goodRequest(), len(piece)))); !strings.Contains(message, "another cluster") {
 		t.Errorf("it says %q", message)
 	}
 }
@@ -288,13 +290,13 @@ func FuzzRequests(f *testing.F) {
 	})
 }
 
-// FuzzAssignments gives a worker any assignment. It never panics, and keeps nothing that was not sent with its hash.
-func FuzzAssignments(f *testing.F) {
+// FuzzSources tells a worker to read anywhere. It never panics, and keeps nothing that was not sent with its hash.
+func FuzzSources(f *testing.F) {
 	hash := sha256.Sum256([]byte("x"))
-	for _, m := range []*workerv1.DistributeResponse{
-		{Sha256: hash[:]}, {Piece: 1 << 31, Sha256: hash[:]}, {},
-		{Sha256: hash[:], Source: &workerv1.DistributeResponse_Peer{Peer: &workerv1.PeerSource{Address: "passthrough:///nowhere"}}},
-		{Sha256: hash[:], Source: &workerv1.DistributeResponse_Store{Store: &workerv1.StoreSource{Url: "http://%zz", SealedName: "x"}}},
+	for _, m := range []*workerv1.DeliverResponse{
+		{Sha256: hash[:], Source: &workerv1.Source{}}, {Sha256: hash[:31]}, {Sha256: bytes.Repeat(hash[:], 2)}, {},
+		{Sha256: hash[:], Source: &workerv1.Source{From: &workerv1.Source_Parent{Parent: &workerv1.ParentSource{Address: "passthrough:///nowhere"}}}},
+		{Sha256: hash[:], Source: &workerv1.Source{From: &workerv1.Source_Store{Store: &workerv1.StoreSource{Url: "http://%zz", SealedName: "x"}}}},
 	} {
 		encoded, err := proto.Marshal(m)
 		if err != nil {
@@ -305,16 +307,106 @@ func FuzzAssignments(f *testing.F) {
 	e := New(quiet())
 	defer e.Close()
 	f.Fuzz(func(t *testing.T, encoded []byte) {
-		m := &workerv1.DistributeResponse{}
+		m := &workerv1.DeliverResponse{}
 		if proto.Unmarshal(encoded, m) != nil {
 			return
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		cancel() // nothing is sent to wherever the assignment says
-		s := newShare(e, Coordinator{Client: workerv1.NewWorkerServiceClient(noConnection{})}, datasetID(1), 1000, false, cancel)
-		_ = s.obtain(ctx, m)
-		if s.has[0] || len(s.memory) > 0 {
+		cancel() // nothing is sent to wherever the source is
+		s := newShare(e, Coordinator{Client: workerv1.NewWorkerServiceClient(noConnection{})}, datasetID(1), 1000, true, cancel)
+		if s.take(ctx, m, true) != nil {
+			return
+		}
+		piece, hash, _ := s.nextPiece()
+		if piece >= 0 {
+			_ = s.fetchPiece(ctx, piece, hash)
+		}
+		if piece > 0 || s.has[0] || len(s.memory) > 0 {
 			t.Fatalf("%v gives a piece", m)
+		}
+	})
+}
+
+// waitingParent returns a worker that has fetched some pieces of a data set and waits for the others.
+func waitingParent(t *testing.T, pieces int) (*Exchange, *Share) {
+	t.Helper()
+	cfg := quiet()
+	cfg.Cache = openCache(t, t.TempDir(), 1<<30)
+	e := New(cfg)
+	t.Cleanup(e.Close)
+	e.listens = &net.TCPAddr{}
+	e.SetKey(testKey)
+	_, release := cfg.Cache.Use(datasetID(1))
+	t.Cleanup(release)
+	s := newShare(e, Coordinator{}, datasetID(1), int64(pieces)*wire.PieceBytes, true, func() {})
+	e.shares[shareKey{dataset: datasetID(1), whole: true}] = s
+	t.Cleanup(func() { delete(e.shares, shareKey{dataset: datasetID(1), whole: true}) })
+	return e, s
+}
+
+// collector is a worker that takes what a parent sends.
+type collector struct {
+	grpc.ServerStream
+	ctx   context.Context
+	data  []byte
+	empty int // signs of life
+}
+
+func (c *collector) Context() context.Context { return c.ctx }
+
+func (c *collector) Send(m *workerv1.FetchPieceResponse) error {
+	if len(m.GetData()) == 0 {
+		c.empty++
+	}
+	c.data = append(c.data, m.GetData()...)
+	return nil
+}
+
+// A parent that does not have a piece yet says that it is alive until it has it. It refuses a piece that it will not
+// have.
+func TestAParentThatWaitsItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, s := waitingParent(t, 2)
+		piece := bytes.Repeat([]byte("piece..."), wire.PieceBytes/8)
+		time.AfterFunc(10*aliveEvery+aliveEvery/2, func() { s.keep(0, sha256.Sum256(piece), bytes.Clone(piece)) })
+		child := &collector{ctx: t.Context()}
+		if err := e.server.FetchPiece(goodRequest(), child); err != nil || child.empty != 10 || !bytes.Equal(child.data, piece) {
+			t.Errorf("after %d signs of life: %d bytes, %v", child.empty, len(child.data), err)
+		}
+		outside := goodRequest()
+		outside.Piece = 2
+		if err := e.server.FetchPiece(outside, child); status.Code(err) != codes.NotFound {
+			t.Errorf("a piece that does not exist: %v", err)
+		}
+		time.AfterFunc(aliveEvery/2, func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.stopKeepingLocked()
+			s.changed.Notify()
+		})
+		next := goodRequest()
+		next.Piece = 1
+		if err := e.server.FetchPiece(next, child); status.Code(err) != codes.NotFound {
+			t.Errorf("a parent that passes nothing on anymore: %v", err)
+		}
+	})
+}
+
+// A piece that is damaged on the disk of a parent is fetched again before it is passed on.
+func TestADamagedPieceIsNotPassedOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, s := waitingParent(t, 1)
+		piece := bytes.Repeat([]byte("piece..."), wire.PieceBytes/8)
+		hash := sha256.Sum256(piece)
+		s.keep(0, hash, bytes.Clone(piece))
+		file := e.cfg.Cache.path(datasetID(1), 0, hex.EncodeToString(hash[:]))
+		if err := os.WriteFile(file, make([]byte, wire.PieceBytes), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(aliveEvery/2, func() { s.keep(0, hash, bytes.Clone(piece)) })
+		child := &collector{ctx: t.Context()}
+		if err := e.server.FetchPiece(goodRequest(), child); err != nil || !bytes.Equal(child.data, piece) {
+			t.Errorf("%d bytes, %v", len(child.data), err)
 		}
 	})
 }

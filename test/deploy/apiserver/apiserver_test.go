@@ -32,7 +32,8 @@ func manifests(t *testing.T, name string) string {
 	return string(text)
 }
 
-// apply applies manifests with strict validation, as kubectl apply -f FILE does. Nothing may be refused, and nothing may be warned of.
+// apply applies manifests with strict validation, as kubectl apply -f FILE does. Nothing may be refused, and nothing
+// may be warned of.
 func (p *Plane) apply(text string) {
 	p.t.Helper()
 	if out, warnings, err := p.kubectl(text, "apply", "--validate=strict", "-f", "-"); err != nil || warnings != "" {
@@ -69,12 +70,16 @@ func TestAdmission(t *testing.T) {
 	for _, name := range []string{"single", "several", "everything"} {
 		p.apply(inNamespace(t, name))
 	}
-	broken := strings.Replace(manifests(t, "trial"), "terminationGracePeriodSeconds: 30", "terminationGraceSeconds: 30", 1)
-	if _, complaint, err := p.kubectl(broken, "apply", "--validate=strict", "-f", "-"); err == nil || !strings.Contains(complaint, "terminationGraceSeconds") {
+	broken := strings.Replace(manifests(t, "trial"), "terminationGracePeriodSeconds: 30",
+		"terminationGraceSeconds: 30", 1)
+	if _, complaint, err := p.kubectl(broken, "apply", "--validate=strict", "-f", "-"); err == nil ||
+		!strings.Contains(complaint, "terminationGraceSeconds") {
 		t.Errorf("a field that does not exist: %v, %s", err, complaint)
 	}
-	pod := "{apiVersion: v1, kind: Pod, metadata: {name: root, namespace: cleave}, spec: {serviceAccountName: cleave, containers: [{name: c, image: c}]}}"
-	if _, complaint, err := p.kubectl(pod, "apply", "-f", "-"); err == nil || !strings.Contains(complaint, "violates PodSecurity") {
+	pod := "{apiVersion: v1, kind: Pod, metadata: {name: root, namespace: cleave}, spec: {serviceAccountName: " +
+		"cleave, containers: [{name: c, image: c}]}}"
+	if _, complaint, err := p.kubectl(pod, "apply", "-f", "-"); err == nil ||
+		!strings.Contains(complaint, "violates PodSecurity") {
 		t.Errorf("a pod that may run as root: %v, %s", err, complaint)
 	}
 
@@ -82,7 +87,8 @@ func TestAdmission(t *testing.T) {
 	p.volume("2Gi")
 	p.rolledOut("statefulset/cleave-coordinator")
 	p.rolledOut("deployment/cleave-worker")
-	if out, complaint, err := p.kubectl("", "--namespace=cleave", "wait", "--for=condition=complete", "--timeout=180s", "job/cleave-first-job"); err != nil {
+	if out, complaint, err := p.kubectl("", "--namespace=cleave", "wait", "--for=condition=complete", "--timeout=180s",
+		"job/cleave-first-job"); err != nil {
 		t.Errorf("the first job: %v, %s%s", err, out, complaint)
 	}
 
@@ -119,10 +125,12 @@ func TestRolloutAndEviction(t *testing.T) {
 			p.rolledOut(workload)
 		})
 		if least < want.least {
-			t.Errorf("only %d of 3 pods of %s were ready at some time of its update, want %d", least, workload, want.least)
+			t.Errorf("only %d of 3 pods of %s were ready at some time of its update, want %d", least,
+				workload, want.least)
 		}
 		for _, pod := range p.pods(want.component) {
-			if image := pod.Spec.Containers[0].Image; pod.DeletionTimestamp == nil && !strings.HasSuffix(image, ":next") {
+			if image := pod.Spec.Containers[0].Image; pod.DeletionTimestamp == nil &&
+				!strings.HasSuffix(image, ":next") {
 				t.Errorf("%s still has the image %s", pod.Name, image)
 			}
 		}
@@ -137,10 +145,12 @@ func TestRolloutAndEviction(t *testing.T) {
 			t.Fatalf("the first eviction of a %s: %v", component, err)
 		}
 		eventually(t, "the budget is used up", func() (bool, string) {
-			budget, err := p.Client.PolicyV1().PodDisruptionBudgets("cleave").Get(t.Context(), "cleave-"+component, meta.GetOptions{})
+			budget, err := p.Client.PolicyV1().PodDisruptionBudgets("cleave").Get(t.Context(), "cleave-"+component,
+				meta.GetOptions{})
 			return err == nil && budget.Status.DisruptionsAllowed == 0, fmt.Sprint(budget, err)
 		})
-		if err := p.evict(pods[1].Name); !errors.IsTooManyRequests(err) || !strings.Contains(err.Error(), "disruption budget") {
+		if err := p.evict(pods[1].Name); !errors.IsTooManyRequests(err) ||
+			!strings.Contains(err.Error(), "disruption budget") {
 			t.Errorf("the second eviction of a %s: %v, want that the disruption budget refuses it", component, err)
 		}
 		nodes.held.Store(false)
@@ -177,7 +187,8 @@ func (p *Plane) volume(size string) {
 
 func (p *Plane) rolledOut(workload string) {
 	p.t.Helper()
-	if out, complaint, err := p.kubectl("", "--namespace=cleave", "rollout", "status", "--timeout=180s", workload); err != nil {
+	if out, complaint, err := p.kubectl("", "--namespace=cleave", "rollout", "status", "--timeout=180s",
+		workload); err != nil {
 		pods, _, _ := p.kubectl("", "--namespace=cleave", "describe", "pods")
 		p.t.Fatalf("rollout of %s: %v\n%s%s\n%s", workload, err, out, complaint, pods)
 	}
@@ -191,7 +202,8 @@ func (p *Plane) drain(node string) {
 }
 
 func (p *Plane) evict(pod string) error {
-	return p.Client.PolicyV1().Evictions("cleave").Evict(p.t.Context(), &policy.Eviction{ObjectMeta: meta.ObjectMeta{Name: pod, Namespace: "cleave"}})
+	return p.Client.PolicyV1().Evictions("cleave").Evict(p.t.Context(),
+		&policy.Eviction{ObjectMeta: meta.ObjectMeta{Name: pod, Namespace: "cleave"}})
 }
 
 func (p *Plane) pod(name string) *core.Pod {
@@ -206,7 +218,8 @@ func (p *Plane) pod(name string) *core.Pod {
 // pods returns the pods of a component.
 func (p *Plane) pods(component string) []core.Pod {
 	p.t.Helper()
-	list, err := p.Client.CoreV1().Pods("cleave").List(p.t.Context(), meta.ListOptions{LabelSelector: "app.kubernetes.io/component=" + component})
+	list, err := p.Client.CoreV1().Pods("cleave").List(p.t.Context(),
+		meta.ListOptions{LabelSelector: "app.kubernetes.io/component=" + component})
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -224,20 +237,25 @@ func (p *Plane) settled(component string) {
 				ready++
 			}
 		}
-		budget, err := p.Client.PolicyV1().PodDisruptionBudgets("cleave").Get(p.t.Context(), "cleave-"+component, meta.GetOptions{})
-		allowed := err == nil && budget.Status.DisruptionsAllowed == 1 && budget.Status.ObservedGeneration == budget.Generation
-		return len(pods) == 3 && ready == 3 && allowed, fmt.Sprintf("%d of %d are ready; the budget: %v, %v", ready, len(pods), allowed, err)
+		budget, err := p.Client.PolicyV1().PodDisruptionBudgets("cleave").Get(p.t.Context(), "cleave-"+component,
+			meta.GetOptions{})
+		allowed := err == nil && budget.Status.DisruptionsAllowed == 1 &&
+			budget.Status.ObservedGeneration == budget.Generation
+		return len(pods) == 3 && ready == 3 && allowed, fmt.Sprintf("%d of %d are ready; the budget: %v, %v", ready,
+			len(pods), allowed, err)
 	})
 }
 
 // leastReady returns how many pods of a component were ready at least while something happened.
 func (p *Plane) leastReady(component string, something func()) int {
 	p.t.Helper()
-	least, stop := len(p.pods(component)), make(chan struct{})
+	least := len(p.pods(component))
+	stop := make(chan struct{})
 	var watching sync.WaitGroup
 	watching.Go(func() {
 		for {
-			list, err := p.Client.CoreV1().Pods("cleave").List(p.t.Context(), meta.ListOptions{LabelSelector: "app.kubernetes.io/component=" + component})
+			list, err := p.Client.CoreV1().Pods("cleave").List(p.t.Context(),
+				meta.ListOptions{LabelSelector: "app.kubernetes.io/component=" + component})
 			ready := 0
 			for i := range list.Items {
 				if isReady(&list.Items[i]) {

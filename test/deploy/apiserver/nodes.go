@@ -15,7 +15,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// Nodes simulates the kubelets of some nodes: pods that are scheduled there become ready, and pods that are deleted end.
+// Nodes simulates the kubelets of some nodes: pods that are scheduled there become ready, and pods that are deleted
+// end.
 type Nodes struct {
 	client kubernetes.Interface
 	Names  []string
@@ -30,19 +31,25 @@ func startNodes(t *testing.T, client kubernetes.Interface, n int) *Nodes {
 		name := fmt.Sprintf("node-%d", i)
 		nodes.Names = append(nodes.Names, name)
 		capacity := core.ResourceList{
-			core.ResourceCPU: resource.MustParse("16"), core.ResourceMemory: resource.MustParse("64Gi"), core.ResourcePods: resource.MustParse("110"),
+			core.ResourceCPU: resource.MustParse("16"), core.ResourceMemory: resource.MustParse("64Gi"),
+			core.ResourcePods:             resource.MustParse("110"),
 			core.ResourceEphemeralStorage: resource.MustParse("100Gi"),
 		}
-		node := &core.Node{ObjectMeta: meta.ObjectMeta{Name: name, Labels: map[string]string{"kubernetes.io/hostname": name}}}
+		node := &core.Node{
+			ObjectMeta: meta.ObjectMeta{Name: name, Labels: map[string]string{"kubernetes.io/hostname": name}}}
 		node.Status.Capacity, node.Status.Allocatable = capacity, capacity
-		node.Status.Conditions = []core.NodeCondition{{Type: core.NodeReady, Status: core.ConditionTrue, LastHeartbeatTime: meta.Now(), LastTransitionTime: meta.Now()}}
+		node.Status.Conditions = []core.NodeCondition{{Type: core.NodeReady, Status: core.ConditionTrue,
+			LastHeartbeatTime: meta.Now(), LastTransitionTime: meta.Now()}}
 		if _, err := client.CoreV1().Nodes().Create(t.Context(), node, meta.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		seconds, now := int32(40), meta.NowMicro()
-		lease := &coordination.Lease{ObjectMeta: meta.ObjectMeta{Name: name}, Spec: coordination.LeaseSpec{HolderIdentity: &name, LeaseDurationSeconds: &seconds, RenewTime: &now}}
+		seconds := int32(40)
+		now := meta.NowMicro()
+		lease := &coordination.Lease{ObjectMeta: meta.ObjectMeta{Name: name},
+			Spec: coordination.LeaseSpec{HolderIdentity: &name, LeaseDurationSeconds: &seconds, RenewTime: &now}}
 		eventually(t, "the node has a lease", func() (bool, string) {
-			_, err := client.CoordinationV1().Leases(core.NamespaceNodeLease).Create(t.Context(), lease, meta.CreateOptions{})
+			_, err := client.CoordinationV1().Leases(core.NamespaceNodeLease).Create(t.Context(), lease,
+				meta.CreateOptions{})
 			return err == nil, fmt.Sprint(err)
 		})
 	}
@@ -70,7 +77,8 @@ func (n *Nodes) every(ctx context.Context, interval time.Duration, do func(conte
 	}
 }
 
-// renewLeases tells the controller manager that the nodes are alive. What fails is tried again at the next tick, here and below.
+// renewLeases tells the controller manager that the nodes are alive. What fails is tried again at the next tick, here
+// and below.
 func (n *Nodes) renewLeases(ctx context.Context) {
 	for _, name := range n.Names {
 		lease, err := n.client.CoordinationV1().Leases(core.NamespaceNodeLease).Get(ctx, name, meta.GetOptions{})
@@ -95,7 +103,8 @@ func (n *Nodes) reportPods(ctx context.Context) {
 		case pod.Spec.NodeName == "":
 		case pod.DeletionTimestamp != nil:
 			now := int64(0)
-			_ = n.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, meta.DeleteOptions{GracePeriodSeconds: &now})
+			_ = n.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name,
+				meta.DeleteOptions{GracePeriodSeconds: &now})
 		default:
 			n.reportPod(ctx, pod)
 		}
@@ -112,7 +121,8 @@ func (n *Nodes) reportPod(ctx context.Context, pod *core.Pod) {
 		status = core.ConditionFalse
 	}
 	pod.Status.Phase, pod.Status.PodIP, pod.Status.HostIP = core.PodRunning, "10.0.0.1", "10.0.1.1"
-	pod.Status.PodIPs, pod.Status.HostIPs = []core.PodIP{{IP: "10.0.0.1"}}, []core.HostIP{{IP: "10.0.1.1"}}
+	pod.Status.PodIPs = []core.PodIP{{IP: "10.0.0.1"}}
+	pod.Status.HostIPs = []core.HostIP{{IP: "10.0.1.1"}}
 	now := meta.Now()
 	pod.Status.StartTime = &now
 	pod.Status.Conditions = []core.PodCondition{

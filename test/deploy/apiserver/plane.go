@@ -1,5 +1,5 @@
-// Package apiserver applies the manifests to the real API server, controller manager and scheduler of Kubernetes, with nodes that
-// are simulated: a goroutine reports that pods run, and nothing runs.
+// Package apiserver applies the manifests to the real API server, controller manager and scheduler of Kubernetes, with
+// nodes that are simulated: a goroutine reports that pods run, and nothing runs.
 package apiserver
 
 import (
@@ -41,9 +41,13 @@ func startPlane(t *testing.T) *Plane {
 	if _, err := os.Stat(filepath.Join(p.bin, "kube-apiserver")); p.bin == "" || err != nil {
 		t.Fatal("KUBERNETES_BIN has no kube-apiserver: run this test by make test-deploy-api")
 	}
-	etcd, peer, address := freeAddress(t), freeAddress(t), freeAddress(t)
-	p.start("etcd", "--data-dir="+filepath.Join(p.dir, "etcd"), "--listen-client-urls=http://"+etcd, "--advertise-client-urls=http://"+etcd,
-		"--listen-peer-urls=http://"+peer, "--initial-advertise-peer-urls=http://"+peer, "--initial-cluster=default=http://"+peer,
+	etcd := freeAddress(t)
+	peer := freeAddress(t)
+	address := freeAddress(t)
+	p.start("etcd", "--data-dir="+filepath.Join(p.dir, "etcd"), "--listen-client-urls=http://"+etcd,
+		"--advertise-client-urls=http://"+etcd,
+		"--listen-peer-urls=http://"+peer, "--initial-advertise-peer-urls=http://"+peer,
+		"--initial-cluster=default=http://"+peer,
 		"--unsafe-no-fsync", "--log-level=warn")
 	key := p.serviceAccountKey()
 	p.write("tokens.csv", token+",admin,admin,system:masters\n")
@@ -51,9 +55,12 @@ func startPlane(t *testing.T) *Plane {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.start("kube-apiserver", "--etcd-servers=http://"+etcd, "--bind-address=127.0.0.1", "--secure-port="+port, "--cert-dir="+filepath.Join(p.dir, "certs"),
-		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file="+key, "--service-account-signing-key-file="+key,
-		"--authorization-mode=RBAC", "--token-auth-file="+filepath.Join(p.dir, "tokens.csv"), "--service-cluster-ip-range=10.96.0.0/16")
+	p.start("kube-apiserver", "--etcd-servers=http://"+etcd, "--bind-address=127.0.0.1", "--secure-port="+port,
+		"--cert-dir="+filepath.Join(p.dir, "certs"),
+		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file="+key,
+		"--service-account-signing-key-file="+key,
+		"--authorization-mode=RBAC", "--token-auth-file="+filepath.Join(p.dir, "tokens.csv"),
+		"--service-cluster-ip-range=10.96.0.0/16")
 	p.kubeconfig = p.write("kubeconfig", fmt.Sprintf(`apiVersion: v1
 kind: Config
 clusters: [{name: test, cluster: {server: "https://%s", insecure-skip-tls-verify: true}}]
@@ -61,7 +68,8 @@ users: [{name: admin, user: {token: %s}}]
 contexts: [{name: test, context: {cluster: test, user: admin}}]
 current-context: test
 `, address, token))
-	config := &rest.Config{Host: "https://" + address, BearerToken: token, QPS: 1000, Burst: 1000, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
+	config := &rest.Config{Host: "https://" + address, BearerToken: token, QPS: 1000, Burst: 1000,
+		TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
 	if p.Client, err = kubernetes.NewForConfig(config); err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +77,8 @@ current-context: test
 		body, err := p.Client.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(t.Context())
 		return err == nil, fmt.Sprintf("%s %v", body, err)
 	})
-	p.start("kube-controller-manager", "--kubeconfig="+p.kubeconfig, "--service-account-private-key-file="+key, "--leader-elect=false", "--secure-port=0",
+	p.start("kube-controller-manager", "--kubeconfig="+p.kubeconfig, "--service-account-private-key-file="+key,
+		"--leader-elect=false", "--secure-port=0",
 		"--kube-api-qps=1000", "--kube-api-burst=1000")
 	p.start("kube-scheduler", "--kubeconfig="+p.kubeconfig, "--leader-elect=false", "--secure-port=0")
 	return p
@@ -90,7 +99,8 @@ func (p *Plane) serviceAccountKey() string {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	return p.write("service-account.pem", string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})))
+	return p.write("service-account.pem",
+		string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})))
 }
 
 // start runs a program until the test ends.
@@ -118,7 +128,8 @@ func (p *Plane) start(program string, args ...string) {
 
 // kubectl runs kubectl as an operator does, and returns standard output and standard error.
 func (p *Plane) kubectl(stdin string, args ...string) (string, string, error) {
-	cmd := exec.CommandContext(context.Background(), filepath.Join(p.bin, "kubectl"), append([]string{"--kubeconfig", p.kubeconfig}, args...)...)
+	cmd := exec.CommandContext(context.Background(), filepath.Join(p.bin, "kubectl"),
+		append([]string{"--kubeconfig", p.kubeconfig}, args...)...)
 	cmd.Env = append(os.Environ(), "HOME="+p.dir)
 	cmd.Stdin = bytes.NewBufferString(stdin)
 	var stdout, stderr bytes.Buffer

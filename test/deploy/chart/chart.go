@@ -115,16 +115,18 @@ func Render(r Release) (Rendered, error) {
 // File joins the manifests into one file.
 func (r Rendered) File() string { return strings.Join(r.Manifests, "---\n") }
 
-// Decode decodes the manifests into the types of Kubernetes, cert-manager and the Prometheus operator. Fields that a type does
-// not have, fields that occur twice and values of the wrong type are errors.
+// Decode decodes the manifests into the types of Kubernetes, cert-manager and the Prometheus operator. Fields that a
+// type does not have, fields that occur twice and values of the wrong type are errors.
 func (r Rendered) Decode() ([]runtime.Object, error) {
 	types := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, certificates.AddToScheme, monitoring.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, certificates.AddToScheme,
+		monitoring.AddToScheme} {
 		if err := add(types); err != nil {
 			return nil, err
 		}
 	}
-	decoder := json.NewSerializerWithOptions(json.DefaultMetaFactory, types, types, json.SerializerOptions{Yaml: true, Strict: true})
+	decoder := json.NewSerializerWithOptions(json.DefaultMetaFactory, types, types,
+		json.SerializerOptions{Yaml: true, Strict: true})
 	var objects []runtime.Object
 	for _, manifest := range r.Manifests {
 		object, _, err := decoder.Decode([]byte(manifest), nil, nil)

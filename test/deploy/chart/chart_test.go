@@ -65,14 +65,19 @@ func TestValuesFilesAreTested(t *testing.T) {
 // Every object has a name, the namespace and labels, and decodes into the type of its kind.
 func TestObjects(t *testing.T) {
 	kinds := map[string][]string{
-		"trial": {"Namespace", "NetworkPolicy", "NetworkPolicy", "PodDisruptionBudget", "ServiceAccount", "Service", "Service", "Service",
+		"trial": {"Namespace", "NetworkPolicy", "NetworkPolicy", "PodDisruptionBudget", "ServiceAccount", "Service",
+			"Service", "Service",
 			"Deployment", "StatefulSet", "Job"},
-		"single": {"Namespace", "NetworkPolicy", "NetworkPolicy", "PodDisruptionBudget", "ServiceAccount", "Service", "Service", "Service",
+		"single": {"Namespace", "NetworkPolicy", "NetworkPolicy", "PodDisruptionBudget", "ServiceAccount", "Service",
+			"Service", "Service",
 			"Deployment", "StatefulSet"},
-		"several": {"Namespace", "NetworkPolicy", "NetworkPolicy", "PodDisruptionBudget", "PodDisruptionBudget", "ServiceAccount",
+		"several": {"Namespace", "NetworkPolicy", "NetworkPolicy", "PodDisruptionBudget", "PodDisruptionBudget",
+			"ServiceAccount",
 			"Service", "Service", "Service", "Service", "Service", "Deployment", "StatefulSet"},
-		"everything": {"NetworkPolicy", "NetworkPolicy", "PodDisruptionBudget", "ServiceAccount", "Service", "Service", "Service",
-			"Deployment", "HorizontalPodAutoscaler", "StatefulSet", "Job", "Certificate", "Certificate", "Certificate", "Certificate",
+		"everything": {"NetworkPolicy", "NetworkPolicy", "PodDisruptionBudget", "ServiceAccount", "Service",
+			"Service", "Service",
+			"Deployment", "HorizontalPodAutoscaler", "StatefulSet", "Job", "Certificate", "Certificate", "Certificate",
+			"Certificate",
 			"Issuer", "Issuer", "ServiceMonitor"},
 	}
 	for _, name := range valuesFiles {
@@ -85,8 +90,10 @@ func TestObjects(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if kind != "Namespace" && (object.GetNamespace() != "cleave" || object.GetLabels()["app.kubernetes.io/instance"] != "cleave") {
-				t.Errorf("%s: %s %s has the namespace %q and the labels %v", name, kind, object.GetName(), object.GetNamespace(), object.GetLabels())
+			if kind != "Namespace" &&
+				(object.GetNamespace() != "cleave" || object.GetLabels()["app.kubernetes.io/instance"] != "cleave") {
+				t.Errorf("%s: %s %s has the namespace %q and the labels %v", name, kind, object.GetName(),
+					object.GetNamespace(), object.GetLabels())
 			}
 		}
 		want := kinds[name]
@@ -118,13 +125,15 @@ func templates(objects []runtime.Object) map[string]core.PodTemplateSpec {
 	return found
 }
 
-// Every pod asks for what the profile restricted allows, has a read-only root, a memory limit, and a message when it fails.
+// Every pod asks for what the profile restricted allows, has a read-only root, a memory limit, and a message when it
+// fails.
 func TestPodsAreRestricted(t *testing.T) {
 	for _, name := range valuesFiles {
 		objects, _ := render(t, ciValues(t, name))
 		for component, template := range templates(objects) {
 			spec := template.Spec
-			if s := spec.SecurityContext; s == nil || !*s.RunAsNonRoot || *s.RunAsUser == 0 || s.SeccompProfile.Type != core.SeccompProfileTypeRuntimeDefault {
+			if s := spec.SecurityContext; s == nil || !*s.RunAsNonRoot || *s.RunAsUser == 0 ||
+				s.SeccompProfile.Type != core.SeccompProfileTypeRuntimeDefault {
 				t.Errorf("%s: the pod %s has the security context %+v", name, component, s)
 			}
 			if *spec.AutomountServiceAccountToken {
@@ -132,7 +141,8 @@ func TestPodsAreRestricted(t *testing.T) {
 			}
 			for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {
 				s := c.SecurityContext
-				if *s.AllowPrivilegeEscalation || !*s.ReadOnlyRootFilesystem || !slices.Equal(s.Capabilities.Drop, []core.Capability{"ALL"}) {
+				if *s.AllowPrivilegeEscalation || !*s.ReadOnlyRootFilesystem ||
+					!slices.Equal(s.Capabilities.Drop, []core.Capability{"ALL"}) {
 					t.Errorf("%s: the container %s has the security context %+v", name, c.Name, s)
 				}
 				if c.TerminationMessagePolicy != core.TerminationMessageFallbackToLogsOnError {
@@ -190,7 +200,8 @@ func TestPodsAreConsistent(t *testing.T) {
 	}
 }
 
-// Standbys of several coordinators are ready, otherwise an update would wait for them without end. One alone is ready if it serves.
+// Standbys of several coordinators are ready, otherwise an update would wait for them without end. One alone is ready
+// if it serves.
 func TestReadiness(t *testing.T) {
 	for name, want := range map[string]string{"single": "/readyz", "several": "/healthz"} {
 		objects, _ := render(t, ciValues(t, name))
@@ -243,8 +254,9 @@ func TestPlainManifestsAreCurrent(t *testing.T) {
 
 func TestNotes(t *testing.T) {
 	for name, want := range map[string]string{
-		"trial":   "everybody who reaches port 7400 may do everything",
-		"single":  "cleave certs init --host localhost --host cleave-coordinator-0 --host cleave-coordinator-0.cleave.svc\n",
+		"trial": "everybody who reaches port 7400 may do everything",
+		"single": "cleave certs init --host localhost --host cleave-coordinator-0 --host " +
+			"cleave-coordinator-0.cleave.svc\n",
 		"several": "--server cleave-coordinator-0:7400,cleave-coordinator-1:7400,cleave-coordinator-2:7400",
 	} {
 		if _, rendered := render(t, ciValues(t, name)); !strings.Contains(rendered.Notes, want) {
@@ -255,7 +267,8 @@ func TestNotes(t *testing.T) {
 
 // The commands of the notes create the Secrets that the pods mount, whatever their names are.
 func TestNotesCreateTheSecretsThatPodsMount(t *testing.T) {
-	values, err := Parse("tls: {coordinatorSecret: leaders, workerSecret: hands, clientSecret: someone}\nfirstJob: {enabled: true}")
+	values, err := Parse("tls: {coordinatorSecret: leaders, workerSecret: hands, clientSecret: someone}\nfirstJob: " +
+		"{enabled: true}")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,9 +283,11 @@ func TestNotesCreateTheSecretsThatPodsMount(t *testing.T) {
 			if v.Name != "tls" {
 				continue
 			}
-			want := "create secret generic " + v.Secret.SecretName + "     --from-file=ca.crt=certs/" + party + "/ca.pem"
+			want := "create secret generic " + v.Secret.SecretName + "     --from-file=ca.crt=certs/" + party +
+				"/ca.pem"
 			if !strings.Contains(notes, want) {
-				t.Errorf("%s mounts %s, and the notes are\n%s\nwithout %q", component, v.Secret.SecretName, rendered.Notes, want)
+				t.Errorf("%s mounts %s, and the notes are\n%s\nwithout %q", component, v.Secret.SecretName,
+					rendered.Notes, want)
 			}
 		}
 	}
@@ -280,7 +295,8 @@ func TestNotesCreateTheSecretsThatPodsMount(t *testing.T) {
 
 // Releases in one Prometheus are told apart by the job, which coordinators and workers of a release share.
 func TestTheJobOfMetricsIsTheRelease(t *testing.T) {
-	for _, release := range []Release{{Name: "old", Namespace: "east"}, {Name: "new", Namespace: "east"}, {Name: "old", Namespace: "west"}} {
+	for _, release := range []Release{{Name: "old", Namespace: "east"}, {Name: "new", Namespace: "east"},
+		{Name: "old", Namespace: "west"}} {
 		release.Values = ciValues(t, "everything")
 		rendered, err := Render(release)
 		if err != nil {
@@ -295,8 +311,10 @@ func TestTheJobOfMetricsIsTheRelease(t *testing.T) {
 			t.Fatalf("the ServiceMonitor has the endpoints %+v", endpoints)
 		}
 		job := endpoints[0].RelabelConfigs[0]
-		if want := release.Namespace + "/" + release.Name; job.TargetLabel != "job" || job.Replacement == nil || *job.Replacement != want {
-			t.Errorf("the label %s of the release %s is %v, want the job %s", job.TargetLabel, release.Name, job.Replacement, want)
+		if want := release.Namespace + "/" + release.Name; job.TargetLabel != "job" || job.Replacement == nil ||
+			*job.Replacement != want {
+			t.Errorf("the label %s of the release %s is %v, want the job %s", job.TargetLabel, release.Name,
+				job.Replacement, want)
 		}
 	}
 }
@@ -304,23 +322,30 @@ func TestTheJobOfMetricsIsTheRelease(t *testing.T) {
 // A value of the wrong type, of a wrong name or that does not fit gets a sentence that names it.
 func TestBadValues(t *testing.T) {
 	for values, want := range map[string]string{
-		"worker: {replicas: three}":                                 "'/worker/replicas': got string, want integer",
-		"worker: {replicas: -1}":                                    "'/worker/replicas': minimum",
-		"worker: {replica: 3}":                                      "additional properties 'replica' not allowed",
-		"worker: {resources: {limits: {memory: 8}}}":                "'/worker/resources/limits/memory': got number, want string",
-		"worker: {resources: {limits: {memory: 8GB}}}":              "'/worker/resources/limits/memory': '8GB' does not match pattern",
-		"worker: {resources: {limits: {memory: 256Mi}}}":            "worker.resources.limits.memory is 256Mi, which is too little",
-		"coordinator: {resources: {limits: {memory: \"600000k\"}}}": "coordinator.resources.limits.memory is 600000k, which is too little",
-		"coordinator: {args: [max-running=8]}":                      "'/coordinator/args/0': 'max-running=8' does not match pattern '^--'",
-		"coordinator: {replicas: 3}":                                "coordinator.replicas is 3, but several coordinators share their state",
-		"store: {etcd: {endpoints: [\"http://e:2379\"]}}":           "'/store/etcd/endpoints/0'",
-		"store: {etcd: {endpoints: [\"e:2379\"]}}":                  "store.etcd.endpoints are set without encryption",
-		"store: {blobs: /var/lib/blobs}":                            "'/store/blobs'",
-		"tls: {mode: on}":                                           "'/tls/mode': value must be one of",
-		"tls: {mode: none}\ntokensSecret: tokens":                   "tokens are never sent without encryption",
-		"worker: {autoscaling: {minReplicas: 11}}":                  "worker.autoscaling.minReplicas is 11, more than maxReplicas, 10",
-		"worker: {maxSurge: 1.5}":                                   "'/worker/maxSurge'",
-		"networkPolicy: {enabled: \"no\"}":                          "'/networkPolicy/enabled': got string, want boolean",
+		"worker: {replicas: three}": "'/worker/replicas': got string, want integer",
+		"worker: {replicas: -1}":    "'/worker/replicas': minimum",
+		"worker: {replica: 3}":      "additional properties 'replica' not allowed",
+		"worker: {resources: {limits: {memory: 8}}}": "'/worker/resources/limits/memory': got " +
+			"number, want string",
+		"worker: {resources: {limits: {memory: 8GB}}}": "'/worker/resources/limits/memory': '8GB' does " +
+			"not match pattern",
+		"worker: {resources: {limits: {memory: 256Mi}}}": "worker.resources.limits.memory is 256Mi, which " +
+			"is too little",
+		"coordinator: {resources: {limits: {memory: \"600000k\"}}}": "coordinator.resources.limits.memory is " +
+			"600000k, which is too little",
+		"coordinator: {args: [max-running=8]}": "'/coordinator/args/0': 'max-running=8' does not match " +
+			"pattern '^--'",
+		"coordinator: {replicas: 3}": "coordinator.replicas is 3, but several coordinators " +
+			"share their state",
+		"store: {etcd: {endpoints: [\"http://e:2379\"]}}": "'/store/etcd/endpoints/0'",
+		"store: {etcd: {endpoints: [\"e:2379\"]}}":        "store.etcd.endpoints are set without encryption",
+		"store: {blobs: /var/lib/blobs}":                  "'/store/blobs'",
+		"tls: {mode: on}":                                 "'/tls/mode': value must be one of",
+		"tls: {mode: none}\ntokensSecret: tokens":         "tokens are never sent without encryption",
+		"worker: {autoscaling: {minReplicas: 11}}": "worker.autoscaling.minReplicas is 11, more than " +
+			"maxReplicas, 10",
+		"worker: {maxSurge: 1.5}":          "'/worker/maxSurge'",
+		"networkPolicy: {enabled: \"no\"}": "'/networkPolicy/enabled': got string, want boolean",
 	} {
 		parsed, err := Parse(values)
 		if err != nil {

@@ -15,6 +15,7 @@ func PlainFile(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	header := fmt.Sprintf("# Rendered from deploy/helm/cleave with ci/%s-values.yaml. Do not edit: run make generate-manifests.\n", name)
+	header := fmt.Sprintf("# Rendered from deploy/helm/cleave with ci/%s-values.yaml. Do not edit: run make "+
+		"generate-manifests.\n", name)
 	return header + rendered.File(), nil
 }

@@ -52,14 +52,16 @@ func TestFullVolume(t *testing.T) {
 	p.try("pod", "rm", "--all", "--force") // before the volume is gone
 }
 
-// A coordinator with an expired certificate ends, and the end of its log says so. With a new one in the Secret it starts by itself.
+// A coordinator with an expired certificate ends, and the end of its log says so. With a new one in the Secret it
+// starts by itself.
 func TestExpiredCertificate(t *testing.T) {
 	p := newPodman(t)
 	for _, program := range []string{"coordinator", "worker"} {
 		p.load(images(t), program, "dev")
 	}
 	certs := filepath.Join(t.TempDir(), "certs")
-	if _, err := cleave(root(t, "bin", "cleave"), "certs", "init", "--dir", certs, "--host", "cleave-coordinator-0"); err != nil {
+	if _, err := cleave(root(t, "bin", "cleave"), "certs", "init", "--dir", certs, "--host",
+		"cleave-coordinator-0"); err != nil {
 		t.Fatal(err)
 	}
 	expire(t, filepath.Join(certs, "coordinator", "cert.pem"), filepath.Join(certs, "ca"))
@@ -82,7 +84,8 @@ func TestExpiredCertificate(t *testing.T) {
 	if _, err := cleave(root(t, "bin", "cleave"), "certs", "coordinator", "--renew", "--dir", certs); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeSecret(filepath.Join(c.folder, "cleave-coordinator-tls"), secretOf(t, filepath.Join(certs, "coordinator")), 0o440); err != nil {
+	if err := writeSecret(filepath.Join(c.folder, "cleave-coordinator-tls"),
+		secretOf(t, filepath.Join(certs, "coordinator")), 0o440); err != nil {
 		t.Fatal(err)
 	}
 	c.awaitWorkers(1)
@@ -91,7 +94,8 @@ func TestExpiredCertificate(t *testing.T) {
 // expire replaces a certificate by one that ended an hour ago, and is the same otherwise.
 func expire(t *testing.T, path, authority string) {
 	t.Helper()
-	old, signer := certificate(t, path), certificate(t, filepath.Join(authority, "ca.pem"))
+	old := certificate(t, path)
+	signer := certificate(t, filepath.Join(authority, "ca.pem"))
 	text, err := os.ReadFile(filepath.Join(authority, "key.pem"))
 	if err != nil {
 		t.Fatal(err)

@@ -40,13 +40,15 @@ func root(t *testing.T, elements ...string) string {
 }
 
 // deploy renders the chart and plays all of its pods.
-func deploy(t *testing.T, p *Podman, values map[string]any, secrets map[string]map[string][]byte, certs string) *cluster {
+func deploy(t *testing.T, p *Podman, values map[string]any, secrets map[string]map[string][]byte,
+	certs string) *cluster {
 	t.Helper()
 	return deployChanged(t, p, values, secrets, certs, func(*core.Pod) {})
 }
 
 // deployChanged is deploy for tests of what may be wrong with pods.
-func deployChanged(t *testing.T, p *Podman, values map[string]any, secrets map[string]map[string][]byte, certs string, change func(*core.Pod)) *cluster {
+func deployChanged(t *testing.T, p *Podman, values map[string]any, secrets map[string]map[string][]byte, certs string,
+	change func(*core.Pod)) *cluster {
 	t.Helper()
 	rendered, err := chart.Render(chart.Default(values))
 	if err != nil {
@@ -61,7 +63,8 @@ func deployChanged(t *testing.T, p *Podman, values map[string]any, secrets map[s
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cluster{Podman: p, objects: objects, pods: map[string]core.Pod{}, folder: folder, certs: certs, program: root(t, "bin", "cleave")}
+	c := &cluster{Podman: p, objects: objects, pods: map[string]core.Pod{}, folder: folder, certs: certs,
+		program: root(t, "bin", "cleave")}
 	for _, pod := range pods {
 		change(&pod)
 		c.pods[pod.Name] = pod

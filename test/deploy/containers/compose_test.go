@@ -16,7 +16,8 @@ func TestCompose(t *testing.T) {
 		p.load(images(t), program, "dev")
 	}
 	certs := filepath.Join(t.TempDir(), "certs")
-	if _, err := cleave(root(t, "bin", "cleave"), "certs", "init", "--dir", certs, "--host", "localhost,coordinator"); err != nil {
+	if _, err := cleave(root(t, "bin", "cleave"), "certs", "init", "--dir", certs, "--host",
+		"localhost,coordinator"); err != nil {
 		t.Fatal(err)
 	}
 	for _, role := range []string{"coordinator", "worker"} {
@@ -29,13 +30,18 @@ func TestCompose(t *testing.T) {
 	// podman-compose calls podman by this name.
 	wrapper := filepath.Join(p.dir, "podman")
 	words := p.command().Args
-	if err := os.WriteFile(wrapper, []byte("#!/bin/sh\nexec "+strings.Join(words, " ")+" \"$@\"\n"), 0o700); err != nil {
+	if err := os.WriteFile(wrapper, []byte("#!/bin/sh\nexec "+strings.Join(words, " ")+" \"$@\"\n"),
+		0o700); err != nil {
 		t.Fatal(err)
 	}
 	compose := func(args ...string) {
 		t.Helper()
-		cmd := exec.Command("podman-compose", append([]string{"--podman-path", wrapper, "--file", root(t, "deploy", "compose", "compose.yaml")}, args...)...)
-		cmd.Env = append(p.command().Env, "CLEAVE_CERTS="+certs, "CLEAVE_COORDINATOR_IMAGE=localhost/cleave/coordinator:dev", "CLEAVE_WORKER_IMAGE=localhost/cleave/worker:dev")
+		cmd := exec.Command("podman-compose",
+			append([]string{"--podman-path", wrapper, "--file", root(t, "deploy", "compose", "compose.yaml")},
+				args...)...)
+		cmd.Env = append(p.command().Env, "CLEAVE_CERTS="+certs,
+			"CLEAVE_COORDINATOR_IMAGE=localhost/cleave/coordinator:dev",
+			"CLEAVE_WORKER_IMAGE=localhost/cleave/worker:dev")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("podman-compose %v: %v\n%s", args, err, out)
 		}
@@ -47,8 +53,10 @@ func TestCompose(t *testing.T) {
 		out, err := cleave(root(t, "bin", "cleave"), append([]string{"workers"}, server...)...)
 		return strings.Contains(out, "READY"), fmt.Sprint(out, err)
 	})
-	data, out := points(t, 3000), filepath.Join(t.TempDir(), "composed")
-	if _, err := cleave(root(t, "bin", "cleave"), append(append([]string{"run", "--out", out, "--quiet"}, server...), work(data)...)...); err != nil {
+	data := points(t, 3000)
+	out := filepath.Join(t.TempDir(), "composed")
+	if _, err := cleave(root(t, "bin", "cleave"), append(append([]string{"run", "--out", out, "--quiet"}, server...),
+		work(data)...)...); err != nil {
 		t.Fatal(err)
 	}
 	if labels(t, out) != local(t, data) {

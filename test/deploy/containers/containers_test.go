@@ -23,7 +23,8 @@ func liveness(c core.Container) *core.Probe  { return c.LivenessProbe }
 func points(t *testing.T, n int) string {
 	t.Helper()
 	dir := t.TempDir()
-	if _, err := cleave(root(t, "bin", "cleave"), "generate", "gaussians", "--n", fmt.Sprint(n), "--d", "16", "--k", "20", "--noise", "5", "--seed", "1", "--out", dir); err != nil {
+	if _, err := cleave(root(t, "bin", "cleave"), "generate", "gaussians", "--n", fmt.Sprint(n), "--d", "16", "--k",
+		"20", "--noise", "5", "--seed", "1", "--out", dir); err != nil {
 		t.Fatal(err)
 	}
 	return filepath.Join(dir, "data.csv")
@@ -31,20 +32,23 @@ func points(t *testing.T, n int) string {
 
 // work is a job of many iterations.
 func work(data string) []string {
-	return []string{"--data", data, "--k", "20", "--algorithm", "kernel-kmeans", "--init", "random", "--restarts", "8", "--seed", "7"}
+	return []string{"--data", data, "--k", "20", "--algorithm", "kernel-kmeans", "--init", "random", "--restarts", "8",
+		"--seed", "7"}
 }
 
 // local returns the labels of the same job on this machine alone.
 func local(t *testing.T, data string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "local")
-	if _, err := cleave(root(t, "bin", "cleave"), append([]string{"run", "--out", out, "--quiet"}, work(data)...)...); err != nil {
+	if _, err := cleave(root(t, "bin", "cleave"), append([]string{"run", "--out", out, "--quiet"},
+		work(data)...)...); err != nil {
 		t.Fatal(err)
 	}
 	return labels(t, out)
 }
 
-// during submits the job, calls strike after its first iteration, waits for the end, and returns the labels and how long it took.
+// during submits the job, calls strike after its first iteration, waits for the end, and returns the labels and how
+// long it took.
 func (c *cluster) during(data string, strike func()) (string, time.Duration) {
 	c.t.Helper()
 	began := time.Now()
@@ -128,7 +132,8 @@ func TestTrial(t *testing.T) {
 		return state == "exited 0", state
 	})
 	t.Logf("from nothing to the end of the first job: %v", time.Since(began).Round(100*time.Millisecond))
-	if log := c.logs("cleave-first-job", "run"); !strings.Contains(log, "ARI") && !strings.Contains(log, "adjusted Rand") {
+	if log := c.logs("cleave-first-job", "run"); !strings.Contains(log, "ARI") &&
+		!strings.Contains(log, "adjusted Rand") {
 		t.Errorf("the log of the first job does not say how good it is:\n%s", log)
 	}
 	for _, pod := range append(c.names("coordinator"), c.names("worker")...) {
@@ -168,8 +173,10 @@ func TestSeveralCoordinators(t *testing.T) {
 	p.load(next, "worker", "next")
 
 	certs := filepath.Join(t.TempDir(), "certs")
-	hosts := []string{"--host", "cleave-coordinator-0", "--host", "cleave-coordinator-1", "--host", "cleave-coordinator-2"}
-	for _, args := range [][]string{append([]string{"certs", "init", "--dir", certs}, hosts...), {"certs", "etcd", "--dir", certs, "--host", p.Gateway}} {
+	hosts := []string{"--host", "cleave-coordinator-0", "--host", "cleave-coordinator-1", "--host",
+		"cleave-coordinator-2"}
+	for _, args := range [][]string{append([]string{"certs", "init", "--dir", certs}, hosts...),
+		{"certs", "etcd", "--dir", certs, "--host", p.Gateway}} {
 		if _, err := cleave(root(t, "bin", "cleave"), args...); err != nil {
 			t.Fatal(err)
 		}
@@ -216,7 +223,8 @@ func TestSeveralCoordinators(t *testing.T) {
 
 	got, took = c.during(data, func() { c.roll("next") })
 	same("all workers are rolled to another version", got, took)
-	if shown := c.cleave(append([]string{"workers", "--json"}, c.server()...)...); strings.Count(shown, "v0.0.0-next") != 3 {
+	if shown := c.cleave(append([]string{"workers", "--json"}, c.server()...)...); strings.Count(shown,
+		"v0.0.0-next") != 3 {
 		t.Errorf("not all workers have the new version:\n%s", shown)
 	}
 
@@ -230,11 +238,12 @@ func TestSeveralCoordinators(t *testing.T) {
 
 // small are resources for a machine with two processors.
 func small() map[string]any {
-	return map[string]any{"requests": map[string]any{"cpu": "1", "memory": "1Gi"}, "limits": map[string]any{"memory": "1Gi"}}
+	return map[string]any{"requests": map[string]any{"cpu": "1", "memory": "1Gi"},
+		"limits": map[string]any{"memory": "1Gi"}}
 }
 
-// roll replaces the workers one by one by those of another version, as a Deployment with a surge of one does: the new one is
-// ready before an old one gets SIGTERM, by which it must end well within its grace period.
+// roll replaces the workers one by one by those of another version, as a Deployment with a surge of one does: the new
+// one is ready before an old one gets SIGTERM, by which it must end well within its grace period.
 func (c *cluster) roll(tag string) {
 	c.t.Helper()
 	for _, old := range c.names("worker") {

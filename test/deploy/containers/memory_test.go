@@ -11,8 +11,8 @@ import (
 	"github.com/cleave-project/cleave/test/deploy/chart"
 )
 
-// A worker whose container has less memory than it was told is killed whenever it builds tiles, and started again. cleave workers says
-// what is wrong before that, and the job ends with a sentence.
+// A worker whose container has less memory than it was told is killed whenever it builds tiles, and started again.
+// cleave workers says what is wrong before that, and the job ends with a sentence.
 func TestOutOfMemory(t *testing.T) {
 	p := newPodman(t)
 	for _, program := range []string{"coordinator", "worker"} {
@@ -36,7 +36,9 @@ func TestOutOfMemory(t *testing.T) {
 		return strings.Contains(shown, "has a --memory of 2 GiB, and its system allows it 300 MiB"), shown
 	})
 	data := points(t, 12000) // 550 MiB as float32
-	_, err = cleave(c.program, append(append([]string{"run", "--storage", "float32", "--out", filepath.Join(t.TempDir(), "none"), "--quiet"}, c.server()...), work(data)...)...)
+	_, err = cleave(c.program,
+		append(append([]string{"run", "--storage", "float32", "--out", filepath.Join(t.TempDir(), "none"), "--quiet"},
+			c.server()...), work(data)...)...)
 	if err == nil || !strings.Contains(err.Error(), "ended 5 times while it computed for this job") {
 		t.Errorf("the job: %v", err)
 	}

@@ -88,8 +88,8 @@ func (p *Podman) run(args ...string) string {
 	return out
 }
 
-// load takes a program's image from a layout and names it as the chart does. podman makes a name of the path, which may have
-// no capital letters then, so the path is one of our own.
+// load takes a program's image from a layout and names it as the chart does. podman makes a name of the path, which may
+// have no capital letters then, so the path is one of our own.
 func (p *Podman) load(images, program, tag string) {
 	p.t.Helper()
 	dir, err := os.MkdirTemp("", "cleave-image-")
@@ -128,7 +128,8 @@ func (p *Podman) address(pod string) string {
 	return ip
 }
 
-// kill ends the process of a container at once, as a node that runs out of memory does. podman restarts the container, as a kubelet does.
+// kill ends the process of a container at once, as a node that runs out of memory does. podman restarts the container,
+// as a kubelet does.
 func (p *Podman) kill(pod, container string) {
 	p.t.Helper()
 	pid, err := strconv.Atoi(p.run("inspect", pod+"-"+container, "--format", "{{.State.Pid}}"))
@@ -140,7 +141,8 @@ func (p *Podman) kill(pod, container string) {
 	}
 }
 
-// stop sends SIGTERM to a pod as a kubelet does, with the grace period of its template, and removes it. It returns the exit code of the container.
+// stop sends SIGTERM to a pod as a kubelet does, with the grace period of its template, and removes it. It returns the
+// exit code of the container.
 func (p *Podman) stop(pod, container string, grace int64) string {
 	p.t.Helper()
 	p.run("stop", "--time", fmt.Sprint(grace), pod+"-"+container)
@@ -159,7 +161,8 @@ func (p *Podman) logs(pod, container string) string {
 }
 
 func (p *Podman) command(args ...string) *exec.Cmd {
-	common := []string{"--root", filepath.Join(p.dir, "root"), "--runroot", filepath.Join(p.dir, "run"), "--tmpdir", filepath.Join(p.dir, "tmp"), "--storage-driver", "vfs"}
+	common := []string{"--root", filepath.Join(p.dir, "root"), "--runroot", filepath.Join(p.dir, "run"), "--tmpdir",
+		filepath.Join(p.dir, "tmp"), "--storage-driver", "vfs"}
 	cmd := exec.Command("podman", append(common, args...)...)
 	cmd.Dir = p.dir // where conmon leaves a file if a container runs out of memory
 	cmd.Env = append(os.Environ(), "CONTAINERS_CONF="+filepath.Join(p.dir, "containers.conf"))

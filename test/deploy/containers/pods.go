@@ -17,9 +17,10 @@ import (
 // user is the user and the group of the images, which fsGroup makes the group of volumes in Kubernetes.
 const user = 65532
 
-// Pods turns workloads into the pods that Kubernetes would make of them, as far as podman 4.3 needs it, and changes nothing
-// else of their templates: StatefulSets become pods with claims, Secrets become folders below dir and variables, probes and
-// ports are left out, because podman would run curl for the former and take ports of this machine for the latter.
+// Pods turns workloads into the pods that Kubernetes would make of them, as far as podman 4.3 needs it, and changes
+// nothing else of their templates: StatefulSets become pods with claims, Secrets become folders below dir and
+// variables, probes and ports are left out, because podman would run curl for the former and take ports of this machine
+// for the latter.
 func Pods(objects []runtime.Object, secrets map[string]map[string][]byte, dir string) ([]core.Pod, error) {
 	var pods []core.Pod
 	for _, o := range objects {
@@ -30,7 +31,8 @@ func Pods(objects []runtime.Object, secrets map[string]map[string][]byte, dir st
 				pod := newPod(name, o.Spec.Template)
 				for _, claim := range o.Spec.VolumeClaimTemplates {
 					source := &core.PersistentVolumeClaimVolumeSource{ClaimName: claim.Name + "-" + name}
-					pod.Spec.Volumes = append(pod.Spec.Volumes, core.Volume{Name: claim.Name, VolumeSource: core.VolumeSource{PersistentVolumeClaim: source}})
+					pod.Spec.Volumes = append(pod.Spec.Volumes,
+						core.Volume{Name: claim.Name, VolumeSource: core.VolumeSource{PersistentVolumeClaim: source}})
 				}
 				pods = append(pods, pod)
 			}
@@ -70,7 +72,8 @@ func replaceSecrets(spec *core.PodSpec, secrets map[string]map[string][]byte, di
 			return err
 		}
 		kind := core.HostPathDirectory
-		spec.Volumes[i].VolumeSource = core.VolumeSource{HostPath: &core.HostPathVolumeSource{Path: folder, Type: &kind}}
+		spec.Volumes[i].VolumeSource = core.VolumeSource{HostPath: &core.HostPathVolumeSource{Path: folder,
+			Type: &kind}}
 	}
 	for i := range spec.Containers {
 		c := &spec.Containers[i]
@@ -107,8 +110,8 @@ func writeSecret(folder string, content map[string][]byte, mode os.FileMode) err
 	return nil
 }
 
-// withOwnVolumes gives the volumes that begin empty names of their own. podman makes one volume of all that have the same name, whereas
-// in Kubernetes each pod has its own.
+// withOwnVolumes gives the volumes that begin empty names of their own. podman makes one volume of all that have the
+// same name, whereas in Kubernetes each pod has its own.
 func withOwnVolumes(pod core.Pod) core.Pod {
 	pod = *pod.DeepCopy()
 	own := map[string]string{}

@@ -66,11 +66,15 @@ func freePort(t *testing.T, host string) string {
 func startEtcd(t *testing.T, host, certs string) string {
 	t.Helper()
 	member := filepath.Join(certs, "etcd", "member")
-	client, peer := freePort(t, host), freePort(t, "127.0.0.1")
-	start(t, build(t, root(t, "tools", "etcd"), "go.etcd.io/etcd/server/v3", "etcd"), "--name=one", "--data-dir="+filepath.Join(t.TempDir(), "etcd"),
+	client := freePort(t, host)
+	peer := freePort(t, "127.0.0.1")
+	start(t, build(t, root(t, "tools", "etcd"), "go.etcd.io/etcd/server/v3", "etcd"), "--name=one",
+		"--data-dir="+filepath.Join(t.TempDir(), "etcd"),
 		"--listen-client-urls=https://"+client, "--advertise-client-urls=https://"+client,
-		"--listen-peer-urls=http://"+peer, "--initial-advertise-peer-urls=http://"+peer, "--initial-cluster=one=http://"+peer,
-		"--client-cert-auth", "--trusted-ca-file="+filepath.Join(member, "ca.pem"), "--cert-file="+filepath.Join(member, "cert.pem"),
+		"--listen-peer-urls=http://"+peer, "--initial-advertise-peer-urls=http://"+peer,
+		"--initial-cluster=one=http://"+peer,
+		"--client-cert-auth", "--trusted-ca-file="+filepath.Join(member, "ca.pem"),
+		"--cert-file="+filepath.Join(member, "cert.pem"),
 		"--key-file="+filepath.Join(member, "key.pem"), "--max-txn-ops=1024", "--log-level=warn")
 	awaitListener(t, client)
 	return client
@@ -86,8 +90,10 @@ func startObjectStore(t *testing.T, host string) string {
 		}
 	}
 	address := freePort(t, host)
-	start(t, build(t, root(t, "tools", "s3"), "github.com/versity/versitygw/cmd/versitygw", "versitygw"), "--access", accessKey, "--secret", secretKey,
-		"--port", address, "--quiet", "posix", "--sidecar", filepath.Join(data, "metadata"), filepath.Join(data, "objects"))
+	start(t, build(t, root(t, "tools", "s3"), "github.com/versity/versitygw/cmd/versitygw", "versitygw"), "--access",
+		accessKey, "--secret", secretKey,
+		"--port", address, "--quiet", "posix", "--sidecar", filepath.Join(data, "metadata"),
+		filepath.Join(data, "objects"))
 	awaitListener(t, address)
 	return fmt.Sprintf("s3://cleave?region=us-east-1&use_path_style=true&endpoint=http://%s", address)
 }

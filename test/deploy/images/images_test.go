@@ -77,7 +77,8 @@ func checkImage(t *testing.T, program string, image Image) {
 		}
 	}
 	slices.Sort(names)
-	if want := []string{"etc/ssl/certs/ca-certificates.crt", "usr/bin/" + program, "usr/share/sbom/" + program + ".cdx.json"}; !slices.Equal(names, want) {
+	if want := []string{"etc/ssl/certs/ca-certificates.crt", "usr/bin/" + program,
+		"usr/share/sbom/" + program + ".cdx.json"}; !slices.Equal(names, want) {
 		t.Errorf("%s has the files %q, want %q", what, names, want)
 	}
 	checkProgram(t, what, image.Architecture, image.Files["usr/bin/"+program].Content)
@@ -92,7 +93,8 @@ func checkProgram(t *testing.T, what, architecture string, content []byte) {
 		t.Errorf("%s: %v", what, err)
 		return
 	}
-	if want := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}[architecture]; program.Machine != want {
+	if want := map[string]elf.Machine{"amd64": elf.EM_X86_64,
+		"arm64": elf.EM_AARCH64}[architecture]; program.Machine != want {
 		t.Errorf("%s is a program for %v", what, program.Machine)
 	}
 	for _, p := range program.Progs {
@@ -145,12 +147,14 @@ func TestArm64(t *testing.T) {
 			t.Fatalf("%q: %v\n%s", words, err, out)
 		}
 	}
-	run("amd64", "generate", "gaussians", "--n", "300", "--d", "4", "--k", "3", "--noise", "2", "--constraints", "20", "--seed", "1", "--out", dir)
+	run("amd64", "generate", "gaussians", "--n", "300", "--d", "4", "--k", "3", "--noise", "2", "--constraints", "20",
+		"--seed", "1", "--out", dir)
 	for _, algorithm := range []string{"kernel-kmeans", "kmeans", "spectral"} {
 		var labels []string
 		for _, architecture := range []string{"amd64", "arm64"} {
 			out := filepath.Join(dir, algorithm, architecture)
-			run(architecture, "run", "--data", filepath.Join(dir, "data.csv"), "--k", "3", "--algorithm", algorithm, "--quiet", "--out", out)
+			run(architecture, "run", "--data", filepath.Join(dir, "data.csv"), "--k", "3", "--algorithm", algorithm,
+				"--quiet", "--out", out)
 			text, err := os.ReadFile(filepath.Join(out, "labels.csv"))
 			if err != nil {
 				t.Fatal(err)
@@ -171,7 +175,8 @@ func TestImagesAreReproducible(t *testing.T) {
 	}
 	copied := filepath.Join(t.TempDir(), "another", "folder")
 	copyRepository(t, root, copied)
-	stamp := []string{"VERSION=v0.0.0-test", "COMMIT=0123456789", "EPOCH=1700000000", "PROGRAMS=worker", "ARCHITECTURES=amd64"}
+	stamp := []string{"VERSION=v0.0.0-test", "COMMIT=0123456789", "EPOCH=1700000000", "PROGRAMS=worker",
+		"ARCHITECTURES=amd64"}
 	first := build(t, root, stamp...)
 	second := build(t, copied, append(stamp, "REBUILD=1")...)
 	if first != second || !strings.Contains(first, "sha256:") {

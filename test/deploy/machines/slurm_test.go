@@ -16,7 +16,8 @@ func TestSlurmContinuesOnlyWhatCanContinue(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for name, program := range map[string]string{
-		"cleave":      `[ "$1" = run ] || exit 0; trap 'exit $CODE' TERM; kill -TERM $PPID; while :; do sleep 0.05; done`,
+		"cleave": `[ "$1" = run ] || exit 0; trap 'exit $CODE' TERM; kill -TERM $PPID; while :; do ` +
+			`sleep 0.05; done`,
 		"coordinator": `echo listening on 127.0.0.1:1; exec sleep 1000`,
 		"worker":      `exec sleep 1000`,
 		"srun":        `exec sleep 1000`,
@@ -29,10 +30,12 @@ func TestSlurmContinuesOnlyWhatCanContinue(t *testing.T) {
 	for code, continues := range map[string]bool{"75": true, "1": false, "2": false, "3": false, "130": false} {
 		cmd := exec.Command("bash", script, "--data", "x.csv", "--k", "2")
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "CLEAVE_BIN="+dir, "CODE="+code, "CLEAVE_REQUEUE=1",
+		cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "CLEAVE_BIN="+dir, "CODE="+code,
+			"CLEAVE_REQUEUE=1",
 			"SLURM_JOB_ID=1", "SLURM_SUBMIT_DIR="+dir, "SLURM_JOB_NODELIST=node", "SLURM_MEM_PER_NODE=1000")
 		out, err := cmd.CombinedOutput()
-		if got := cmd.ProcessState.String(); got != "exit status "+code || strings.Contains(string(out), "requeued") != continues {
+		if got := cmd.ProcessState.String(); got != "exit status "+code ||
+			strings.Contains(string(out), "requeued") != continues {
 			t.Errorf("a run that ends with %s: %s (%v)\n%s", code, got, err, out)
 		}
 	}

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// renewal is how the names of the units end that reload a service when its certificates change. They run systemctl as root.
+// renewal is how the names of the units end that reload a service when its certificates change. They run systemctl as
+// root.
 const renewal = "-tls.service"
 
 // unitFiles returns the text of the systemd units by their names.
@@ -32,8 +33,8 @@ func unitFiles(t *testing.T) map[string]string {
 	return units
 }
 
-// A unit runs as a user that exists before it starts. That user cannot read the keys: root copies them when the unit is started or
-// reloaded, and another unit reloads it when they change.
+// A unit runs as a user that exists before it starts. That user cannot read the keys: root copies them when the unit is
+// started or reloaded, and another unit reloads it when they change.
 func TestUnitsCanReadKeys(t *testing.T) {
 	users, err := os.ReadFile("../../../deploy/systemd/cleave.sysusers")
 	if err != nil {
@@ -44,7 +45,8 @@ func TestUnitsCanReadKeys(t *testing.T) {
 		if found := user.FindStringSubmatch(unit); found == nil || !strings.Contains(string(users), "u "+found[1]+" ") {
 			t.Errorf("%s has the user %s, whom cleave.sysusers does not make", name, found)
 		}
-		copied := regexp.MustCompile(`(?m)^ExecStartPre=\+/usr/bin/install -D -m 0400 -o cleave -t (\S+) (/etc/cleave/tls/\w+/ca.pem) (\S+/cert.pem) (\S+/key.pem)$`).FindAllStringSubmatch(unit, -1)
+		copied := regexp.MustCompile(`(?m)^ExecStartPre=\+/usr/bin/install -D -m 0400 -o cleave -t (\S+) `+
+			`(/etc/cleave/tls/\w+/ca.pem) (\S+/cert.pem) (\S+/key.pem)$`).FindAllStringSubmatch(unit, -1)
 		if len(copied) == 0 {
 			t.Errorf("%s does not copy the keys for its program", name)
 		}
@@ -90,7 +92,8 @@ func TestUnitsAreAcceptedBySystemd(t *testing.T) {
 			t.Errorf("%s does not start a program of our packages", name)
 		}
 		// verify looks for the program, which is not installed here.
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(program.ReplaceAllString(unit, "ExecStart=/bin/true")), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(program.ReplaceAllString(unit, "ExecStart=/bin/true")),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -100,7 +103,8 @@ func TestUnitsAreAcceptedBySystemd(t *testing.T) {
 			t.Errorf("systemd-analyze verify %s: %v\n%s", name, err, out)
 		}
 		threshold := strings.ReplaceAll(exposure, ".", "") // in tenths
-		out, err := exec.Command(analyze, "security", "--offline=true", "--no-pager", "--threshold="+threshold, path).CombinedOutput()
+		out, err := exec.Command(analyze, "security", "--offline=true", "--no-pager", "--threshold="+threshold,
+			path).CombinedOutput()
 		if err != nil {
 			t.Errorf("systemd-analyze security %s is above %s: %v\n%s", name, exposure, err, out)
 		}

@@ -1,5 +1,5 @@
-// Command manifests renders deploy/kubernetes from the chart, for those who do without Helm: go run ./manifests writes the
-// files, go run ./manifests -check fails if one of them is stale.
+// Command manifests renders deploy/kubernetes from the chart, for those who do without Helm: go run ./manifests writes
+// the files, go run ./manifests -check fails if one of them is stale.
 package main
 
 import (
@@ -38,7 +38,8 @@ func run(check bool) error {
 			continue
 		}
 		if present, err := os.ReadFile(path); err != nil || string(present) != text {
-			return fmt.Errorf("deploy/kubernetes/%s.yaml is not what the chart renders: run make generate-manifests", name)
+			return fmt.Errorf("deploy/kubernetes/%s.yaml is not what the chart renders: run make generate-manifests",
+				name)
 		}
 	}
 	return nil

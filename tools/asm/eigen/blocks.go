@@ -32,8 +32,10 @@ func wideVectors(count int) []reg.VecVirtual {
 func dotBlock() {
 	TEXT("dotBlockAVX512", NOSPLIT, "func(lanes *float64, x, y **float64, count int)")
 	Pragma("noescape")
-	Doc("dotBlockAVX512 sums each of four columns x times each of four columns y in eight lanes, product i in lane i mod 8.")
-	x, y := columnPointers("x"), columnPointers("y")
+	Doc("dotBlockAVX512 sums each of four columns x times each of four columns y in eight lanes, product i in " +
+		"lane i mod 8.")
+	x := columnPointers("x")
+	y := columnPointers("y")
 	sums := wideVectors(groupColumns * groupColumns)
 	for _, s := range sums {
 		VPXORQ(s, s, s)
@@ -64,8 +66,10 @@ func dotBlock() {
 func mixBlock() {
 	TEXT("mixBlockAVX512", NOSPLIT, "func(y, x **float64, factors *float64, count int)")
 	Pragma("noescape")
-	Doc("mixBlockAVX512 adds to each of four columns y four columns x times their factors, one after the other; factors has those of all x for the first y, then for the next.")
-	y, x := columnPointers("y"), columnPointers("x")
+	Doc("mixBlockAVX512 adds to each of four columns y four columns x times their factors, one after the other; " +
+		"factors has those of all x for the first y, then for the next.")
+	y := columnPointers("y")
+	x := columnPointers("x")
 	from := Load(Param("factors"), GP64())
 	f := wideVectors(groupColumns * groupColumns)
 	for i := range f {

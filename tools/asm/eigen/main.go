@@ -178,7 +178,8 @@ func update() {
 	}
 	loop(func(at reg.GPVirtual) {
 		for half := range 2 {
-			first, second := YMM(), YMM()
+			first := YMM()
+			second := YMM()
 			VMULPD(place(v, at, half), f[0], first)
 			VMULPD(place(q, at, half), f[1], second)
 			VADDPD(second, first, first)
@@ -200,7 +201,8 @@ func update() {
 func rotate() {
 	TEXT("rotateAVX2", NOSPLIT, "func(last, rotations *float64, count int)")
 	Pragma("noescape")
-	Doc("rotateAVX2 rotates a row of 16 values with the row before it, then that row with the one before it, and so on; rotations are pairs of cosine and sine.")
+	Doc("rotateAVX2 rotates a row of 16 values with the row before it, then that row with the one before it, and so " +
+		"on; rotations are pairs of cosine and sine.")
 	row := Load(Param("last"), GP64())
 	rotations := Load(Param("rotations"), GP64())
 	count := Load(Param("count"), GP64())
@@ -210,11 +212,14 @@ func rotate() {
 		VMOVUPD(operand.Mem{Base: row, Disp: p * vectorBytes}, carried[p])
 	}
 	Label("loop")
-	cosine, sine := YMM(), YMM()
+	cosine := YMM()
+	sine := YMM()
 	VBROADCASTSD(operand.Mem{Base: rotations}, cosine)
 	VBROADCASTSD(operand.Mem{Base: rotations, Disp: 8}, sine)
 	for p := range carried {
-		u, first, second := YMM(), YMM(), YMM()
+		u := YMM()
+		first := YMM()
+		second := YMM()
 		VMOVUPD(operand.Mem{Base: row, Disp: p*vectorBytes - 8*stripColumns}, u)
 		VMULPD(u, sine, first)
 		VMULPD(carried[p], cosine, second)
@@ -235,9 +240,11 @@ func rotate() {
 	RET()
 }
 
-// addSparseRows: products[i][c] += sum over the entries at of row i of value[at] * x[column[at]][c], for eight columns c.
+// addSparseRows: products[i][c] += sum over the entries at of row i of value[at] * x[column[at]][c], for eight columns
+// c.
 func addSparseRows() {
-	TEXT("addSparseRowsAVX2", NOSPLIT, "func(products, x *float64, begin *int, column *int32, value *float64, rows int)")
+	TEXT("addSparseRowsAVX2", NOSPLIT,
+		"func(products, x *float64, begin *int, column *int32, value *float64, rows int)")
 	Pragma("noescape")
 	Doc("addSparseRowsAVX2 adds the products of sparse rows with eight interleaved columns.")
 	products := Load(Param("products"), GP64())
@@ -246,7 +253,8 @@ func addSparseRows() {
 	column := Load(Param("column"), GP64())
 	value := Load(Param("value"), GP64())
 	rows := Load(Param("rows"), GP64())
-	at, end := GP64(), GP64()
+	at := GP64()
+	end := GP64()
 	MOVQ(operand.Mem{Base: begin}, at)
 	Label("row")
 	MOVQ(operand.Mem{Base: begin, Disp: 8}, end)
@@ -257,7 +265,8 @@ func addSparseRows() {
 	CMPQ(at, end)
 	JGE(operand.LabelRef("store"))
 	Label("entry")
-	other, v := GP64(), YMM()
+	other := GP64()
+	v := YMM()
 	MOVLQSX(operand.Mem{Base: column, Index: at, Scale: 4}, other)
 	SHLQ(operand.Imm(6), other)
 	VBROADCASTSD(operand.Mem{Base: value, Index: at, Scale: 8}, v)
@@ -292,7 +301,8 @@ func combineRows() {
 	f := factors(3)
 	loop(func(at reg.GPVirtual) {
 		for half := range 2 {
-			first, second := YMM(), YMM()
+			first := YMM()
+			second := YMM()
 			VMULPD(place(products, at, half), f[0], first)
 			VMULPD(place(x, at, half), f[1], second)
 			VADDPD(second, first, first)

@@ -8,8 +8,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// columnsPerPass is how many columns at most are summed in registers before they are added to the destination. There is code
-// for every number of columns up to it.
+// columnsPerPass is how many columns at most are summed in registers before they are added to the destination. There is
+// code for every number of columns up to it.
 const columnsPerPass = 8
 
 // columnPointers loads the addresses of the columns of one pass.
@@ -57,13 +57,16 @@ const rowsPerStep = 16
 // addColumns: dst[r] += sum over i of values[columns[i]+r], or -= to subtract. Every step prefetches one cache
 // line of each column that is read later.
 func addColumns(w width, subtract bool) {
-	name, doing := "addColumns"+w.name, "adds count columns of values to dst"
+	name := "addColumns" + w.name
+	doing := "adds count columns of values to dst"
 	if subtract {
-		name, doing = "subtractColumns"+w.name, "subtracts count columns of values from dst"
+		name = "subtractColumns" + w.name
+		doing = "subtracts count columns of values from dst"
 	}
 	TEXT(name, NOSPLIT, "func(dst *float64, values *float32, columns, ahead *[8]int, count, rows int)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("%s %s and prefetches others; count is 1 to %d, rows a multiple of 16.", name, doing, columnsPerPass))
+	Doc(fmt.Sprintf("%s %s and prefetches others; count is 1 to %d, rows a multiple of 16.", name, doing,
+		columnsPerPass))
 	perCount("count", downFrom(columnsPerPass), func(count int, suffix string) {
 		dst := Load(Param("dst"), GP64())
 		w.columnLoop(count, suffix, func(row reg.Register, offset int, sum reg.VecVirtual) {
@@ -84,7 +87,8 @@ func moveColumns(w width) {
 	name := "moveColumns" + w.name
 	TEXT(name, NOSPLIT, "func(from, to *float64, values *float32, columns, ahead *[8]int, count, rows int)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("%s subtracts count columns of values from from and adds them to to; count is 1 to %d, rows a multiple of 16.", name, columnsPerPass))
+	Doc(fmt.Sprintf("%s subtracts count columns of values from from and adds them to to; count is 1 to %d, rows a "+
+		"multiple of 16.", name, columnsPerPass))
 	perCount("count", downFrom(columnsPerPass), func(count int, suffix string) {
 		from := Load(Param("from"), GP64())
 		to := Load(Param("to"), GP64())
@@ -99,7 +103,8 @@ func moveColumns(w width) {
 	})
 }
 
-// columnLoop sums columns row by row, a cache line at a time, and calls use with the sums of w.lanes rows. It ends the function.
+// columnLoop sums columns row by row, a cache line at a time, and calls use with the sums of w.lanes rows. It ends the
+// function.
 func (w width) columnLoop(count int, suffix string, use func(row reg.Register, offset int, sum reg.VecVirtual)) {
 	values := Load(Param("values"), GP64())
 	columns := columnPointers(values, count)

@@ -19,19 +19,24 @@ const (
 
 // gaussian: dst[r] = grid(float32(exp(-max(0, (norms[r] + normY) - 2 products[r]) * scale))).
 func gaussian(w width) {
-	TEXT("gaussian"+w.name, NOSPLIT, "func(dst *float32, products, norms *float64, rows int, normY, scale, rounder float64)")
+	TEXT("gaussian"+w.name, NOSPLIT,
+		"func(dst *float32, products, norms *float64, rows int, normY, scale, rounder float64)")
 	Pragma("noescape")
-	Doc("gaussian" + w.name + " turns inner products into Gaussian kernel values on the grid; rows is a multiple of 16.")
+	Doc("gaussian" + w.name + " turns inner products into Gaussian kernel values on the grid; rows is a " +
+		"multiple of 16.")
 	dst := Load(Param("dst"), GP64())
 	products := Load(Param("products"), GP64())
 	norms := Load(Param("norms"), GP64())
 	rows := Load(Param("rows"), GP64())
-	normY, scale, rounder := w.double("normY"), w.double("scale"), w.double("rounder")
+	normY := w.double("normY")
+	scale := w.double("scale")
+	rounder := w.double("rounder")
 	table := coefficients(w)
 	row := GP64()
 	XORQ(row, row)
 	zero := w.zero()
-	g := gaussianLoop{w: w, dst: dst, products: products, norms: norms, row: row, normY: normY, scale: scale, rounder: rounder, zero: zero, table: table}
+	g := gaussianLoop{w: w, dst: dst, products: products, norms: norms, row: row, normY: normY, scale: scale,
+		rounder: rounder, zero: zero, table: table}
 	if w.lanes == 8 {
 		// A step takes 32 rows; if 16 are left over, they take a shorter step.
 		whole := GP64()
@@ -91,7 +96,8 @@ func (g gaussianLoop) step(vectors int) {
 		return v
 	}
 	// x = -(max(0, (|x|^2 + |y|^2) - 2 x.y) * scale)
-	product, x := fresh(), fresh()
+	product := fresh()
+	x := fresh()
 	each(func(i int) { VMOVUPD(at(g.products, row, 8, i*w.bytes()), product[i]) })
 	each(func(i int) { VADDPD(product[i], product[i], product[i]) })
 	each(func(i int) { VADDPD(at(g.norms, row, 8, i*w.bytes()), g.normY, x[i]) })
@@ -100,7 +106,9 @@ func (g gaussianLoop) step(vectors int) {
 	each(func(i int) { VMULPD(g.scale, x[i], x[i]) })
 	each(func(i int) { VSUBPD(x[i], g.zero, x[i]) })
 	// m is the integer nearest to x log2 e; t holds it in its low bits
-	t, m, r := fresh(), fresh(), fresh()
+	t := fresh()
+	m := fresh()
+	r := fresh()
 	each(func(i int) { VMULPD(table.at(0), x[i], t[i]) })
 	each(func(i int) { VADDPD(table.at(1), t[i], t[i]) })
 	each(func(i int) { VSUBPD(table.at(1), t[i], m[i]) })

@@ -87,10 +87,12 @@ func downFrom(most int) []int {
 	return counts
 }
 
-// perCount emits a body for each of the counts and the code that selects one by a parameter, whose value must be one of them. It
-// compares them in order, so the most frequent should come first. The body names its labels with the suffix that it is given.
+// perCount emits a body for each of the counts and the code that selects one by a parameter, whose value must be one of
+// them. It compares them in order, so the most frequent should come first. The body names its labels with the suffix
+// that it is given.
 func perCount(parameter string, counts []int, body func(count int, suffix string)) {
-	count, last := Load(Param(parameter), GP64()), len(counts)-1
+	count := Load(Param(parameter), GP64())
+	last := len(counts) - 1
 	for _, c := range counts[:last] {
 		CMPQ(count, operand.Imm(uint64(c)))
 		JEQ(operand.LabelRef(fmt.Sprint("count", c)))

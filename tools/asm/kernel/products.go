@@ -11,9 +11,11 @@ import (
 // multiplyBlock: out[c][r] = sum over f of rows[f][r] * columns[f][c], in feature order. Unless first is set,
 // the sums continue from what out has. Rows and columns are packed feature by feature.
 func multiplyBlock(w width) {
-	TEXT("multiplyBlock"+w.name, NOSPLIT, "func(out *float64, stride int, rows, columns *float64, features int, first bool)")
+	TEXT("multiplyBlock"+w.name, NOSPLIT,
+		"func(out *float64, stride int, rows, columns *float64, features int, first bool)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("multiplyBlock%s computes the inner products of %d packed rows with %d packed columns; a column of out begins every stride values.",
+	Doc(fmt.Sprintf("multiplyBlock%s computes the inner products of %d packed rows with %d packed columns; a column "+
+		"of out begins every stride values.",
 		w.name, w.rows*w.lanes, w.cols))
 	rows := Load(Param("rows"), GP64())
 	columns := Load(Param("columns"), GP64())

@@ -15,7 +15,8 @@ const square = 16
 func transpose(w width) {
 	TEXT("transpose"+w.name, NOSPLIT, "func(dst *float32, dstStride int, src *float32, srcStride, squares int)")
 	Pragma("noescape")
-	Doc("transpose" + w.name + " transposes squares of 16 x 16 values: src's rows, srcStride apart, become dst's columns.")
+	Doc("transpose" + w.name + " transposes squares of 16 x 16 values: src's rows, srcStride apart, become " +
+		"dst's columns.")
 	dst := Load(Param("dst"), GP64())
 	dstStride := Load(Param("dstStride"), GP64())
 	src := Load(Param("src"), GP64())
@@ -23,7 +24,8 @@ func transpose(w width) {
 	squares := Load(Param("squares"), GP64())
 	SHLQ(operand.Imm(2), dstStride)
 	SHLQ(operand.Imm(2), srcStride)
-	from, to := GP64(), GP64()
+	from := GP64()
+	to := GP64()
 	Label("loop")
 	side := 2 * w.lanes // values in a register
 	for r := 0; r < square; r += side {
@@ -90,7 +92,8 @@ func (w width) turn(rows []reg.VecVirtual) []reg.VecVirtual {
 		}
 		const even, odd = operand.U8(0x88), operand.U8(0xdd)
 		for lane, which := range []operand.U8{even, odd} {
-			top, bottom := w.vector(), w.vector()
+			top := w.vector()
+			bottom := w.vector()
 			VSHUFF32X4(which, quads[4+q], quads[q], top)
 			VSHUFF32X4(which, quads[12+q], quads[8+q], bottom)
 			VSHUFF32X4(even, bottom, top, columns[4*lane+q])
@@ -111,7 +114,8 @@ func pack(w width) {
 	table := Load(Param("points"), GP64())
 	features := Load(Param("features"), GP64())
 	SHLQ(operand.Imm(3), lanes)
-	f, point := GP64(), GP64()
+	f := GP64()
+	point := GP64()
 	XORQ(f, f)
 	Label("loop")
 	rows := make([]reg.VecVirtual, 8)
@@ -121,7 +125,8 @@ func pack(w width) {
 		VMOVUPS(at(point, f, 4, 0), rows[i])
 	}
 	for _, column := range w.turn(rows) {
-		high, wide := XMM(), YMM()
+		high := XMM()
+		wide := YMM()
 		VEXTRACTF128(operand.Imm(1), column, high)
 		VCVTPS2PD(column.AsX(), wide)
 		VMOVUPD(wide, operand.Mem{Base: dst})

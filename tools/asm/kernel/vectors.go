@@ -17,9 +17,11 @@ const rowVectors = 2
 // prefetched from ahead into the second-level cache.
 func addProducts(w width) {
 	name := "addProducts" + w.name
-	TEXT(name, NOSPLIT, "func(dst *float64, stride int, values *float32, pitch int, wide, x *float64, vectors, columns int, ahead *float32)")
+	TEXT(name, NOSPLIT, "func(dst *float64, stride int, values *float32, pitch int, wide, x *float64, vectors, "+
+		"columns int, ahead *float32)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("%s adds the products of %d rows of some columns with vectors, 1 to %d of them, leaves the widened rows, and prefetches.",
+	Doc(fmt.Sprintf("%s adds the products of %d rows of some columns with vectors, 1 to %d of them, leaves the "+
+		"widened rows, and prefetches.",
 		name, rowVectors*w.lanes, w.vectors))
 	perCount("vectors", downFrom(w.vectors), func(vectors int, suffix string) {
 		values := Load(Param("values"), GP64())
@@ -43,7 +45,8 @@ func addWideProducts(w width) {
 	name := "addWideProducts" + w.name
 	TEXT(name, NOSPLIT, "func(dst *float64, stride int, wide, x *float64, vectors, columns int)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("%s adds the products of %d widened rows of some columns with vectors, 1 to %d of them.", name, rowVectors*w.lanes, w.vectors))
+	Doc(fmt.Sprintf("%s adds the products of %d widened rows of some columns with vectors, 1 to %d of them.", name,
+		rowVectors*w.lanes, w.vectors))
 	perCount("vectors", downFrom(w.vectors), func(vectors int, suffix string) {
 		w.productLoop(vectors, suffix, func(wide reg.Register, rows []reg.VecVirtual) {
 			for r := range rows {
@@ -53,8 +56,8 @@ func addWideProducts(w width) {
 	})
 }
 
-// productLoop loads the sums, adds the products column by column, with rows as read loads them, and stores the sums. It ends the
-// function.
+// productLoop loads the sums, adds the products column by column, with rows as read loads them, and stores the sums. It
+// ends the function.
 func (w width) productLoop(vectors int, suffix string, read func(wide reg.Register, rows []reg.VecVirtual)) {
 	dst := Load(Param("dst"), GP64())
 	stride := Load(Param("stride"), GP64())
@@ -108,7 +111,8 @@ var entryVectors = []int{32, 24, 16, 8, 4, 2, 1}
 // x that the entry `ahead` places further on needs are prefetched.
 func addEntries(w width) {
 	name := "addEntries" + w.name
-	TEXT(name, NOSPLIT, "func(sums *float64, starts *int64, rows int, columns *int32, weights, x *float64, vectors, ahead int)")
+	TEXT(name, NOSPLIT, "func(sums *float64, starts *int64, rows int, columns *int32, weights, x *float64, "+
+		"vectors, ahead int)")
 	Pragma("noescape")
 	Doc(fmt.Sprintf("%s adds the products of sparse rows with vectors, %v of them.", name, entryVectors))
 	perCount("vectors", entryVectors, func(vectors int, suffix string) {
@@ -120,7 +124,8 @@ func addEntries(w width) {
 		x := Load(Param("x"), GP64())
 		ahead := Load(Param("ahead"), GP64())
 		LEAQ(at(columns, ahead, 4, 0), ahead) // the columns of later entries
-		entry, end := GP64(), GP64()
+		entry := GP64()
+		end := GP64()
 		MOVQ(operand.Mem{Base: starts}, entry)
 		pieces := w.pieces(vectors)
 

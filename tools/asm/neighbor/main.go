@@ -1,8 +1,8 @@
 // Command neighbor generates the SIMD code of internal/numeric/neighbor, for AVX-512 and for AVX2 with FMA. Run it with
 // `make generate`; the assembly is committed.
 //
-// Every function computes the same bits as its portable counterpart in internal/numeric/neighbor/portable.go: a distance, of rows
-// or of boxes, is one chain of fused multiply-adds of rounded differences, in feature order.
+// Every function computes the same bits as its portable counterpart in internal/numeric/neighbor/portable.go: a
+// distance, of rows or of boxes, is one chain of fused multiply-adds of rounded differences, in feature order.
 package main
 
 import (
@@ -67,7 +67,8 @@ func distances(w width) {
 	name := "distances" + w.name
 	TEXT(name, NOSPLIT, "func(sums *float64, hits *uint16, rows, queries, limits *float64, features int, first bool)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("%s adds to the squared distances of %d queries from %d rows, and compares them with the limits.", name, w.queries, groupRows))
+	Doc(fmt.Sprintf("%s adds to the squared distances of %d queries from %d rows, and compares them with the limits.",
+		name, w.queries, groupRows))
 	out := Load(Param("sums"), GP64())
 	rows := Load(Param("rows"), GP64())
 	queries := Load(Param("queries"), GP64())
@@ -109,7 +110,8 @@ func distances(w width) {
 	limits := Load(Param("limits"), GP64())
 	hits := Load(Param("hits"), GP64())
 	for q := range sums {
-		limit, all := w.vector(), GP32()
+		limit := w.vector()
+		all := GP32()
 		VBROADCASTSD(operand.Mem{Base: limits, Disp: 8 * q}, limit)
 		for r, sum := range sums[q] {
 			VMOVUPD(sum, place(q, r))
@@ -140,18 +142,21 @@ func gaps(w width) {
 	low := Load(Param("low"), GP64())
 	high := Load(Param("high"), GP64())
 	features := Load(Param("features"), GP64())
-	zero, sums := w.vector(), make([]reg.VecVirtual, blockBatches/w.lanes)
+	zero := w.vector()
+	sums := make([]reg.VecVirtual, blockBatches/w.lanes)
 	w.clear(zero)
 	for at := range sums {
 		sums[at] = w.vector()
 		w.clear(sums[at])
 	}
 	Label("loop")
-	from, to := w.vector(), w.vector()
+	from := w.vector()
+	to := w.vector()
 	VBROADCASTSD(operand.Mem{Base: low}, from)
 	VBROADCASTSD(operand.Mem{Base: high}, to)
 	for at, sum := range sums {
-		after, before := w.vector(), w.vector()
+		after := w.vector()
+		before := w.vector()
 		VMOVUPD(operand.Mem{Base: lows, Disp: at * w.bytes()}, after)
 		VSUBPD(to, after, after)
 		VSUBPD(operand.Mem{Base: highs, Disp: at * w.bytes()}, from, before)

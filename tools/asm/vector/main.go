@@ -130,7 +130,8 @@ func extremes(w width) {
 	Doc(fmt.Sprintf("%s finds the least and the greatest score of %d rows.", name, w.extremeParts*w.lanes))
 	scores := Load(Param("scores"), GP64())
 	clusters := Load(Param("clusters"), GP64())
-	low, high := w.vectors(w.extremeParts), w.vectors(w.extremeParts)
+	low := w.vectors(w.extremeParts)
+	high := w.vectors(w.extremeParts)
 	for r := range low {
 		VMOVUPD(operand.Mem{Base: scores, Disp: r * w.bytes()}, low[r])
 		VMOVAPD(low[r], high[r])
@@ -160,14 +161,16 @@ func extremes(w width) {
 func distances(w width) {
 	name := "distances" + w.name
 	TEXT(name, NOSPLIT, "func(out, rows *float64, places *int64, centroids, weights *float64, features int)")
-	Doc(fmt.Sprintf("%s adds the weighted squared distances of %d rows, each to the centroid that begins at its place.", name, w.extremeParts*w.lanes))
+	Doc(fmt.Sprintf("%s adds the weighted squared distances of %d rows, each to the centroid that begins at its place.",
+		name, w.extremeParts*w.lanes))
 	out := Load(Param("out"), GP64())
 	rows := Load(Param("rows"), GP64())
 	places := Load(Param("places"), GP64())
 	centroids := Load(Param("centroids"), GP64())
 	weights := Load(Param("weights"), GP64())
 	features := Load(Param("features"), GP64())
-	sums, place := w.vectors(w.extremeParts), w.vectors(w.extremeParts)
+	sums := w.vectors(w.extremeParts)
+	place := w.vectors(w.extremeParts)
 	for r := range sums {
 		VMOVUPD(operand.Mem{Base: places, Disp: r * w.bytes()}, place[r])
 		VMOVUPD(operand.Mem{Base: out, Disp: r * w.bytes()}, sums[r])
@@ -196,12 +199,13 @@ func distances(w width) {
 	RET()
 }
 
-// distanceBlock: distances[c][r] += sum over f of weights[f] (rows[f][r] - centroid_c[f])^2. Every operation is rounded, as it
-// is in Go.
+// distanceBlock: distances[c][r] += sum over f of weights[f] (rows[f][r] - centroid_c[f])^2. Every operation is
+// rounded, as it is in Go.
 func distanceBlock(w width) {
 	name := "distanceBlock" + w.name
 	TEXT(name, NOSPLIT, "func(distances, rows, first, second, third, fourth, weights *float64, features int)")
-	Doc(fmt.Sprintf("%s adds the weighted squared distances of %d rows to %d centroids.", name, w.scoreVectors*w.lanes, distanceClusters))
+	Doc(fmt.Sprintf("%s adds the weighted squared distances of %d rows to %d centroids.", name, w.scoreVectors*w.lanes,
+		distanceClusters))
 	distances := Load(Param("distances"), GP64())
 	rows := Load(Param("rows"), GP64())
 	var centroids [distanceClusters]reg.Register
@@ -271,7 +275,8 @@ func (w width) gather(base reg.Register, places, into reg.VecVirtual) {
 func scoreSparse(w width, clusters int) {
 	name := fmt.Sprintf("scoreSparse%d%s", clusters, w.name)
 	TEXT(name, NOSPLIT, "func(scores, weights *float64, stride int, columns *int32, values *float64, entries int)")
-	Doc(fmt.Sprintf("%s adds the entries of a sparse row to its scores for %d clusters; the weights of a column begin every stride values.", name, clusters))
+	Doc(fmt.Sprintf("%s adds the entries of a sparse row to its scores for %d clusters; the weights of a column "+
+		"begin every stride values.", name, clusters))
 	scores := Load(Param("scores"), GP64())
 	weights := Load(Param("weights"), GP64())
 	stride := Load(Param("stride"), GP64())

@@ -1,5 +1,5 @@
-// Command roots writes the certificates of public authorities that an image trusts, in PEM, to standard output: those of
-// Mozilla's list, at the version that go.mod pins, so that an image does not depend on the machine that builds it.
+// Command roots writes the certificates of public authorities that an image trusts, in PEM, to standard output: those
+// of Mozilla's list, at the version that go.mod pins, so that an image does not depend on the machine that builds it.
 package main
 
 import (

@@ -13,5 +13,6 @@ import (
 )
 
 func main() {
-	measure.Main(bench.Suite(), answers.Suite(), experiments.Suite(), loadtest.Suite(), links.Suite(), simulate.Suite(), simulate.WorkersSuite())
+	measure.Main(bench.Suite(), answers.Suite(), experiments.Suite(), loadtest.Suite(), links.Suite(), simulate.Suite(),
+		simulate.WorkersSuite())
 }

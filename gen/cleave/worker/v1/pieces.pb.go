@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: cleave/worker/v1/pieces.proto
 
-// How data sets reach workers in pieces: from the coordinator, from the object store, and from each other.
+// How workers get the pieces of data sets: from the object store, from each other, or from the coordinator.
 
 package workerv1
 
@@ -23,94 +23,35 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// PieceFailure is why a source did not deliver a piece.
-type PieceFailure int32
-
-const (
-	// Never sent.
-	PieceFailure_PIECE_FAILURE_UNSPECIFIED PieceFailure = 0
-	// The source cannot be reached, is too slow, or refuses.
-	PieceFailure_PIECE_FAILURE_UNREACHABLE PieceFailure = 1
-	// The source does not have the piece.
-	PieceFailure_PIECE_FAILURE_MISSING PieceFailure = 2
-	// The source sent other bytes than the piece has.
-	PieceFailure_PIECE_FAILURE_WRONG PieceFailure = 3
-)
-
-// Enum value maps for PieceFailure.
-var (
-	PieceFailure_name = map[int32]string{
-		0: "PIECE_FAILURE_UNSPECIFIED",
-		1: "PIECE_FAILURE_UNREACHABLE",
-		2: "PIECE_FAILURE_MISSING",
-		3: "PIECE_FAILURE_WRONG",
-	}
-	PieceFailure_value = map[string]int32{
-		"PIECE_FAILURE_UNSPECIFIED": 0,
-		"PIECE_FAILURE_UNREACHABLE": 1,
-		"PIECE_FAILURE_MISSING":     2,
-		"PIECE_FAILURE_WRONG":       3,
-	}
-)
-
-func (x PieceFailure) Enum() *PieceFailure {
-	p := new(PieceFailure)
-	*p = x
-	return p
-}
-
-func (x PieceFailure) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (PieceFailure) Descriptor() protoreflect.EnumDescriptor {
-	return file_cleave_worker_v1_pieces_proto_enumTypes[0].Descriptor()
-}
-
-func (PieceFailure) Type() protoreflect.EnumType {
-	return &file_cleave_worker_v1_pieces_proto_enumTypes[0]
-}
-
-func (x PieceFailure) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use PieceFailure.Descriptor instead.
-func (PieceFailure) EnumDescriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_pieces_proto_rawDescGZIP(), []int{0}
-}
-
-// DistributeRequest is a message from a worker about the pieces of one data set.
-type DistributeRequest struct {
+// DeliverRequest is a message from a worker that reads a data set.
+type DeliverRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The content of this message. Exactly one is set.
 	//
 	// Types that are valid to be assigned to Message:
 	//
-	//	*DistributeRequest_Join
-	//	*DistributeRequest_Arrived
-	//	*DistributeRequest_Failed
-	//	*DistributeRequest_Lost
-	//	*DistributeRequest_Wanted
-	Message       isDistributeRequest_Message `protobuf_oneof:"message"`
+	//	*DeliverRequest_Join
+	//	*DeliverRequest_Failed
+	//	*DeliverRequest_Alive
+	Message       isDeliverRequest_Message `protobuf_oneof:"message"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *DistributeRequest) Reset() {
-	*x = DistributeRequest{}
+func (x *DeliverRequest) Reset() {
+	*x = DeliverRequest{}
 	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *DistributeRequest) String() string {
+func (x *DeliverRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*DistributeRequest) ProtoMessage() {}
+func (*DeliverRequest) ProtoMessage() {}
 
-func (x *DistributeRequest) ProtoReflect() protoreflect.Message {
+func (x *DeliverRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -122,103 +63,71 @@ func (x *DistributeRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use DistributeRequest.ProtoReflect.Descriptor instead.
-func (*DistributeRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use DeliverRequest.ProtoReflect.Descriptor instead.
+func (*DeliverRequest) Descriptor() ([]byte, []int) {
 	return file_cleave_worker_v1_pieces_proto_rawDescGZIP(), []int{0}
 }
 
-func (x *DistributeRequest) GetMessage() isDistributeRequest_Message {
+func (x *DeliverRequest) GetMessage() isDeliverRequest_Message {
 	if x != nil {
 		return x.Message
 	}
 	return nil
 }
 
-func (x *DistributeRequest) GetJoin() *Join {
+func (x *DeliverRequest) GetJoin() *Join {
 	if x != nil {
-		if x, ok := x.Message.(*DistributeRequest_Join); ok {
+		if x, ok := x.Message.(*DeliverRequest_Join); ok {
 			return x.Join
 		}
 	}
 	return nil
 }
 
-func (x *DistributeRequest) GetArrived() *PieceArrived {
+func (x *DeliverRequest) GetFailed() *SourceFailed {
 	if x != nil {
-		if x, ok := x.Message.(*DistributeRequest_Arrived); ok {
-			return x.Arrived
-		}
-	}
-	return nil
-}
-
-func (x *DistributeRequest) GetFailed() *PieceFailed {
-	if x != nil {
-		if x, ok := x.Message.(*DistributeRequest_Failed); ok {
+		if x, ok := x.Message.(*DeliverRequest_Failed); ok {
 			return x.Failed
 		}
 	}
 	return nil
 }
 
-func (x *DistributeRequest) GetLost() *PieceLost {
+func (x *DeliverRequest) GetAlive() *SourceAlive {
 	if x != nil {
-		if x, ok := x.Message.(*DistributeRequest_Lost); ok {
-			return x.Lost
+		if x, ok := x.Message.(*DeliverRequest_Alive); ok {
+			return x.Alive
 		}
 	}
 	return nil
 }
 
-func (x *DistributeRequest) GetWanted() *PiecesWanted {
-	if x != nil {
-		if x, ok := x.Message.(*DistributeRequest_Wanted); ok {
-			return x.Wanted
-		}
-	}
-	return nil
+type isDeliverRequest_Message interface {
+	isDeliverRequest_Message()
 }
 
-type isDistributeRequest_Message interface {
-	isDistributeRequest_Message()
-}
-
-type DistributeRequest_Join struct {
+type DeliverRequest_Join struct {
 	// The first message.
 	Join *Join `protobuf:"bytes,1,opt,name=join,proto3,oneof"`
 }
 
-type DistributeRequest_Arrived struct {
-	// The worker has a piece that was assigned to it.
-	Arrived *PieceArrived `protobuf:"bytes,2,opt,name=arrived,proto3,oneof"`
+type DeliverRequest_Failed struct {
+	// The worker could not read a piece from its source.
+	Failed *SourceFailed `protobuf:"bytes,2,opt,name=failed,proto3,oneof"`
 }
 
-type DistributeRequest_Failed struct {
-	// The worker could not get a piece that was assigned to it.
-	Failed *PieceFailed `protobuf:"bytes,3,opt,name=failed,proto3,oneof"`
+type DeliverRequest_Alive struct {
+	// The source is alive.
+	Alive *SourceAlive `protobuf:"bytes,3,opt,name=alive,proto3,oneof"`
 }
 
-type DistributeRequest_Lost struct {
-	// The worker has lost a piece that it had.
-	Lost *PieceLost `protobuf:"bytes,4,opt,name=lost,proto3,oneof"`
-}
+func (*DeliverRequest_Join) isDeliverRequest_Message() {}
 
-type DistributeRequest_Wanted struct {
-	// The worker needs other pieces than before.
-	Wanted *PiecesWanted `protobuf:"bytes,5,opt,name=wanted,proto3,oneof"`
-}
+func (*DeliverRequest_Failed) isDeliverRequest_Message() {}
 
-func (*DistributeRequest_Join) isDistributeRequest_Message() {}
+func (*DeliverRequest_Alive) isDeliverRequest_Message() {}
 
-func (*DistributeRequest_Arrived) isDistributeRequest_Message() {}
-
-func (*DistributeRequest_Failed) isDistributeRequest_Message() {}
-
-func (*DistributeRequest_Lost) isDistributeRequest_Message() {}
-
-func (*DistributeRequest_Wanted) isDistributeRequest_Message() {}
-
-// Join names the data set that a worker fetches or serves.
+// Join names the data set that a worker reads.
 type Join struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The session of the worker.
@@ -227,17 +136,12 @@ type Join struct {
 	DatasetId string `protobuf:"bytes,2,opt,name=dataset_id,json=datasetId,proto3" json:"dataset_id,omitempty"`
 	// Size of the canonical encoding of the data set, in bytes.
 	Bytes uint64 `protobuf:"varint,3,opt,name=bytes,proto3" json:"bytes,omitempty"`
-	// The size that the worker cuts pieces to, in bytes; the last piece may be shorter.
-	PieceBytes uint32 `protobuf:"varint,4,opt,name=piece_bytes,json=pieceBytes,proto3" json:"piece_bytes,omitempty"`
-	// The pieces that the worker has already: one bit per piece, lowest bit first. Missing bits are 0.
-	Held []byte `protobuf:"bytes,5,opt,name=held,proto3" json:"held,omitempty"`
-	// Whether the worker keeps pieces, so that it can get them in any order. If it also listens for other workers, it
-	// passes them on.
-	Keeps bool `protobuf:"varint,6,opt,name=keeps,proto3" json:"keeps,omitempty"`
-	// Whether the worker needs only the pieces in wanted, and those that it asks for later. Otherwise it needs all.
-	Partial bool `protobuf:"varint,7,opt,name=partial,proto3" json:"partial,omitempty"`
-	// The pieces that the worker needs, if partial is set: one bit per piece, like held.
-	Wanted        []byte `protobuf:"bytes,8,opt,name=wanted,proto3" json:"wanted,omitempty"`
+	// Whether the worker fetches the whole data set, keeps it on disk, and listens for other workers, so that it can be
+	// their parent.
+	PassesOn bool `protobuf:"varint,9,opt,name=passes_on,json=passesOn,proto3" json:"passes_on,omitempty"`
+	// Whether the worker reads a part of the data set. It may read the whole on another stream at the same time. A stream
+	// replaces an earlier one of the same worker for the same.
+	Part          bool `protobuf:"varint,10,opt,name=part,proto3" json:"part,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -293,66 +197,46 @@ func (x *Join) GetBytes() uint64 {
 	return 0
 }
 
-func (x *Join) GetPieceBytes() uint32 {
+func (x *Join) GetPassesOn() bool {
 	if x != nil {
-		return x.PieceBytes
-	}
-	return 0
-}
-
-func (x *Join) GetHeld() []byte {
-	if x != nil {
-		return x.Held
-	}
-	return nil
-}
-
-func (x *Join) GetKeeps() bool {
-	if x != nil {
-		return x.Keeps
+		return x.PassesOn
 	}
 	return false
 }
 
-func (x *Join) GetPartial() bool {
+func (x *Join) GetPart() bool {
 	if x != nil {
-		return x.Partial
+		return x.Part
 	}
 	return false
 }
 
-func (x *Join) GetWanted() []byte {
-	if x != nil {
-		return x.Wanted
-	}
-	return nil
-}
-
-// PiecesWanted asks for pieces in addition to those that a partial Join and earlier messages ask for.
-type PiecesWanted struct {
+// SourceFailed says that a source could not be reached, was too slow, or sent other bytes than the piece has. The worker
+// reads from the coordinator until it is told another source.
+type SourceFailed struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The first piece, counted from 0.
-	First uint32 `protobuf:"varint,1,opt,name=first,proto3" json:"first,omitempty"`
-	// Number of consecutive pieces.
-	Count         uint32 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	// The Source.number.
+	Number uint32 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	// What happened, for people.
+	Message       string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *PiecesWanted) Reset() {
-	*x = PiecesWanted{}
+func (x *SourceFailed) Reset() {
+	*x = SourceFailed{}
 	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *PiecesWanted) String() string {
+func (x *SourceFailed) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*PiecesWanted) ProtoMessage() {}
+func (*SourceFailed) ProtoMessage() {}
 
-func (x *PiecesWanted) ProtoReflect() protoreflect.Message {
+func (x *SourceFailed) ProtoReflect() protoreflect.Message {
 	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -364,161 +248,50 @@ func (x *PiecesWanted) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use PiecesWanted.ProtoReflect.Descriptor instead.
-func (*PiecesWanted) Descriptor() ([]byte, []int) {
+// Deprecated: Use SourceFailed.ProtoReflect.Descriptor instead.
+func (*SourceFailed) Descriptor() ([]byte, []int) {
 	return file_cleave_worker_v1_pieces_proto_rawDescGZIP(), []int{2}
 }
 
-func (x *PiecesWanted) GetFirst() uint32 {
+func (x *SourceFailed) GetNumber() uint32 {
 	if x != nil {
-		return x.First
+		return x.Number
 	}
 	return 0
 }
 
-func (x *PiecesWanted) GetCount() uint32 {
-	if x != nil {
-		return x.Count
-	}
-	return 0
-}
-
-// PieceArrived reports an assigned piece that the worker has and has checked.
-type PieceArrived struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The piece, counted from 0.
-	Piece         uint32 `protobuf:"varint,1,opt,name=piece,proto3" json:"piece,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *PieceArrived) Reset() {
-	*x = PieceArrived{}
-	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[3]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *PieceArrived) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*PieceArrived) ProtoMessage() {}
-
-func (x *PieceArrived) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[3]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use PieceArrived.ProtoReflect.Descriptor instead.
-func (*PieceArrived) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_pieces_proto_rawDescGZIP(), []int{3}
-}
-
-func (x *PieceArrived) GetPiece() uint32 {
-	if x != nil {
-		return x.Piece
-	}
-	return 0
-}
-
-// PieceFailed reports an assigned piece that did not arrive.
-type PieceFailed struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The piece, counted from 0.
-	Piece uint32 `protobuf:"varint,1,opt,name=piece,proto3" json:"piece,omitempty"`
-	// What is wrong with the source.
-	Failure PieceFailure `protobuf:"varint,2,opt,name=failure,proto3,enum=cleave.worker.v1.PieceFailure" json:"failure,omitempty"`
-	// A human-readable message.
-	Message       string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *PieceFailed) Reset() {
-	*x = PieceFailed{}
-	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[4]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *PieceFailed) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*PieceFailed) ProtoMessage() {}
-
-func (x *PieceFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[4]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use PieceFailed.ProtoReflect.Descriptor instead.
-func (*PieceFailed) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_pieces_proto_rawDescGZIP(), []int{4}
-}
-
-func (x *PieceFailed) GetPiece() uint32 {
-	if x != nil {
-		return x.Piece
-	}
-	return 0
-}
-
-func (x *PieceFailed) GetFailure() PieceFailure {
-	if x != nil {
-		return x.Failure
-	}
-	return PieceFailure_PIECE_FAILURE_UNSPECIFIED
-}
-
-func (x *PieceFailed) GetMessage() string {
+func (x *SourceFailed) GetMessage() string {
 	if x != nil {
 		return x.Message
 	}
 	return ""
 }
 
-// PieceLost reports a piece that the worker can no longer serve.
-type PieceLost struct {
+// SourceAlive says once a second that something has arrived from a source. The heartbeats of another worker may wait behind
+// what it sends.
+type SourceAlive struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The piece, counted from 0.
-	Piece uint32 `protobuf:"varint,1,opt,name=piece,proto3" json:"piece,omitempty"`
-	// Whether the worker needs it again.
-	Needed        bool `protobuf:"varint,2,opt,name=needed,proto3" json:"needed,omitempty"`
+	// The Source.number.
+	Number        uint32 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *PieceLost) Reset() {
-	*x = PieceLost{}
-	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[5]
+func (x *SourceAlive) Reset() {
+	*x = SourceAlive{}
+	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *PieceLost) String() string {
+func (x *SourceAlive) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*PieceLost) ProtoMessage() {}
+func (*SourceAlive) ProtoMessage() {}
 
-func (x *PieceLost) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[5]
+func (x *SourceAlive) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -529,58 +302,44 @@ func (x *PieceLost) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use PieceLost.ProtoReflect.Descriptor instead.
-func (*PieceLost) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_pieces_proto_rawDescGZIP(), []int{5}
+// Deprecated: Use SourceAlive.ProtoReflect.Descriptor instead.
+func (*SourceAlive) Descriptor() ([]byte, []int) {
+	return file_cleave_worker_v1_pieces_proto_rawDescGZIP(), []int{3}
 }
 
-func (x *PieceLost) GetPiece() uint32 {
+func (x *SourceAlive) GetNumber() uint32 {
 	if x != nil {
-		return x.Piece
+		return x.Number
 	}
 	return 0
 }
 
-func (x *PieceLost) GetNeeded() bool {
-	if x != nil {
-		return x.Needed
-	}
-	return false
-}
-
-// DistributeResponse is a message from the coordinator: a piece to fetch.
-type DistributeResponse struct {
+// DeliverResponse is a message from the coordinator.
+type DeliverResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The piece, counted from 0.
-	Piece uint32 `protobuf:"varint,1,opt,name=piece,proto3" json:"piece,omitempty"`
-	// Its SHA-256.
-	Sha256 []byte `protobuf:"bytes,2,opt,name=sha256,proto3" json:"sha256,omitempty"`
-	// Where to fetch it. If none is set, from the coordinator, by FetchDataset.
-	//
-	// Types that are valid to be assigned to Source:
-	//
-	//	*DistributeResponse_Peer
-	//	*DistributeResponse_Store
-	Source        isDistributeResponse_Source `protobuf_oneof:"source"`
+	// Where to read pieces from now on; unset if that has not changed. The first message has one.
+	Source *Source `protobuf:"bytes,1,opt,name=source,proto3" json:"source,omitempty"`
+	// The SHA-256 of pieces, 32 bytes each, in order: those that follow the ones that were sent before on this stream.
+	Sha256        []byte `protobuf:"bytes,2,opt,name=sha256,proto3" json:"sha256,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *DistributeResponse) Reset() {
-	*x = DistributeResponse{}
-	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[6]
+func (x *DeliverResponse) Reset() {
+	*x = DeliverResponse{}
+	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *DistributeResponse) String() string {
+func (x *DeliverResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*DistributeResponse) ProtoMessage() {}
+func (*DeliverResponse) ProtoMessage() {}
 
-func (x *DistributeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[6]
+func (x *DeliverResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -591,70 +350,123 @@ func (x *DistributeResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use DistributeResponse.ProtoReflect.Descriptor instead.
-func (*DistributeResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_pieces_proto_rawDescGZIP(), []int{6}
+// Deprecated: Use DeliverResponse.ProtoReflect.Descriptor instead.
+func (*DeliverResponse) Descriptor() ([]byte, []int) {
+	return file_cleave_worker_v1_pieces_proto_rawDescGZIP(), []int{4}
 }
 
-func (x *DistributeResponse) GetPiece() uint32 {
-	if x != nil {
-		return x.Piece
-	}
-	return 0
-}
-
-func (x *DistributeResponse) GetSha256() []byte {
-	if x != nil {
-		return x.Sha256
-	}
-	return nil
-}
-
-func (x *DistributeResponse) GetSource() isDistributeResponse_Source {
+func (x *DeliverResponse) GetSource() *Source {
 	if x != nil {
 		return x.Source
 	}
 	return nil
 }
 
-func (x *DistributeResponse) GetPeer() *PeerSource {
+func (x *DeliverResponse) GetSha256() []byte {
 	if x != nil {
-		if x, ok := x.Source.(*DistributeResponse_Peer); ok {
-			return x.Peer
+		return x.Sha256
+	}
+	return nil
+}
+
+// Source is where a worker reads the pieces of a data set.
+type Source struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of the source on this stream.
+	Number uint32 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	// If none is set, pieces come from the coordinator, by FetchDataset.
+	//
+	// Types that are valid to be assigned to From:
+	//
+	//	*Source_Parent
+	//	*Source_Store
+	From          isSource_From `protobuf_oneof:"from"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Source) Reset() {
+	*x = Source{}
+	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Source) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Source) ProtoMessage() {}
+
+func (x *Source) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Source.ProtoReflect.Descriptor instead.
+func (*Source) Descriptor() ([]byte, []int) {
+	return file_cleave_worker_v1_pieces_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Source) GetNumber() uint32 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *Source) GetFrom() isSource_From {
+	if x != nil {
+		return x.From
+	}
+	return nil
+}
+
+func (x *Source) GetParent() *ParentSource {
+	if x != nil {
+		if x, ok := x.From.(*Source_Parent); ok {
+			return x.Parent
 		}
 	}
 	return nil
 }
 
-func (x *DistributeResponse) GetStore() *StoreSource {
+func (x *Source) GetStore() *StoreSource {
 	if x != nil {
-		if x, ok := x.Source.(*DistributeResponse_Store); ok {
+		if x, ok := x.From.(*Source_Store); ok {
 			return x.Store
 		}
 	}
 	return nil
 }
 
-type isDistributeResponse_Source interface {
-	isDistributeResponse_Source()
+type isSource_From interface {
+	isSource_From()
 }
 
-type DistributeResponse_Peer struct {
+type Source_Parent struct {
 	// Another worker.
-	Peer *PeerSource `protobuf:"bytes,3,opt,name=peer,proto3,oneof"`
+	Parent *ParentSource `protobuf:"bytes,2,opt,name=parent,proto3,oneof"`
 }
 
-type DistributeResponse_Store struct {
+type Source_Store struct {
 	// The object store.
-	Store *StoreSource `protobuf:"bytes,4,opt,name=store,proto3,oneof"`
+	Store *StoreSource `protobuf:"bytes,3,opt,name=store,proto3,oneof"`
 }
 
-func (*DistributeResponse_Peer) isDistributeResponse_Source() {}
+func (*Source_Parent) isSource_From() {}
 
-func (*DistributeResponse_Store) isDistributeResponse_Source() {}
+func (*Source_Store) isSource_From() {}
 
-// PeerSource is a worker that has a piece.
-type PeerSource struct {
+// ParentSource is a worker that passes pieces on.
+type ParentSource struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// HOST:PORT of its PeerService.
 	Address string `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
@@ -666,21 +478,21 @@ type PeerSource struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *PeerSource) Reset() {
-	*x = PeerSource{}
-	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[7]
+func (x *ParentSource) Reset() {
+	*x = ParentSource{}
+	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *PeerSource) String() string {
+func (x *ParentSource) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*PeerSource) ProtoMessage() {}
+func (*ParentSource) ProtoMessage() {}
 
-func (x *PeerSource) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[7]
+func (x *ParentSource) ProtoReflect() protoreflect.Message {
+	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -691,26 +503,26 @@ func (x *PeerSource) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use PeerSource.ProtoReflect.Descriptor instead.
-func (*PeerSource) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_pieces_proto_rawDescGZIP(), []int{7}
+// Deprecated: Use ParentSource.ProtoReflect.Descriptor instead.
+func (*ParentSource) Descriptor() ([]byte, []int) {
+	return file_cleave_worker_v1_pieces_proto_rawDescGZIP(), []int{6}
 }
 
-func (x *PeerSource) GetAddress() string {
+func (x *ParentSource) GetAddress() string {
 	if x != nil {
 		return x.Address
 	}
 	return ""
 }
 
-func (x *PeerSource) GetTicket() []byte {
+func (x *ParentSource) GetTicket() []byte {
 	if x != nil {
 		return x.Ticket
 	}
 	return nil
 }
 
-func (x *PeerSource) GetName() string {
+func (x *ParentSource) GetName() string {
 	if x != nil {
 		return x.Name
 	}
@@ -730,7 +542,7 @@ type StoreSource struct {
 
 func (x *StoreSource) Reset() {
 	*x = StoreSource{}
-	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[8]
+	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -742,7 +554,7 @@ func (x *StoreSource) String() string {
 func (*StoreSource) ProtoMessage() {}
 
 func (x *StoreSource) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[8]
+	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -755,7 +567,7 @@ func (x *StoreSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StoreSource.ProtoReflect.Descriptor instead.
 func (*StoreSource) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_pieces_proto_rawDescGZIP(), []int{8}
+	return file_cleave_worker_v1_pieces_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *StoreSource) GetUrl() string {
@@ -779,9 +591,9 @@ type FetchPieceRequest struct {
 	DatasetId string `protobuf:"bytes,1,opt,name=dataset_id,json=datasetId,proto3" json:"dataset_id,omitempty"`
 	// The piece, counted from 0.
 	Piece uint32 `protobuf:"varint,2,opt,name=piece,proto3" json:"piece,omitempty"`
-	// What the worker that asks calls itself, see wire.PeerID: its session or, since minor version 3, a hash of it.
+	// What the worker that asks calls itself: a hash of its session, see wire.PeerID.
 	SessionId string `protobuf:"bytes,3,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// The PeerSource.ticket, which is for this data set and worker.
+	// The ParentSource.ticket, which is for this data set and worker.
 	Ticket        []byte `protobuf:"bytes,4,opt,name=ticket,proto3" json:"ticket,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -789,7 +601,7 @@ type FetchPieceRequest struct {
 
 func (x *FetchPieceRequest) Reset() {
 	*x = FetchPieceRequest{}
-	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[9]
+	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -801,7 +613,7 @@ func (x *FetchPieceRequest) String() string {
 func (*FetchPieceRequest) ProtoMessage() {}
 
 func (x *FetchPieceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[9]
+	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -814,7 +626,7 @@ func (x *FetchPieceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchPieceRequest.ProtoReflect.Descriptor instead.
 func (*FetchPieceRequest) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_pieces_proto_rawDescGZIP(), []int{9}
+	return file_cleave_worker_v1_pieces_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *FetchPieceRequest) GetDatasetId() string {
@@ -848,7 +660,7 @@ func (x *FetchPieceRequest) GetTicket() []byte {
 // FetchPieceResponse holds the next bytes.
 type FetchPieceResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The bytes.
+	// The bytes. Empty while the worker waits for the piece itself, as a sign of life.
 	Data          []byte `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -856,7 +668,7 @@ type FetchPieceResponse struct {
 
 func (x *FetchPieceResponse) Reset() {
 	*x = FetchPieceResponse{}
-	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[10]
+	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -868,7 +680,7 @@ func (x *FetchPieceResponse) String() string {
 func (*FetchPieceResponse) ProtoMessage() {}
 
 func (x *FetchPieceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[10]
+	mi := &file_cleave_worker_v1_pieces_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -881,7 +693,7 @@ func (x *FetchPieceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchPieceResponse.ProtoReflect.Descriptor instead.
 func (*FetchPieceResponse) Descriptor() ([]byte, []int) {
-	return file_cleave_worker_v1_pieces_proto_rawDescGZIP(), []int{10}
+	return file_cleave_worker_v1_pieces_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *FetchPieceResponse) GetData() []byte {
@@ -895,46 +707,35 @@ var File_cleave_worker_v1_pieces_proto protoreflect.FileDescriptor
 
 const file_cleave_worker_v1_pieces_proto_rawDesc = "" +
 	"\n" +
-	"\x1dcleave/worker/v1/pieces.proto\x12\x10cleave.worker.v1\"\xae\x02\n" +
-	"\x11DistributeRequest\x12,\n" +
-	"\x04join\x18\x01 \x01(\v2\x16.cleave.worker.v1.JoinH\x00R\x04join\x12:\n" +
-	"\aarrived\x18\x02 \x01(\v2\x1e.cleave.worker.v1.PieceArrivedH\x00R\aarrived\x127\n" +
-	"\x06failed\x18\x03 \x01(\v2\x1d.cleave.worker.v1.PieceFailedH\x00R\x06failed\x121\n" +
-	"\x04lost\x18\x04 \x01(\v2\x1b.cleave.worker.v1.PieceLostH\x00R\x04lost\x128\n" +
-	"\x06wanted\x18\x05 \x01(\v2\x1e.cleave.worker.v1.PiecesWantedH\x00R\x06wantedB\t\n" +
-	"\amessage\"\xd7\x01\n" +
+	"\x1dcleave/worker/v1/pieces.proto\x12\x10cleave.worker.v1\"\xba\x01\n" +
+	"\x0eDeliverRequest\x12,\n" +
+	"\x04join\x18\x01 \x01(\v2\x16.cleave.worker.v1.JoinH\x00R\x04join\x128\n" +
+	"\x06failed\x18\x02 \x01(\v2\x1e.cleave.worker.v1.SourceFailedH\x00R\x06failed\x125\n" +
+	"\x05alive\x18\x03 \x01(\v2\x1d.cleave.worker.v1.SourceAliveH\x00R\x05aliveB\t\n" +
+	"\amessage\"\xbc\x01\n" +
 	"\x04Join\x12\x1d\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x1d\n" +
 	"\n" +
 	"dataset_id\x18\x02 \x01(\tR\tdatasetId\x12\x14\n" +
-	"\x05bytes\x18\x03 \x01(\x04R\x05bytes\x12\x1f\n" +
-	"\vpiece_bytes\x18\x04 \x01(\rR\n" +
-	"pieceBytes\x12\x12\n" +
-	"\x04held\x18\x05 \x01(\fR\x04held\x12\x14\n" +
-	"\x05keeps\x18\x06 \x01(\bR\x05keeps\x12\x18\n" +
-	"\apartial\x18\a \x01(\bR\apartial\x12\x16\n" +
-	"\x06wanted\x18\b \x01(\fR\x06wanted\":\n" +
-	"\fPiecesWanted\x12\x14\n" +
-	"\x05first\x18\x01 \x01(\rR\x05first\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\rR\x05count\"$\n" +
-	"\fPieceArrived\x12\x14\n" +
-	"\x05piece\x18\x01 \x01(\rR\x05piece\"w\n" +
-	"\vPieceFailed\x12\x14\n" +
-	"\x05piece\x18\x01 \x01(\rR\x05piece\x128\n" +
-	"\afailure\x18\x02 \x01(\x0e2\x1e.cleave.worker.v1.PieceFailureR\afailure\x12\x18\n" +
-	"\amessage\x18\x03 \x01(\tR\amessage\"9\n" +
-	"\tPieceLost\x12\x14\n" +
-	"\x05piece\x18\x01 \x01(\rR\x05piece\x12\x16\n" +
-	"\x06needed\x18\x02 \x01(\bR\x06needed\"\xb7\x01\n" +
-	"\x12DistributeResponse\x12\x14\n" +
-	"\x05piece\x18\x01 \x01(\rR\x05piece\x12\x16\n" +
-	"\x06sha256\x18\x02 \x01(\fR\x06sha256\x122\n" +
-	"\x04peer\x18\x03 \x01(\v2\x1c.cleave.worker.v1.PeerSourceH\x00R\x04peer\x125\n" +
-	"\x05store\x18\x04 \x01(\v2\x1d.cleave.worker.v1.StoreSourceH\x00R\x05storeB\b\n" +
-	"\x06source\"R\n" +
-	"\n" +
-	"PeerSource\x12\x18\n" +
+	"\x05bytes\x18\x03 \x01(\x04R\x05bytes\x12\x1b\n" +
+	"\tpasses_on\x18\t \x01(\bR\bpassesOn\x12\x12\n" +
+	"\x04part\x18\n" +
+	" \x01(\bR\x04partJ\x04\b\x04\x10\tR\vpiece_bytesR\x04heldR\x05keepsR\apartialR\x06wanted\"@\n" +
+	"\fSourceFailed\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\rR\x06number\x12\x18\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage\"%\n" +
+	"\vSourceAlive\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\rR\x06number\"[\n" +
+	"\x0fDeliverResponse\x120\n" +
+	"\x06source\x18\x01 \x01(\v2\x18.cleave.worker.v1.SourceR\x06source\x12\x16\n" +
+	"\x06sha256\x18\x02 \x01(\fR\x06sha256\"\x99\x01\n" +
+	"\x06Source\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\rR\x06number\x128\n" +
+	"\x06parent\x18\x02 \x01(\v2\x1e.cleave.worker.v1.ParentSourceH\x00R\x06parent\x125\n" +
+	"\x05store\x18\x03 \x01(\v2\x1d.cleave.worker.v1.StoreSourceH\x00R\x05storeB\x06\n" +
+	"\x04from\"T\n" +
+	"\fParentSource\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x12\x16\n" +
 	"\x06ticket\x18\x02 \x01(\fR\x06ticket\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\"@\n" +
@@ -950,12 +751,7 @@ const file_cleave_worker_v1_pieces_proto_rawDesc = "" +
 	"session_id\x18\x03 \x01(\tR\tsessionId\x12\x16\n" +
 	"\x06ticket\x18\x04 \x01(\fR\x06ticket\"(\n" +
 	"\x12FetchPieceResponse\x12\x12\n" +
-	"\x04data\x18\x01 \x01(\fR\x04data*\x80\x01\n" +
-	"\fPieceFailure\x12\x1d\n" +
-	"\x19PIECE_FAILURE_UNSPECIFIED\x10\x00\x12\x1d\n" +
-	"\x19PIECE_FAILURE_UNREACHABLE\x10\x01\x12\x19\n" +
-	"\x15PIECE_FAILURE_MISSING\x10\x02\x12\x17\n" +
-	"\x13PIECE_FAILURE_WRONG\x10\x032h\n" +
+	"\x04data\x18\x01 \x01(\fR\x04data2h\n" +
 	"\vPeerService\x12Y\n" +
 	"\n" +
 	"FetchPiece\x12#.cleave.worker.v1.FetchPieceRequest\x1a$.cleave.worker.v1.FetchPieceResponse0\x01B@Z>github.com/cleave-project/cleave/gen/cleave/worker/v1;workerv1b\x06proto3"
@@ -972,38 +768,33 @@ func file_cleave_worker_v1_pieces_proto_rawDescGZIP() []byte {
 	return file_cleave_worker_v1_pieces_proto_rawDescData
 }
 
-var file_cleave_worker_v1_pieces_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_cleave_worker_v1_pieces_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_cleave_worker_v1_pieces_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_cleave_worker_v1_pieces_proto_goTypes = []any{
-	(PieceFailure)(0),          // 0: cleave.worker.v1.PieceFailure
-	(*DistributeRequest)(nil),  // 1: cleave.worker.v1.DistributeRequest
-	(*Join)(nil),               // 2: cleave.worker.v1.Join
-	(*PiecesWanted)(nil),       // 3: cleave.worker.v1.PiecesWanted
-	(*PieceArrived)(nil),       // 4: cleave.worker.v1.PieceArrived
-	(*PieceFailed)(nil),        // 5: cleave.worker.v1.PieceFailed
-	(*PieceLost)(nil),          // 6: cleave.worker.v1.PieceLost
-	(*DistributeResponse)(nil), // 7: cleave.worker.v1.DistributeResponse
-	(*PeerSource)(nil),         // 8: cleave.worker.v1.PeerSource
-	(*StoreSource)(nil),        // 9: cleave.worker.v1.StoreSource
-	(*FetchPieceRequest)(nil),  // 10: cleave.worker.v1.FetchPieceRequest
-	(*FetchPieceResponse)(nil), // 11: cleave.worker.v1.FetchPieceResponse
+	(*DeliverRequest)(nil),     // 0: cleave.worker.v1.DeliverRequest
+	(*Join)(nil),               // 1: cleave.worker.v1.Join
+	(*SourceFailed)(nil),       // 2: cleave.worker.v1.SourceFailed
+	(*SourceAlive)(nil),        // 3: cleave.worker.v1.SourceAlive
+	(*DeliverResponse)(nil),    // 4: cleave.worker.v1.DeliverResponse
+	(*Source)(nil),             // 5: cleave.worker.v1.Source
+	(*ParentSource)(nil),       // 6: cleave.worker.v1.ParentSource
+	(*StoreSource)(nil),        // 7: cleave.worker.v1.StoreSource
+	(*FetchPieceRequest)(nil),  // 8: cleave.worker.v1.FetchPieceRequest
+	(*FetchPieceResponse)(nil), // 9: cleave.worker.v1.FetchPieceResponse
 }
 var file_cleave_worker_v1_pieces_proto_depIdxs = []int32{
-	2,  // 0: cleave.worker.v1.DistributeRequest.join:type_name -> cleave.worker.v1.Join
-	4,  // 1: cleave.worker.v1.DistributeRequest.arrived:type_name -> cleave.worker.v1.PieceArrived
-	5,  // 2: cleave.worker.v1.DistributeRequest.failed:type_name -> cleave.worker.v1.PieceFailed
-	6,  // 3: cleave.worker.v1.DistributeRequest.lost:type_name -> cleave.worker.v1.PieceLost
-	3,  // 4: cleave.worker.v1.DistributeRequest.wanted:type_name -> cleave.worker.v1.PiecesWanted
-	0,  // 5: cleave.worker.v1.PieceFailed.failure:type_name -> cleave.worker.v1.PieceFailure
-	8,  // 6: cleave.worker.v1.DistributeResponse.peer:type_name -> cleave.worker.v1.PeerSource
-	9,  // 7: cleave.worker.v1.DistributeResponse.store:type_name -> cleave.worker.v1.StoreSource
-	10, // 8: cleave.worker.v1.PeerService.FetchPiece:input_type -> cleave.worker.v1.FetchPieceRequest
-	11, // 9: cleave.worker.v1.PeerService.FetchPiece:output_type -> cleave.worker.v1.FetchPieceResponse
-	9,  // [9:10] is the sub-list for method output_type
-	8,  // [8:9] is the sub-list for method input_type
-	8,  // [8:8] is the sub-list for extension type_name
-	8,  // [8:8] is the sub-list for extension extendee
-	0,  // [0:8] is the sub-list for field type_name
+	1, // 0: cleave.worker.v1.DeliverRequest.join:type_name -> cleave.worker.v1.Join
+	2, // 1: cleave.worker.v1.DeliverRequest.failed:type_name -> cleave.worker.v1.SourceFailed
+	3, // 2: cleave.worker.v1.DeliverRequest.alive:type_name -> cleave.worker.v1.SourceAlive
+	5, // 3: cleave.worker.v1.DeliverResponse.source:type_name -> cleave.worker.v1.Source
+	6, // 4: cleave.worker.v1.Source.parent:type_name -> cleave.worker.v1.ParentSource
+	7, // 5: cleave.worker.v1.Source.store:type_name -> cleave.worker.v1.StoreSource
+	8, // 6: cleave.worker.v1.PeerService.FetchPiece:input_type -> cleave.worker.v1.FetchPieceRequest
+	9, // 7: cleave.worker.v1.PeerService.FetchPiece:output_type -> cleave.worker.v1.FetchPieceResponse
+	7, // [7:8] is the sub-list for method output_type
+	6, // [6:7] is the sub-list for method input_type
+	6, // [6:6] is the sub-list for extension type_name
+	6, // [6:6] is the sub-list for extension extendee
+	0, // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_cleave_worker_v1_pieces_proto_init() }
@@ -1012,29 +803,26 @@ func file_cleave_worker_v1_pieces_proto_init() {
 		return
 	}
 	file_cleave_worker_v1_pieces_proto_msgTypes[0].OneofWrappers = []any{
-		(*DistributeRequest_Join)(nil),
-		(*DistributeRequest_Arrived)(nil),
-		(*DistributeRequest_Failed)(nil),
-		(*DistributeRequest_Lost)(nil),
-		(*DistributeRequest_Wanted)(nil),
+		(*DeliverRequest_Join)(nil),
+		(*DeliverRequest_Failed)(nil),
+		(*DeliverRequest_Alive)(nil),
 	}
-	file_cleave_worker_v1_pieces_proto_msgTypes[6].OneofWrappers = []any{
-		(*DistributeResponse_Peer)(nil),
-		(*DistributeResponse_Store)(nil),
+	file_cleave_worker_v1_pieces_proto_msgTypes[5].OneofWrappers = []any{
+		(*Source_Parent)(nil),
+		(*Source_Store)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_cleave_worker_v1_pieces_proto_rawDesc), len(file_cleave_worker_v1_pieces_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   11,
+			NumEnums:      0,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_cleave_worker_v1_pieces_proto_goTypes,
 		DependencyIndexes: file_cleave_worker_v1_pieces_proto_depIdxs,
-		EnumInfos:         file_cleave_worker_v1_pieces_proto_enumTypes,
 		MessageInfos:      file_cleave_worker_v1_pieces_proto_msgTypes,
 	}.Build()
 	File_cleave_worker_v1_pieces_proto = out.File

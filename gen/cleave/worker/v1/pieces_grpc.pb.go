@@ -4,7 +4,7 @@
 // - protoc             (unknown)
 // source: cleave/worker/v1/pieces.proto
 
-// How data sets reach workers in pieces: from the coordinator, from the object store, and from each other.
+// How workers get the pieces of data sets: from the object store, from each other, or from the coordinator.
 
 package workerv1
 
@@ -28,10 +28,11 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// PeerService runs on workers that serve pieces of data sets to other workers.
+// PeerService runs on workers that pass data sets on to other workers.
 type PeerServiceClient interface {
-	// FetchPiece streams one piece. Returns PERMISSION_DENIED without a ticket from the coordinator, and NOT_FOUND if the
-	// worker does not have the piece.
+	// FetchPiece streams one piece. If the worker is still fetching the data set, it sends the piece once it has it.
+	// Returns PERMISSION_DENIED without a ticket from the coordinator, and NOT_FOUND if the worker neither has the piece nor
+	// fetches it.
 	FetchPiece(ctx context.Context, in *FetchPieceRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FetchPieceResponse], error)
 }
 
@@ -66,10 +67,11 @@ type PeerService_FetchPieceClient = grpc.ServerStreamingClient[FetchPieceRespons
 // All implementations must embed UnimplementedPeerServiceServer
 // for forward compatibility.
 //
-// PeerService runs on workers that serve pieces of data sets to other workers.
+// PeerService runs on workers that pass data sets on to other workers.
 type PeerServiceServer interface {
-	// FetchPiece streams one piece. Returns PERMISSION_DENIED without a ticket from the coordinator, and NOT_FOUND if the
-	// worker does not have the piece.
+	// FetchPiece streams one piece. If the worker is still fetching the data set, it sends the piece once it has it.
+	// Returns PERMISSION_DENIED without a ticket from the coordinator, and NOT_FOUND if the worker neither has the piece nor
+	// fetches it.
 	FetchPiece(*FetchPieceRequest, grpc.ServerStreamingServer[FetchPieceResponse]) error
 	mustEmbedUnimplementedPeerServiceServer()
 }

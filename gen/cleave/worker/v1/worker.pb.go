@@ -1254,12 +1254,11 @@ const file_cleave_worker_v1_worker_proto_rawDesc = "" +
 	"session_id\x18\x01 \x01(\tR\tsessionId\x12\x1c\n" +
 	"\treference\x18\x02 \x01(\tR\treference\x12\x12\n" +
 	"\x04data\x18\x03 \x01(\fR\x04data\"\x14\n" +
-	"\x12SendResultResponse2\xda\x03\n" +
+	"\x12SendResultResponse2\xd1\x03\n" +
 	"\rWorkerService\x12O\n" +
 	"\x06Attach\x12\x1f.cleave.worker.v1.AttachRequest\x1a .cleave.worker.v1.AttachResponse(\x010\x01\x12_\n" +
-	"\fFetchDataset\x12%.cleave.worker.v1.FetchDatasetRequest\x1a&.cleave.worker.v1.FetchDatasetResponse0\x01\x12[\n" +
-	"\n" +
-	"Distribute\x12#.cleave.worker.v1.DistributeRequest\x1a$.cleave.worker.v1.DistributeResponse(\x010\x01\x12_\n" +
+	"\fFetchDataset\x12%.cleave.worker.v1.FetchDatasetRequest\x1a&.cleave.worker.v1.FetchDatasetResponse0\x01\x12R\n" +
+	"\aDeliver\x12 .cleave.worker.v1.DeliverRequest\x1a!.cleave.worker.v1.DeliverResponse(\x010\x01\x12_\n" +
 	"\fFetchPayload\x12%.cleave.worker.v1.FetchPayloadRequest\x1a&.cleave.worker.v1.FetchPayloadResponse0\x01\x12Y\n" +
 	"\n" +
 	"SendResult\x12#.cleave.worker.v1.SendResultRequest\x1a$.cleave.worker.v1.SendResultResponse(\x01B@Z>github.com/cleave-project/cleave/gen/cleave/worker/v1;workerv1b\x06proto3"
@@ -1296,8 +1295,8 @@ var file_cleave_worker_v1_worker_proto_goTypes = []any{
 	(*SendResultResponse)(nil),   // 15: cleave.worker.v1.SendResultResponse
 	(*Answer)(nil),               // 16: cleave.worker.v1.Answer
 	(*Command)(nil),              // 17: cleave.worker.v1.Command
-	(*DistributeRequest)(nil),    // 18: cleave.worker.v1.DistributeRequest
-	(*DistributeResponse)(nil),   // 19: cleave.worker.v1.DistributeResponse
+	(*DeliverRequest)(nil),       // 18: cleave.worker.v1.DeliverRequest
+	(*DeliverResponse)(nil),      // 19: cleave.worker.v1.DeliverResponse
 }
 var file_cleave_worker_v1_worker_proto_depIdxs = []int32{
 	2,  // 0: cleave.worker.v1.AttachRequest.hello:type_name -> cleave.worker.v1.Hello
@@ -1312,12 +1311,12 @@ var file_cleave_worker_v1_worker_proto_depIdxs = []int32{
 	6,  // 9: cleave.worker.v1.Heartbeat.running:type_name -> cleave.worker.v1.Progress
 	0,  // 10: cleave.worker.v1.WorkerService.Attach:input_type -> cleave.worker.v1.AttachRequest
 	10, // 11: cleave.worker.v1.WorkerService.FetchDataset:input_type -> cleave.worker.v1.FetchDatasetRequest
-	18, // 12: cleave.worker.v1.WorkerService.Distribute:input_type -> cleave.worker.v1.DistributeRequest
+	18, // 12: cleave.worker.v1.WorkerService.Deliver:input_type -> cleave.worker.v1.DeliverRequest
 	12, // 13: cleave.worker.v1.WorkerService.FetchPayload:input_type -> cleave.worker.v1.FetchPayloadRequest
 	14, // 14: cleave.worker.v1.WorkerService.SendResult:input_type -> cleave.worker.v1.SendResultRequest
 	1,  // 15: cleave.worker.v1.WorkerService.Attach:output_type -> cleave.worker.v1.AttachResponse
 	11, // 16: cleave.worker.v1.WorkerService.FetchDataset:output_type -> cleave.worker.v1.FetchDatasetResponse
-	19, // 17: cleave.worker.v1.WorkerService.Distribute:output_type -> cleave.worker.v1.DistributeResponse
+	19, // 17: cleave.worker.v1.WorkerService.Deliver:output_type -> cleave.worker.v1.DeliverResponse
 	13, // 18: cleave.worker.v1.WorkerService.FetchPayload:output_type -> cleave.worker.v1.FetchPayloadResponse
 	15, // 19: cleave.worker.v1.WorkerService.SendResult:output_type -> cleave.worker.v1.SendResultResponse
 	15, // [15:20] is the sub-list for method output_type

@@ -25,7 +25,7 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	WorkerService_Attach_FullMethodName       = "/cleave.worker.v1.WorkerService/Attach"
 	WorkerService_FetchDataset_FullMethodName = "/cleave.worker.v1.WorkerService/FetchDataset"
-	WorkerService_Distribute_FullMethodName   = "/cleave.worker.v1.WorkerService/Distribute"
+	WorkerService_Deliver_FullMethodName      = "/cleave.worker.v1.WorkerService/Deliver"
 	WorkerService_FetchPayload_FullMethodName = "/cleave.worker.v1.WorkerService/FetchPayload"
 	WorkerService_SendResult_FullMethodName   = "/cleave.worker.v1.WorkerService/SendResult"
 )
@@ -44,10 +44,9 @@ type WorkerServiceClient interface {
 	// FetchDataset streams a range of the canonical encoding of a data set. Returns PERMISSION_DENIED if no job of the
 	// worker uses it.
 	FetchDataset(ctx context.Context, in *FetchDatasetRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FetchDatasetResponse], error)
-	// Distribute tells a worker where to fetch the pieces of a data set, while the worker reports which it has. A worker
-	// that passes pieces on keeps the stream open for as long as a job of it uses the data set. Returns PERMISSION_DENIED
-	// if none does, and UNIMPLEMENTED if FetchDataset is the only source.
-	Distribute(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[DistributeRequest, DistributeResponse], error)
+	// Deliver tells a worker where to read the pieces of a data set, and their hashes. A worker that passes pieces on keeps
+	// the stream open for as long as a job of it uses the data set. Returns PERMISSION_DENIED if none does.
+	Deliver(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[DeliverRequest, DeliverResponse], error)
 	// FetchPayload streams a payload that a command refers to. Returns NOT_FOUND if it is no
 	// longer needed, or belongs to no job of the worker.
 	FetchPayload(ctx context.Context, in *FetchPayloadRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FetchPayloadResponse], error)
@@ -96,18 +95,18 @@ func (c *workerServiceClient) FetchDataset(ctx context.Context, in *FetchDataset
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type WorkerService_FetchDatasetClient = grpc.ServerStreamingClient[FetchDatasetResponse]
 
-func (c *workerServiceClient) Distribute(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[DistributeRequest, DistributeResponse], error) {
+func (c *workerServiceClient) Deliver(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[DeliverRequest, DeliverResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &WorkerService_ServiceDesc.Streams[2], WorkerService_Distribute_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &WorkerService_ServiceDesc.Streams[2], WorkerService_Deliver_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
-	x := &grpc.GenericClientStream[DistributeRequest, DistributeResponse]{ClientStream: stream}
+	x := &grpc.GenericClientStream[DeliverRequest, DeliverResponse]{ClientStream: stream}
 	return x, nil
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type WorkerService_DistributeClient = grpc.BidiStreamingClient[DistributeRequest, DistributeResponse]
+type WorkerService_DeliverClient = grpc.BidiStreamingClient[DeliverRequest, DeliverResponse]
 
 func (c *workerServiceClient) FetchPayload(ctx context.Context, in *FetchPayloadRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[FetchPayloadResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
@@ -155,10 +154,9 @@ type WorkerServiceServer interface {
 	// FetchDataset streams a range of the canonical encoding of a data set. Returns PERMISSION_DENIED if no job of the
 	// worker uses it.
 	FetchDataset(*FetchDatasetRequest, grpc.ServerStreamingServer[FetchDatasetResponse]) error
-	// Distribute tells a worker where to fetch the pieces of a data set, while the worker reports which it has. A worker
-	// that passes pieces on keeps the stream open for as long as a job of it uses the data set. Returns PERMISSION_DENIED
-	// if none does, and UNIMPLEMENTED if FetchDataset is the only source.
-	Distribute(grpc.BidiStreamingServer[DistributeRequest, DistributeResponse]) error
+	// Deliver tells a worker where to read the pieces of a data set, and their hashes. A worker that passes pieces on keeps
+	// the stream open for as long as a job of it uses the data set. Returns PERMISSION_DENIED if none does.
+	Deliver(grpc.BidiStreamingServer[DeliverRequest, DeliverResponse]) error
 	// FetchPayload streams a payload that a command refers to. Returns NOT_FOUND if it is no
 	// longer needed, or belongs to no job of the worker.
 	FetchPayload(*FetchPayloadRequest, grpc.ServerStreamingServer[FetchPayloadResponse]) error
@@ -181,8 +179,8 @@ func (UnimplementedWorkerServiceServer) Attach(grpc.BidiStreamingServer[AttachRe
 func (UnimplementedWorkerServiceServer) FetchDataset(*FetchDatasetRequest, grpc.ServerStreamingServer[FetchDatasetResponse]) error {
 	return status.Error(codes.Unimplemented, "method FetchDataset not implemented")
 }
-func (UnimplementedWorkerServiceServer) Distribute(grpc.BidiStreamingServer[DistributeRequest, DistributeResponse]) error {
-	return status.Error(codes.Unimplemented, "method Distribute not implemented")
+func (UnimplementedWorkerServiceServer) Deliver(grpc.BidiStreamingServer[DeliverRequest, DeliverResponse]) error {
+	return status.Error(codes.Unimplemented, "method Deliver not implemented")
 }
 func (UnimplementedWorkerServiceServer) FetchPayload(*FetchPayloadRequest, grpc.ServerStreamingServer[FetchPayloadResponse]) error {
 	return status.Error(codes.Unimplemented, "method FetchPayload not implemented")
@@ -229,12 +227,12 @@ func _WorkerService_FetchDataset_Handler(srv interface{}, stream grpc.ServerStre
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type WorkerService_FetchDatasetServer = grpc.ServerStreamingServer[FetchDatasetResponse]
 
-func _WorkerService_Distribute_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(WorkerServiceServer).Distribute(&grpc.GenericServerStream[DistributeRequest, DistributeResponse]{ServerStream: stream})
+func _WorkerService_Deliver_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(WorkerServiceServer).Deliver(&grpc.GenericServerStream[DeliverRequest, DeliverResponse]{ServerStream: stream})
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type WorkerService_DistributeServer = grpc.BidiStreamingServer[DistributeRequest, DistributeResponse]
+type WorkerService_DeliverServer = grpc.BidiStreamingServer[DeliverRequest, DeliverResponse]
 
 func _WorkerService_FetchPayload_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(FetchPayloadRequest)
@@ -274,8 +272,8 @@ var WorkerService_ServiceDesc = grpc.ServiceDesc{
 			ServerStreams: true,
 		},
 		{
-			StreamName:    "Distribute",
-			Handler:       _WorkerService_Distribute_Handler,
+			StreamName:    "Deliver",
+			Handler:       _WorkerService_Deliver_Handler,
 			ServerStreams: true,
 			ClientStreams: true,
 		},

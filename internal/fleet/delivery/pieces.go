@@ -1,4 +1,4 @@
-package distribution
+package delivery
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"time"
 
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
+	"github.com/cleave-project/cleave/internal/fleet/delivery/tree"
+	"github.com/cleave-project/cleave/internal/signal"
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
@@ -29,7 +31,7 @@ type Locator interface {
 const locateEvery = 20 * time.Minute
 
 // locate returns where workers can read a data set without the coordinator, or nil if they cannot.
-func (d *Distributor) locate(ctx context.Context, id string) *workerv1.StoreSource {
+func (d *Deliveries) locate(ctx context.Context, id string) *workerv1.StoreSource {
 	locator, is := d.datasets.(Locator)
 	if !is {
 		return nil
@@ -45,7 +47,7 @@ func (d *Distributor) locate(ctx context.Context, id string) *workerv1.StoreSour
 }
 
 // keepLocation renews the URL of a data set until ctx ends.
-func (d *Distributor) keepLocation(ctx context.Context, s *set) error {
+func (d *Deliveries) keepLocation(ctx context.Context, s *set) error {
 	ticker := time.NewTicker(locateEvery)
 	defer ticker.Stop()
 	for {
@@ -54,17 +56,28 @@ func (d *Distributor) keepLocation(ctx context.Context, s *set) error {
 		case <-ctx.Done():
 			return nil
 		}
-		location := d.locate(ctx, s.id)
-		d.mu.Lock()
-		s.location = location
-		s.swarm.SetStore(location != nil)
-		d.mu.Unlock()
+		if location := d.locate(ctx, s.id); location != nil {
+			d.relocate(s, location)
+		}
 	}
 }
 
-// hash reads a data set and hashes its pieces. Each may be assigned as soon as its hash is known. The reader checks at
-// the end that the data set is the one that its id names.
-func (d *Distributor) hash(ctx context.Context, s *set, pieces int) error {
+// relocate tells workers that read the object store another URL.
+func (d *Deliveries) relocate(s *set, location *workerv1.StoreSource) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s.location = location
+	for id, m := range s.members {
+		if s.tree.Source(id).Kind == tree.Store {
+			m.number++
+			signal.Wake(m.wake)
+		}
+	}
+}
+
+// hash reads a data set and hashes its pieces. Workers fetch each as soon as they know its hash. The reader checks
+// at the end that the data set is the one that its id names.
+func (d *Deliveries) hash(ctx context.Context, s *set, pieces int) error {
 	r, err := d.datasets.OpenDataset(ctx, s.id, 0, -1)
 	if err != nil {
 		return err
@@ -80,11 +93,7 @@ func (d *Distributor) hash(ctx context.Context, s *set, pieces int) error {
 		if err != nil {
 			return err
 		}
-		d.mu.Lock()
-		s.hashes = append(s.hashes, [sha256.Size]byte(hash.Sum(nil)))
-		s.swarm.SetKnown(len(s.hashes))
-		s.scheduleLocked()
-		d.mu.Unlock()
+		d.publish(s, [sha256.Size]byte(hash.Sum(nil)))
 	}
 	n, err := io.CopyBuffer(io.Discard, r, buffer)
 	if err == nil && n > 0 {
@@ -100,14 +109,24 @@ func (d *Distributor) hash(ctx context.Context, s *set, pieces int) error {
 	return nil
 }
 
-// keptHashes is how many data sets keep the hashes of their pieces after their distribution. The hashes of 1 GiB take
+// publish tells workers the hash of the next piece.
+func (d *Deliveries) publish(s *set, hash [sha256.Size]byte) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s.hashes = append(s.hashes, hash)
+	for _, m := range s.members {
+		signal.Wake(m.wake)
+	}
+}
+
+// keptHashes is how many data sets keep the hashes of their pieces after their delivery. The hashes of 1 GiB take
 // 8 KiB.
 const keptHashes = 64
 
-// pieceHashes remembers the hashes of pieces of the data sets that were distributed last.
+// pieceHashes remembers the hashes of pieces of the data sets that were delivered last.
 type pieceHashes struct {
 	hashes map[string][][sha256.Size]byte
-	recent []string // the last one was distributed last
+	recent []string // the last one was delivered last
 }
 
 func (h *pieceHashes) put(id string, hashes [][sha256.Size]byte) {
