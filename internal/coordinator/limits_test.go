@@ -313,7 +313,7 @@ func TestFreeDisk(t *testing.T) {
 	cfg := durableConfig(t)
 	h := newHarness(t, cfg, scripted(steps(1)))
 	data := h.upload()
-	h.c.cfg.Limits.FreeDisk = 1 << 60
+	h.c.room.Limits.FreeDisk = 1 << 60
 	wantRefusal(t, h.refusedUpload(10), "DISK_FULL")
 	_, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: spec(data)})
 	wantRefusal(t, err, "DISK_FULL")
