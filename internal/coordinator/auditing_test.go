@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
-	"github.com/cleave-project/cleave/internal/coordinator/jobs"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/security/access"
 	"github.com/cleave-project/cleave/internal/security/audit"
@@ -45,7 +45,7 @@ func TestAuditLog(t *testing.T) {
 	alice.end(job)
 	secret := access.NewToken()
 	_, err := alice.jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: secret}) // no id, but a secret
-	wantError(t, err, codes.NotFound, jobs.NotFound)
+	wantError(t, err, codes.NotFound, records.JobNotFound)
 	_, err = s.withToken(secret).jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: job})
 	wantError(t, err, codes.Unauthenticated, "UNKNOWN_TOKEN")
 	_, err = alice.cluster.DrainWorker(t.Context(), &cleavev1.DrainWorkerRequest{WorkerId: "w"})

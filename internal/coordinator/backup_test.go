@@ -15,7 +15,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	"github.com/cleave-project/cleave/internal/coordinator/backup"
-	"github.com/cleave-project/cleave/internal/coordinator/jobs"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/coordinator/runner"
 	"github.com/cleave-project/cleave/internal/fault"
 )
@@ -72,7 +72,7 @@ func TestBackupWhileJobsRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: done}); reason(err) != jobs.NotFound {
+	if _, err := h.jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: done}); reason(err) != records.JobNotFound {
 		t.Errorf("the deleted job: %v", err)
 	}
 	h.awaitSweep()

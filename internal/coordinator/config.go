@@ -3,6 +3,7 @@ package coordinator
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/url"
 	"path/filepath"
@@ -13,6 +14,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/pflag"
 
+	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/api"
 	"github.com/cleave-project/cleave/internal/coordinator/datasets"
 	"github.com/cleave-project/cleave/internal/coordinator/gate"
 	"github.com/cleave-project/cleave/internal/coordinator/imports"
@@ -95,7 +98,7 @@ type Config struct {
 	// Observe receives events for metrics and traces; nil disables them.
 	Observe *observe.Coordinator
 	// Limits bounds what clients may ask for; see DefaultConfig.
-	Limits Limits
+	Limits api.Limits
 	// Retention deletes old jobs and data; the zero value keeps everything.
 	Retention records.RetentionConfig
 
@@ -147,7 +150,7 @@ func DefaultConfig() Config {
 		Snapshots:         runner.DefaultSnapshots(),
 		ShutdownTimeout:   5 * time.Second,
 		Security:          gate.Security{Access: access.Config{OIDC: access.DefaultOIDC()}},
-		Limits:            defaultLimits(),
+		Limits:            api.DefaultLimits(),
 	}
 }
 
@@ -181,7 +184,7 @@ func (cfg Config) withDefaults() (Config, error) {
 			"but the store is %s; give an etcd cluster too (--store etcd://HOST:PORT)", cfg.Store)
 	}
 	var err error
-	if err = errors.Join(cfg.checkNumbers(), cfg.Limits.check(), cfg.Retention.Check(), cfg.Election.check(),
+	if err = errors.Join(cfg.checkNumbers(), checkLimits(cfg.Limits), cfg.Retention.Check(), cfg.Election.check(),
 		cfg.HTTP.check(), cfg.Webhooks.Check(), cfg.Imports.Check()); err != nil {
 		return cfg, err
 	}
@@ -250,6 +253,49 @@ func (cfg Config) checkNumbers() error {
 		{cfg.SlowAfter <= 0, "--slow-after", cfg.SlowAfter, "be positive"},
 		{cfg.ShutdownTimeout < 0, "ShutdownTimeout", cfg.ShutdownTimeout, "be at least 0"},
 	})
+}
+
+// checkLimits rejects limits that are out of range.
+func checkLimits(l api.Limits) error {
+	const notNegative, atLeast1 = "not be negative", "be at least 1"
+	return checkSettings([]setting{
+		{l.Rows < 0, "--max-rows", l.Rows, notNegative},
+		{l.Clusters < 0, "--max-k", l.Clusters, notNegative},
+		{l.Constraints < 0, "--max-constraints", l.Constraints, notNegative},
+		{l.Queued < 0, "--max-queued", l.Queued, notNegative},
+		{l.QueuedPerOwner < 0, "--max-queued-per-owner", l.QueuedPerOwner, notNegative},
+		{l.RunningPerOwner < 0, "--max-running-per-owner", l.RunningPerOwner, notNegative},
+		{l.UploadRate < 0, "--upload-rate", l.UploadRate, notNegative},
+		{l.UploadRatePerOwner < 0, "--upload-rate-per-owner", l.UploadRatePerOwner, notNegative},
+		{l.FreeDisk < 0, "--min-free", l.FreeDisk, notNegative},
+		{l.Calls < 1, "--max-calls", l.Calls, atLeast1},
+		{l.ShortCalls < 1, "--max-reads", l.ShortCalls, atLeast1},
+		{l.Streams < 1, "--max-streams", l.Streams, atLeast1},
+		{l.SlowReader <= 0, "--slow-reader", l.SlowReader, "be positive"},
+		{l.DefaultTime < 0, "--job-timeout", l.DefaultTime, notNegative},
+		{l.MaxTime < 0, "--max-job-timeout", l.MaxTime, notNegative},
+		{l.MaxTime > 0 && l.DefaultTime > l.MaxTime, "--job-timeout", l.DefaultTime,
+			fmt.Sprintf("not be longer than --max-job-timeout, which is %v", l.MaxTime)},
+	})
+}
+
+// limitsProto returns the limits as clients see them.
+func (cfg Config) limitsProto() *cleavev1.Limits {
+	l, r := cfg.Limits, cfg.Retention
+	count := func(n int64) uint32 { return uint32(min(n, math.MaxUint32)) }
+	return &cleavev1.Limits{
+		Rows: count(l.Rows), DatasetBytes: uint64(cfg.MaxDatasetBytes), MessageBytes: uint64(cfg.MaxMessageBytes),
+		Clusters: count(l.Clusters), Constraints: count(l.Constraints),
+		JobsRunning: count(int64(cfg.MaxConcurrentJobs)), JobsRunningPerOwner: count(int64(l.RunningPerOwner)),
+		JobsQueued: count(int64(l.Queued)), JobsQueuedPerOwner: count(int64(l.QueuedPerOwner)),
+		DefaultTimeLimit: api.DurationProto(l.DefaultTime), MaxTimeLimit: api.DurationProto(l.MaxTime),
+		Calls: count(int64(l.Calls)), Reads: count(int64(l.ShortCalls)),
+		Streams: count(int64(l.Streams)), SlowReader: api.DurationProto(l.SlowReader),
+		UploadBytesPerSecond: uint64(l.UploadRate), UploadBytesPerSecondPerOwner: uint64(l.UploadRatePerOwner),
+		UploadStall:    api.DurationProto(cfg.UploadStall),
+		DiskQuotaBytes: uint64(r.Quota), FreeDiskBytes: uint64(l.FreeDisk),
+		KeepJobs: api.DurationProto(r.KeepJobs), KeepDatasets: api.DurationProto(r.KeepDatasets),
+	}
 }
 
 // defaultBlobs returns where the blobs are if the configuration names no place.

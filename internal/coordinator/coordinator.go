@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 
+	"github.com/cleave-project/cleave/internal/coordinator/api"
 	"github.com/cleave-project/cleave/internal/coordinator/datasets"
 	"github.com/cleave-project/cleave/internal/coordinator/gate"
 	"github.com/cleave-project/cleave/internal/coordinator/httpapi"
@@ -51,6 +52,9 @@ type Coordinator struct {
 	hold     records.Hold // no blob is deleted while a backup reads them
 	disowned chan error   // receives the error if the blobs turn out to be unusable, such as those of another cluster
 
+	blobBytes  atomic.Int64 // of all blobs; negative until they are counted
+	freedBytes atomic.Int64 // of all blobs that were deleted so far
+
 	// Leadership.
 	term     store.Leadership // set by lead, before leading becomes true
 	restored bool             // set by lead once the backup to restore is restored
@@ -74,13 +78,16 @@ type Coordinator struct {
 	health  *health.Server
 	serving atomic.Bool
 
+	room       *api.Room
+	downloads  *queue.DownloadMemory
+	results    *results.Service
+	jobService *api.Jobs
+
 	// Runs.
 	fleet     *fleet.Fleet
 	jobs      *jobs.Manager
 	webhooks  *webhook.Sender
 	retention *records.Sweeper
-	results   *results.Service
-	downloads *queue.DownloadMemory
 
 	// A shutdown has two stages: canceling runCtx, by stop, ends the open watches and the runs, and canceling storeCtx ends
 	// writes to the stores.
@@ -109,7 +116,6 @@ func open(ctx context.Context, cfg Config, engine jobs.Engine) (_ *Coordinator, 
 	c := &Coordinator{
 		cfg: cfg, log: cfg.Logger.Named("coordinator"), disowned: make(chan error, 1), memory: newMemory(cfg),
 	}
-	c.downloads = queue.NewDownloadMemory(c.memory.downloads, c.memory.large, cfg.Limits.SlowReader)
 	c.close = sync.OnceValue(c.closeAll)
 	// Not derived from ctx, whose deadline may be meant for opening only.
 	runCtx, stop := context.WithCancelCause(context.Background())
@@ -124,9 +130,14 @@ func open(ctx context.Context, cfg Config, engine jobs.Engine) (_ *Coordinator, 
 	if err = c.openStorage(ctx); err != nil {
 		return nil, err
 	}
-	if err = c.openServers(engine); err != nil {
+	if err = c.openPort(); err != nil {
 		return nil, err
 	}
+	unfinished := jobs.NewUnfinishedJobs()
+	c.openData(unfinished)
+	c.openRuns(unfinished, engine)
+	c.openCalls()
+	c.openServers()
 	if store.IsShared(cfg.Store) {
 		return c, nil
 	}
@@ -150,46 +161,114 @@ func (c *Coordinator) openStorage(ctx context.Context) (err error) {
 	if err = c.openStores(ctx); err != nil {
 		return err
 	}
-	c.state, c.blobs = store.MeterState(c.state, c.cfg.Observe), store.MeterBlobs(c.blobs, c.cfg.Observe)
+	c.state = store.MeterState(c.state, c.cfg.Observe)
+	c.blobs = store.MeterBlobs(c.blobs, c.cfg.Observe)
+	c.blobBytes.Store(-1) // until the first sweep counts them
+	if c.cfg.Retention.Quota > 0 {
+		c.blobs = store.CountBlobs(c.blobs, &c.blobBytes, &c.freedBytes)
+	}
 	c.writer = &records.Writer{State: c.state, Context: c.storeCtx, Logger: c.log}
+	c.garbage = &records.Collector{Blobs: c.blobs, Writer: c.writer, Hold: &c.hold, Logger: c.log}
 	c.webhooks = &webhook.Sender{
 		Config: c.cfg.Webhooks, State: c.state, Delete: c.writer.DeleteKeys, Logger: c.log.Named("webhook"), Now: c.cfg.Now,
 	}
-	blobBytes, freed := &atomic.Int64{}, &atomic.Int64{}
-	blobBytes.Store(-1) // until the first sweep counts them
-	if c.cfg.Retention.Quota > 0 {
-		c.blobs = store.CountBlobs(c.blobs, blobBytes, freed)
-	}
 	c.opened = append(c.opened, func() error { c.writer.Wait(); c.webhooks.Wait(); return nil })
-	c.openContent()
-	c.retention = c.newRetention(blobBytes, freed)
-	c.opened = append(c.opened, func() error { c.uploads.Close(); return nil })
 	return nil
 }
 
-// openServers opens the fleet and the servers, which do not answer calls yet.
-func (c *Coordinator) openServers(engine jobs.Engine) error {
+// openPort begins to listen.
+func (c *Coordinator) openPort() error {
 	listener, err := c.listen()
 	if err != nil {
 		return err
 	}
 	c.addr = listener.Addr()
-	c.port = httpapi.NewPort(listener, httpapi.PortConfig{TLS: c.gate.TLS(), Timeout: gate.HandshakeTimeout, Logger: c.log.Named("port")})
+	c.port = httpapi.NewPort(listener, httpapi.PortConfig{
+		TLS: c.gate.TLS(), Timeout: gate.HandshakeTimeout, Logger: c.log.Named("port"),
+	})
+	return nil
+}
+
+// openData constructs what keeps data sets and tables. unfinished are the jobs that use them.
+func (c *Coordinator) openData(unfinished *jobs.UnfinishedJobs) {
+	cfg := datasets.Config{
+		Blobs: c.blobs, Writer: c.writer, Logger: c.log, Now: c.cfg.Now,
+		CacheBytes: c.cfg.CacheBytes, UseGrain: c.cfg.Retention.UseGrain(), Users: unfinished,
+		DeleteBlob: func(name string) error { return c.garbage.Delete(c.storeCtx, name) },
+	}
+	c.datasets = datasets.NewDatasets(cfg)
+	cfg.CacheBytes /= smallerCaches
+	c.tables = datasets.NewTables(cfg)
+	c.uploads = datasets.NewUploads(datasets.UploadLimits{
+		Memory: c.memory.uploads, MessageBytes: c.cfg.MaxMessageBytes, Stall: c.cfg.UploadStall,
+		Rate: c.cfg.Limits.UploadRate, RatePerOwner: c.cfg.Limits.UploadRatePerOwner,
+	})
+	c.opened = append(c.opened, func() error { c.uploads.Close(); return nil })
+	c.parts = &results.Parts{Blobs: c.blobs, Writer: c.writer}
+	c.problems = &runner.ProblemMaker{
+		Datasets: c.datasets, Tables: c.tables, MaxBytes: c.cfg.MaxDatasetBytes, MemoryBytes: c.cfg.MemoryBytes,
+		Snapshots:     c.cfg.Snapshots.Interval > 0,
+		CheckClusters: c.cfg.Limits.CheckClusters, CheckConstraints: c.cfg.Limits.CheckConstraints,
+	}
+}
+
+// openRuns constructs what runs the jobs, and what deletes them.
+func (c *Coordinator) openRuns(unfinished *jobs.UnfinishedJobs, engine jobs.Engine) {
 	c.fleet = fleet.New(fleet.Config{
 		Timing: c.cfg.Timing, Logger: c.cfg.Logger.Named("fleet"), Observe: c.cfg.Observe, Datasets: c.datasets,
 	})
-	c.jobs = c.newJobs(engine)
+	c.jobs = jobs.New(unfinished, jobs.Dependencies{
+		Context: c.runCtx, Outlived: c.cfg.Election.outlived,
+		Writer: c.writer, Parts: c.parts, Garbage: c.garbage, Datasets: c.datasets, Tables: c.tables,
+		Snapshots: &runner.SnapshotStore{
+			Config: c.cfg.Snapshots, Blobs: c.blobs, Context: c.storeCtx, Hold: &c.hold,
+			FreeDisk: c.cfg.Limits.FreeDisk, Logger: c.log,
+		},
+		Limits: queue.Limits{
+			Running: c.cfg.MaxConcurrentJobs, RunningPerOwner: c.cfg.Limits.RunningPerOwner, Memory: c.memory.jobs,
+		},
+		Problems: c.problems, Fleet: c.fleet, Engine: engine,
+		Webhooks: c.webhooks, Observe: c.cfg.Observe, Logger: c.log, Version: c.cfg.Version, Now: c.cfg.Now,
+	})
+	c.retention = c.newRetention(&c.blobBytes, &c.freedBytes)
+}
+
+// newRetention returns what deletes expired jobs and data. total is the size of all blobs.
+func (c *Coordinator) newRetention(total, freed *atomic.Int64) *records.Sweeper {
+	return records.NewSweeper(records.SweeperDependencies{
+		Config: c.cfg.Retention, State: c.state, Blobs: c.blobs, Total: total, Freed: freed, Hold: &c.hold,
+		Logger: c.log, Now: c.cfg.Now,
+		IsUnfinished: c.jobs.IsUnfinished, DeleteJob: c.jobs.Delete,
+		ReadSpec: c.parts.Spec, Datasets: c.datasets, Tables: c.tables,
+	})
+}
+
+// openCalls constructs what answers calls.
+func (c *Coordinator) openCalls() {
+	c.room = &api.Room{
+		Limits: c.cfg.Limits, Calls: c.memory.calls, Blobs: c.blobs, Quota: c.retention,
+		Jobs: c.jobs, Datasets: c.datasets, Tables: c.tables, Problems: c.problems,
+	}
+	c.downloads = queue.NewDownloadMemory(c.memory.downloads, c.memory.large, c.cfg.Limits.SlowReader)
 	c.results = &results.Service{
 		Ended: c.jobs.Ended, Parts: c.parts, Downloads: c.downloads,
 		Rows:     datasets.NewCache(c.cfg.CacheBytes/smallerCaches, datasets.Weakly[recipe.Rows]),
-		Datasets: c.datasets, Tables: c.tables, Problems: c.problems,
-		Fleet: c.fleet, Borrow: c.borrow, MemoryFor: c.memoryFor, CheckRows: c.checkTableRows,
-		Predictions: make(chan struct{}, results.MaxPredictions), SlowReader: c.cfg.Limits.SlowReader, PredictionWait: c.cfg.LostAfter,
+		Datasets: c.datasets, Tables: c.tables, Problems: c.problems, Fleet: c.fleet,
+		Borrow: c.room.Borrow, MemoryFor: c.room.MemoryFor, CheckRows: c.room.CheckTableRows,
+		Predictions: make(chan struct{}, results.MaxPredictions),
+		SlowReader:  c.cfg.Limits.SlowReader, PredictionWait: c.cfg.LostAfter,
+	}
+	c.jobService = &api.Jobs{
+		Service: c.results, Manager: c.jobs, Room: c.room, Writer: c.writer, Webhooks: c.cfg.Webhooks, Now: c.cfg.Now,
 	}
 	c.importer = imports.New(c.cfg.Imports, imports.Dependencies{
 		Fleet: c.fleet, Tables: c.tables, Uploads: c.uploads, Writer: c.writer,
-		CheckDisk: c.checkDisk, MaxBytes: c.cfg.MaxDatasetBytes, Logger: c.log.Named("import"), Now: c.cfg.Now,
+		CheckDisk: c.room.CheckDisk, MaxBytes: c.cfg.MaxDatasetBytes, Logger: c.log.Named("import"), Now: c.cfg.Now,
 	})
+}
+
+// openServers constructs the servers, which do not answer calls yet.
+func (c *Coordinator) openServers() {
 	c.cfg.Observe.Watch(c.gauges)
 	c.server, c.health = c.newServer()
 	c.http = c.newHTTP()
@@ -198,36 +277,9 @@ func (c *Coordinator) openServers(engine jobs.Engine) error {
 		c.fleet.Close()
 		c.server.Stop()
 		c.importer.Close()
-		_, _ = c.http.Close(), c.port.Close()
+		_ = c.http.Close()
+		_ = c.port.Close()
 		return nil
-	})
-	return nil
-}
-
-// newJobs returns what runs the jobs.
-func (c *Coordinator) newJobs(engine jobs.Engine) *jobs.Manager {
-	term := func() int64 { return c.term.Revision() }
-	return jobs.New(jobs.Dependencies{
-		Context: c.runCtx, Term: term, Outlived: c.cfg.Election.outlived, Writer: c.writer, Parts: c.parts, Garbage: c.garbage, Datasets: c.datasets, Tables: c.tables,
-		Snapshots: &runner.SnapshotStore{
-			Config: c.cfg.Snapshots, Blobs: c.blobs, Context: c.storeCtx, Hold: &c.hold, FreeDisk: c.cfg.Limits.FreeDisk, Logger: c.log,
-			Term: term,
-		},
-		Limits: queue.Limits{
-			Running: c.cfg.MaxConcurrentJobs, RunningPerOwner: c.cfg.Limits.RunningPerOwner, Memory: c.memory.jobs,
-		},
-		Problems: c.problems, Fleet: c.fleet, Engine: engine,
-		Webhooks: c.webhooks, Observe: c.cfg.Observe, Logger: c.log, Version: c.cfg.Version, Now: c.cfg.Now,
-	})
-}
-
-// newRetention returns what deletes expired jobs and data. total is the size of all blobs.
-func (c *Coordinator) newRetention(total, freed *atomic.Int64) *records.Sweeper {
-	return records.NewSweeper(records.SweeperDependencies{
-		Config: c.cfg.Retention, State: c.state, Blobs: c.blobs, Total: total, Freed: freed, Hold: &c.hold, Logger: c.log, Now: c.cfg.Now,
-		IsUnfinished: func(job string) bool { return c.jobs.Unfinished(job) != nil },
-		DeleteJob:    func(ctx context.Context, job string, used time.Time) error { return c.jobs.Delete(ctx, job, used) },
-		ReadSpec:     c.parts.Spec, Datasets: c.datasets, Tables: c.tables,
 	})
 }
 
@@ -262,7 +314,8 @@ func (c *Coordinator) Serve(ctx context.Context) error {
 		c.drain()
 	}
 	closed := c.Close()
-	if <-served; err == nil && !errors.Is(failed, grpc.ErrServerStopped) {
+	<-served
+	if err == nil && !errors.Is(failed, grpc.ErrServerStopped) {
 		err = failed
 	}
 	return errors.Join(err, closed)

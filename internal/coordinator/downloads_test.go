@@ -55,8 +55,7 @@ func TestCallsHoldMemory(t *testing.T) {
 		},
 	}
 	memory := queue.NewBudget(1).Share(0)
-	h.c.downloads = queue.NewDownloadMemory(memory, memory, time.Millisecond)
-	h.c.results.Downloads = h.c.downloads
+	*h.c.downloads = *queue.NewDownloadMemory(memory, memory, time.Millisecond)
 	held, err := h.c.downloads.Begin(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)

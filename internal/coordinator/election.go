@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
+	"github.com/cleave-project/cleave/internal/coordinator/datasets"
 	"github.com/cleave-project/cleave/internal/coordinator/gate"
 	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
@@ -86,11 +87,12 @@ func (c *Coordinator) lead(ctx context.Context) (err error) {
 		return err
 	}
 	c.fleet.Begin(c.term.Revision())
+	c.jobs.Begin(c.term.Revision())
 	resume := func() error { return c.jobs.ResumeAll(ctx) }
 	if err := c.retry(ctx, "unfinished jobs cannot be read now, trying again", resume); err != nil {
 		return fmt.Errorf("cannot resume the unfinished jobs: %w", err)
 	}
-	index := func() error { return c.indexOwners(ctx) }
+	index := func() error { return c.writer.IndexOwners(ctx) }
 	if err := c.retry(ctx, "the owner index cannot be built now, trying again", index); err != nil && !fault.Is(err, store.DiskFull) {
 		return fmt.Errorf("cannot build the owner index: %w", err)
 	}
@@ -116,10 +118,35 @@ func (c *Coordinator) lead(ctx context.Context) (err error) {
 // not created, and garbage. Nothing depends on it, and it may take long, since it looks at all blobs.
 func (c *Coordinator) removeLeftovers(newest string) {
 	c.blobs.RemoveTemporary(c.storeCtx)
-	err := errors.Join(c.garbage.DeleteSpecs(c.storeCtx, newest), c.garbage.Collect(c.storeCtx))
+	err := errors.Join(c.garbage.DeleteSpecs(c.storeCtx, newest), c.collectGarbage())
 	if err != nil && c.storeCtx.Err() == nil {
 		c.log.Warn("cleanup failed; it will be retried at the next start", "error", err)
 	}
+}
+
+// collectGarbage finishes the deletions that were not completed.
+func (c *Coordinator) collectGarbage() error {
+	return c.garbage.Collect(c.storeCtx, notGarbage{datasets: c.datasets, tables: c.tables, Manager: c.jobs})
+}
+
+// deletePostponed deletes in the background what was to be deleted during a backup.
+func (c *Coordinator) deletePostponed() {
+	c.sweeping.Go(func() {
+		if err := c.collectGarbage(); err != nil && c.storeCtx.Err() == nil {
+			c.log.Warn("what was deleted during a backup is left until the next start", "error", err)
+		}
+	})
+}
+
+// notGarbage implements records.NotGarbage.
+type notGarbage struct {
+	datasets *datasets.Datasets
+	tables   datasets.Tables
+	*jobs.Manager
+}
+
+func (n notGarbage) IsWriting(blob string) bool {
+	return n.datasets.IsWriting(blob) || n.tables.IsWriting(blob)
 }
 
 // retry calls a function until it succeeds, ctx ends, or it fails with an error that does not mean that the store is

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/api"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -177,7 +178,7 @@ func TestACallerWhoLeavesDoesNotWaitForTheStore(t *testing.T) {
 	data, other := h.upload(), h.points(7)
 	ended := h.create(spec(data))
 	h.end(ended)
-	service := h.c.jobService()
+	service := h.c.jobService
 	for name, c := range map[string]struct {
 		call func(context.Context) error
 		done func() bool
@@ -204,7 +205,7 @@ func TestACallerWhoLeavesDoesNotWaitForTheStore(t *testing.T) {
 		},
 		"DeleteDataset": {
 			func(ctx context.Context) error {
-				_, err := (&datasetService{c: h.c}).DeleteDataset(ctx, &cleavev1.DeleteDatasetRequest{DatasetId: other})
+				_, err := (&api.Datasets{Datasets: h.c.datasets}).DeleteDataset(ctx, &cleavev1.DeleteDatasetRequest{DatasetId: other})
 				return err
 			},
 			func() bool {

@@ -207,7 +207,7 @@ func TestAReplacedOutcomeIsDeleted(t *testing.T) {
 	h.c.parts.Blobs = &cancelingBlobs{Blobs: h.c.blobs, cancel: func(id string) {
 		if !canceled {
 			canceled = true
-			if _, err := h.c.jobService().CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: id}); err != nil {
+			if _, err := h.c.jobService.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: id}); err != nil {
 				t.Error(err)
 			}
 		}

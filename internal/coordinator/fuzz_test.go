@@ -150,7 +150,7 @@ func askStored(t *testing.T, cfg Config, job string) {
 	defer c.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	s := c.jobService()
+	s := c.jobService
 	answered := func(what string, err error) {
 		t.Helper()
 		if ctx.Err() != nil {
@@ -165,6 +165,6 @@ func askStored(t *testing.T, cfg Config, job string) {
 	answered("GetResult", err)
 	_, err = c.datasets.Load(ctx, "d")
 	answered("load", err)
-	_, err = c.create(ctx, &cleavev1.CreateJobRequest{Spec: spec("d"), RequestId: "6ba7b810-9dad-11d1-80b4-00c04fd430c8"})
+	_, err = c.jobService.CreateJob(ctx, &cleavev1.CreateJobRequest{Spec: spec("d"), RequestId: "6ba7b810-9dad-11d1-80b4-00c04fd430c8"})
 	answered("CreateJob", err)
 }

@@ -178,7 +178,7 @@ func TestGarbageDoesNotIncludeAnUpload(t *testing.T) {
 	cfg := testConfig()
 	cfg.Stores.State, cfg.CacheBytes = state, 0
 	h := newHarness(t, cfg, scripted(steps(1)))
-	state.before = func() error { return h.c.garbage.Collect(t.Context()) }
+	state.before = func() error { return h.c.collectGarbage() }
 	data := h.upload()
 	if job := h.end(h.create(spec(data))); job.GetState() != cleavev1.JobState_JOB_STATE_SUCCEEDED {
 		t.Errorf("the job is %v", job)
@@ -236,7 +236,7 @@ func TestAFormerLeaderDeletesNoBlobs(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.intercept(func(int64, func() error) error { return store.ErrNotLeader })
-	if err := h.c.garbage.Collect(t.Context()); err != nil {
+	if err := h.c.collectGarbage(); err != nil {
 		t.Error(err)
 	}
 	if blobs, err := h.c.blobs.List(t.Context(), blob); err != nil || len(blobs) != 1 {

@@ -154,7 +154,11 @@ func (h *harness) useState(state store.State) {
 }
 
 // useBlobs replaces the blob store of a coordinator that runs, but for what reads and writes data sets and tables.
-func (h *harness) useBlobs(blobs store.Blobs) { h.c.blobs, h.c.parts.Blobs = blobs, blobs }
+func (h *harness) useBlobs(blobs store.Blobs) {
+	h.c.blobs = blobs
+	h.c.parts.Blobs = blobs
+	h.c.room.Blobs = blobs
+}
 
 // close shuts the coordinator down.
 func (h *harness) close() {

@@ -15,6 +15,7 @@ import (
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
+	"github.com/cleave-project/cleave/internal/coordinator/api"
 	"github.com/cleave-project/cleave/internal/coordinator/gate"
 	"github.com/cleave-project/cleave/internal/data/table"
 	"github.com/cleave-project/cleave/internal/fault"
@@ -39,8 +40,8 @@ func (h *harness) createAs(owner string, s *cleavev1.JobSpec) (string, error) {
 // submitAs is createAs for a whole request.
 func (h *harness) submitAs(owner string, request *cleavev1.CreateJobRequest) (string, error) {
 	ctx := identity.NewContext(h.t.Context(), identity.Caller{Name: owner, Role: identity.Admin})
-	job, err := h.c.create(ctx, request)
-	return job.GetJobId(), err
+	created, err := h.c.jobService.CreateJob(ctx, request)
+	return created.GetJob().GetJobId(), err
 }
 
 // settle waits until so many calls and streams are in work.
@@ -156,7 +157,7 @@ func TestPriorities(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(steps(1)))
 	urgent := &cleavev1.CreateJobRequest{Spec: spec(h.upload()), Scheduling: &cleavev1.Scheduling{Priority: cleavev1.Priority_PRIORITY_HIGH}}
 	ann := identity.NewContext(t.Context(), identity.Caller{Name: "ann", Role: identity.Submitter})
-	_, err := h.c.create(ann, urgent)
+	_, err := h.c.jobService.CreateJob(ann, urgent)
 	wantError(t, wire.Status(err), codes.PermissionDenied, "PRIORITY_DENIED")
 	if job := h.end(h.submit(urgent)); job.GetPriority() != cleavev1.Priority_PRIORITY_HIGH { // nobody is known, so that all may
 		t.Errorf("the job is %v", job)
@@ -298,7 +299,7 @@ func TestLimitsAreShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	l, u := got.GetLimits(), got.GetUsage()
-	if l.GetRows() != 77 || l.GetMaxTimeLimit().AsDuration() != time.Hour || l.GetDefaultTimeLimit() != nil || l.GetDiskQuotaBytes() != 1<<30 || l.GetCalls() != uint32(callsPerProcessor*runtime.GOMAXPROCS(0)) {
+	if l.GetRows() != 77 || l.GetMaxTimeLimit().AsDuration() != time.Hour || l.GetDefaultTimeLimit() != nil || l.GetDiskQuotaBytes() != 1<<30 || l.GetCalls() != uint32(api.CallsPerProcessor*runtime.GOMAXPROCS(0)) {
 		t.Errorf("the limits are %v", l)
 	}
 	if u.GetJobsRunning() != 1 || u.GetJobsQueued() != 1 || u.GetJobsQueuedOwn() != 1 || u.GetCalls() != 0 || u.GetReads() != 1 {
@@ -312,7 +313,7 @@ func TestFreeDisk(t *testing.T) {
 	cfg := durableConfig(t)
 	h := newHarness(t, cfg, scripted(steps(1)))
 	data := h.upload()
-	h.c.cfg.Limits.FreeDisk = 1 << 60
+	h.c.room.Limits.FreeDisk = 1 << 60
 	wantRefusal(t, h.refusedUpload(10), "DISK_FULL")
 	_, err := h.jobs.CreateJob(t.Context(), &cleavev1.CreateJobRequest{Spec: spec(data)})
 	wantRefusal(t, err, "DISK_FULL")
@@ -345,10 +346,10 @@ func TestUnknownCallersTakeNoPlace(t *testing.T) {
 
 // A duration that a coordinator refuses is written as one.
 func TestNegativeTimeLimits(t *testing.T) {
-	for _, limits := range []Limits{{DefaultTime: -time.Hour}, {MaxTime: -time.Hour}} {
-		l := defaultLimits()
+	for _, limits := range []api.Limits{{DefaultTime: -time.Hour}, {MaxTime: -time.Hour}} {
+		l := api.DefaultLimits()
 		l.DefaultTime, l.MaxTime = limits.DefaultTime, limits.MaxTime
-		if err := l.check(); !fault.Is(err, "INVALID_CONFIG") || !strings.Contains(err.Error(), "job-timeout is -1h0m0s; it must not be negative") {
+		if err := checkLimits(l); !fault.Is(err, "INVALID_CONFIG") || !strings.Contains(err.Error(), "job-timeout is -1h0m0s; it must not be negative") {
 			t.Errorf("got %v", err)
 		}
 	}

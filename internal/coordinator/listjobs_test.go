@@ -25,7 +25,7 @@ func (h *harness) listAs(caller identity.Caller, request *cleavev1.ListJobsReque
 	request.PageSize, request.PageToken = 2, ""
 	ctx := identity.NewContext(h.t.Context(), caller)
 	for {
-		page, err := h.c.jobService().ListJobs(ctx, request)
+		page, err := h.c.jobService.ListJobs(ctx, request)
 		if err != nil {
 			h.t.Fatal(err)
 		}
@@ -245,7 +245,7 @@ func TestListJobsReadsConcurrently(t *testing.T) {
 	defer h.useState(before)
 	ctx, cancel := context.WithTimeout(identity.NewContext(t.Context(), identity.Caller{Name: "ann", Role: identity.Submitter}), 20*time.Second)
 	defer cancel()
-	page, err := h.c.jobService().ListJobs(ctx, &cleavev1.ListJobsRequest{})
+	page, err := h.c.jobService.ListJobs(ctx, &cleavev1.ListJobsRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}

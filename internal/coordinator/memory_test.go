@@ -226,7 +226,7 @@ func TestCallsShareTheMemoryOfJobs(t *testing.T) {
 	data := h.upload()
 	job := h.create(spec(data))
 	h.end(job)
-	service := h.c.jobService()
+	service := h.c.jobService
 	calls := map[string]func() error{
 		"plan": func() error {
 			_, err := service.PlanJob(t.Context(), &cleavev1.PlanJobRequest{Spec: spec(data)})

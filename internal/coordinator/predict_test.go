@@ -18,6 +18,7 @@ import (
 	"github.com/cleave-project/cleave/internal/clustering/kernelkmeans"
 	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/coordinator/queue"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/coordinator/results"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/synth"
@@ -277,7 +278,7 @@ func TestPredictionsTakeTurns(t *testing.T) {
 	h.c.results.SlowReader = time.Millisecond
 	for reason, request := range map[string]*cleavev1.PredictJobRequest{
 		"TOO_MANY_PREDICTIONS": request,
-		jobs.NotFound:          {JobId: "none", DatasetId: "none"}, // wrong requests do not wait
+		records.JobNotFound:    {JobId: "none", DatasetId: "none"}, // wrong requests do not wait
 		"FIELD_REQUIRED":       {JobId: job},
 		"TWO_INPUTS":           {JobId: job, DatasetId: "none", TableId: "none"},
 	} {

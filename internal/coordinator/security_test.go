@@ -20,6 +20,7 @@ import (
 	workerv1 "github.com/cleave-project/cleave/gen/cleave/worker/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/gate"
 	"github.com/cleave-project/cleave/internal/coordinator/jobs"
+	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/security/access"
 	"github.com/cleave-project/cleave/internal/security/certs"
@@ -160,16 +161,16 @@ func TestOwnersSeeTheirOwn(t *testing.T) {
 		t.Error("alice does not see her job when she shows a certificate")
 	}
 	_, err = bob.jobs.GetJob(t.Context(), &cleavev1.GetJobRequest{JobId: job})
-	wantError(t, err, codes.NotFound, jobs.NotFound)
+	wantError(t, err, codes.NotFound, records.JobNotFound)
 	_, err = bob.jobs.GetResult(t.Context(), &cleavev1.GetResultRequest{JobId: job})
-	wantError(t, err, codes.NotFound, jobs.NotFound)
+	wantError(t, err, codes.NotFound, records.JobNotFound)
 	_, err = bob.jobs.CancelJob(t.Context(), &cleavev1.CancelJobRequest{JobId: job})
-	wantError(t, err, codes.NotFound, jobs.NotFound)
+	wantError(t, err, codes.NotFound, records.JobNotFound)
 	labels, err := bob.jobs.GetLabels(t.Context(), &cleavev1.GetLabelsRequest{JobId: job})
 	if err == nil {
 		_, err = labels.Recv()
 	}
-	wantError(t, err, codes.NotFound, jobs.NotFound)
+	wantError(t, err, codes.NotFound, records.JobNotFound)
 	if _, err := bob.jobs.DeleteJob(t.Context(), &cleavev1.DeleteJobRequest{JobId: job}); err != nil {
 		t.Error(err)
 	}

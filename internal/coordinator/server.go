@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
+	"github.com/cleave-project/cleave/internal/coordinator/api"
 	"github.com/cleave-project/cleave/internal/coordinator/httpapi"
 	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
@@ -44,10 +45,7 @@ func (c *Coordinator) newServer() (*grpc.Server, *health.Server) {
 	}
 	server := grpc.NewServer(slices.Concat(
 		fleet.ServerOptions(), c.cfg.Observe.ServerOptions(), c.gate.ServerOptions(c.port.Credentials()), options)...)
-	cleavev1.RegisterDatasetServiceServer(server, &datasetService{c: c})
-	cleavev1.RegisterTableServiceServer(server, &tableService{c: c})
-	cleavev1.RegisterJobServiceServer(server, c.jobService())
-	cleavev1.RegisterClusterServiceServer(server, &clusterService{c: c})
+	c.registerServices(server)
 	c.fleet.Register(server)
 
 	healthServer := health.NewServer()
@@ -60,6 +58,25 @@ func (c *Coordinator) newServer() (*grpc.Server, *health.Server) {
 	return server, healthServer
 }
 
+// registerServices registers the services of cleave.v1.
+func (c *Coordinator) registerServices(server *grpc.Server) {
+	receiver := api.Receiver{
+		Room: c.room, Uploads: c.uploads, MaxBytes: c.cfg.MaxDatasetBytes, Logger: c.log, Now: c.cfg.Now,
+	}
+	cleavev1.RegisterDatasetServiceServer(server, &api.Datasets{Receiver: receiver, Datasets: c.datasets})
+	cleavev1.RegisterTableServiceServer(server, &api.Tables{
+		Receiver: receiver, Tables: c.tables, Importer: c.importer, Downloads: c.downloads,
+	})
+	cleavev1.RegisterJobServiceServer(server, c.jobService)
+	cleavev1.RegisterClusterServiceServer(server, &api.Cluster{
+		Fleet: c.fleet, Jobs: c.jobs, Gate: c.gate, Sweeper: c.retention, Limits: c.cfg.limitsProto(),
+		Backups: api.Backups{
+			Context: c.runCtx, Writer: c.writer, Blobs: c.blobs, Hold: &c.hold, DeletePostponed: c.deletePostponed,
+			HasRoom: c.cfg.hasTemporaryRoom, Version: c.cfg.Version, Logger: c.log, Now: c.cfg.Now,
+		},
+	})
+}
+
 // newHTTP returns the server of everything on the port that is not gRPC.
 func (c *Coordinator) newHTTP() *httpapi.Server {
 	hosts := slices.Clone(c.cfg.HTTP.Hosts)
@@ -69,7 +86,7 @@ func (c *Coordinator) newHTTP() *httpapi.Server {
 	return httpapi.New(httpapi.Config{
 		Hosts: hosts, Origins: c.cfg.HTTP.Origins,
 		MaxMessageBytes: c.cfg.MaxMessageBytes, MaxUploadBytes: c.cfg.MaxDatasetBytes, UploadMemory: c.cfg.UploadBytes,
-		Memory: c.memory.requests, Authorize: c.gate.Authorize, HasRoom: c.hasTemporaryRoom, ReadStall: c.cfg.UploadStall, WriteStall: c.cfg.Limits.SlowReader,
+		Memory: c.memory.requests, Authorize: c.gate.Authorize, HasRoom: c.cfg.hasTemporaryRoom, ReadStall: c.cfg.UploadStall, WriteStall: c.cfg.Limits.SlowReader,
 		Version: c.cfg.Version, Logger: c.log.Named("http"),
 	})
 }
@@ -122,7 +139,13 @@ func (c *Coordinator) panicked(ctx context.Context, p any) error {
 	return fault.Panicked(p)
 }
 
-func (c *Coordinator) now() *timestamppb.Timestamp { return timestamppb.New(c.cfg.Now()) }
+// AwaitWorkers blocks until at least count workers are ready. Programs that start workers together with the
+// coordinator call it so that the first job is placed on all of them.
+func (c *Coordinator) AwaitWorkers(ctx context.Context, count int) error {
+	return c.fleet.AwaitWorkers(ctx, func(workers []fleet.WorkerInfo) bool {
+		return fleet.CountIn(workers, fleet.WorkerReady) >= count
+	})
+}
 
 // ShareDataset is CreateDataset for a client in the same process. The coordinator uses the data set in place, and so
 // do workers that ask SharedDataset for it. Nothing is copied or validated again. The data set must not be modified
@@ -137,7 +160,7 @@ func (c *Coordinator) ShareDataset(ctx context.Context, name string, data datase
 	if existing, err := c.datasets.Touch(ctx, id); existing != nil || err != nil {
 		return id, err
 	}
-	return id, c.datasets.Share(id, name, data, c.now())
+	return id, c.datasets.Share(id, name, data, timestamppb.New(c.cfg.Now()))
 }
 
 // SharedDataset returns the data set in the memory of this process that has this id, or nil if there is none.

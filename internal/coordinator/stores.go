@@ -8,11 +8,8 @@ import (
 	"time"
 
 	"github.com/cleave-project/cleave/internal/coordinator/backup"
-	"github.com/cleave-project/cleave/internal/coordinator/datasets"
 	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
-	"github.com/cleave-project/cleave/internal/coordinator/results"
-	"github.com/cleave-project/cleave/internal/coordinator/runner"
 	"github.com/cleave-project/cleave/internal/dial"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/security/credentials"
@@ -213,36 +210,6 @@ func (c *Coordinator) checkBlobs(ctx context.Context) error {
 
 // smallerCaches is by how much the caches of tables and of rows are smaller than that of data sets.
 const smallerCaches = 4
-
-// openContent opens the stores of data sets and tables, and sets up what reads them and the limits on uploads. They ask
-// c.jobs, which is set later; they do so only once the coordinator leads.
-func (c *Coordinator) openContent() {
-	cfg := datasets.Config{
-		Blobs: c.blobs, Writer: c.writer, Logger: c.log, Now: c.cfg.Now,
-		CacheBytes: c.cfg.CacheBytes, UseGrain: c.cfg.Retention.UseGrain(),
-		StopAdmission: func(ctx context.Context) (func(), error) { return c.jobs.StopAdmission(ctx) },
-		User:          func(id string, owner *string) string { return c.jobs.JobUsing(id, owner) },
-		DeleteBlob:    func(name string) error { return c.garbage.Delete(c.storeCtx, name) },
-	}
-	c.datasets = datasets.NewDatasets(cfg)
-	cfg.CacheBytes /= smallerCaches
-	c.tables = datasets.NewTables(cfg)
-	find := func(ctx context.Context, job string) error { _, err := c.jobs.Get(ctx, job); return err }
-	c.parts = &results.Parts{Blobs: c.blobs, Find: find}
-	c.garbage = &records.Collector{
-		Blobs: c.blobs, Writer: c.writer, Hold: &c.hold, Logger: c.log,
-		NeedsEvents: func(ctx context.Context, job string) (bool, error) { return c.jobs.NeedsEvents(ctx, job) },
-		IsWriting:   func(blob string) bool { return c.datasets.IsWriting(blob) || c.tables.IsWriting(blob) },
-	}
-	c.problems = &runner.ProblemMaker{
-		Datasets: c.datasets, Tables: c.tables, MaxBytes: c.cfg.MaxDatasetBytes, MemoryBytes: c.cfg.MemoryBytes,
-		Snapshots: c.cfg.Snapshots.Interval > 0, CheckClusters: c.cfg.Limits.checkClusters, CheckConstraints: c.cfg.Limits.checkConstraints,
-	}
-	c.uploads = datasets.NewUploads(datasets.UploadLimits{
-		Memory: c.memory.uploads, MessageBytes: c.cfg.MaxMessageBytes, Stall: c.cfg.UploadStall,
-		Rate: c.cfg.Limits.UploadRate, RatePerOwner: c.cfg.Limits.UploadRatePerOwner,
-	})
-}
 
 // restore restores the configured backup, if there is one, and refuses stores with a part of one.
 func (c *Coordinator) restore(ctx context.Context) error {

@@ -14,6 +14,7 @@ import (
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/clustering"
 	solver "github.com/cleave-project/cleave/internal/clustering/local"
+	"github.com/cleave-project/cleave/internal/coordinator/api"
 	"github.com/cleave-project/cleave/internal/coordinator/jobs"
 	"github.com/cleave-project/cleave/internal/data/dataset"
 	"github.com/cleave-project/cleave/internal/data/recipe"
@@ -30,12 +31,13 @@ func TestWorkersListJobs(t *testing.T) {
 	h := newHarness(t, testConfig(), scripted(g.run))
 	id := h.create(spec(h.upload()))
 	<-g.entered
+	cluster := api.Cluster{Jobs: h.c.jobs}
 	info := fleet.WorkerInfo{JobIDs: []string{id, "predict-" + id}}
 	for caller, want := range map[identity.Caller][]string{
 		identity.Local(): {id},
 		{Name: "somebody else", Role: identity.Reader}: {},
 	} {
-		if got := h.c.workerProto(identity.NewContext(t.Context(), caller), info).GetJobIds(); !slices.Equal(got, want) {
+		if got := cluster.Worker(identity.NewContext(t.Context(), caller), info).GetJobIds(); !slices.Equal(got, want) {
 			t.Errorf("%v sees the jobs %v, want %v", caller, got, want)
 		}
 	}

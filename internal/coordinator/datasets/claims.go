@@ -174,7 +174,7 @@ func (s *Store[V]) Delete(ctx context.Context, id string) error {
 }
 
 func (s *Store[V]) deleteClaim(change records.Change, id string) error {
-	release, err := s.StopAdmission(change.Caller())
+	release, err := s.Users.StopAdmission(change.Caller())
 	if err != nil {
 		return err
 	}
@@ -200,7 +200,7 @@ func (s *Store[V]) deleteClaim(change records.Change, id string) error {
 	if len(left) > 0 {
 		owner = &caller.Name
 	}
-	if user := s.User(id, owner); user != "" {
+	if user := s.Users.JobUsing(id, owner); user != "" {
 		return fault.New(fault.FailedPrecondition, s.reason("_IN_USE"),
 			"job %s has not ended and uses this %s; wait for it or cancel it first", user, s.noun).With("job_id", user)
 	}
@@ -217,7 +217,7 @@ func (s *Store[V]) deleteClaim(change records.Change, id string) error {
 // DeleteUnused deletes a value with all claims on it, and logs why. It spares a value that was used within an age, or
 // that an unfinished job uses: that may have changed since the caller looked.
 func (s *Store[V]) DeleteUnused(ctx context.Context, id string, now time.Time, age time.Duration, why string) error {
-	release, err := s.StopAdmission(ctx)
+	release, err := s.Users.StopAdmission(ctx)
 	if err != nil {
 		return err
 	}
@@ -228,7 +228,7 @@ func (s *Store[V]) DeleteUnused(ctx context.Context, id string, now time.Time, a
 	}
 	defer unlock()
 	record, _, err := s.lookup(ctx, id)
-	if record == nil || err != nil || lastUse(record).After(s.due(now, age)) || s.User(id, nil) != "" {
+	if record == nil || err != nil || lastUse(record).After(s.due(now, age)) || s.Users.JobUsing(id, nil) != "" {
 		return err
 	}
 	if err := s.remove(id, record); err != nil {

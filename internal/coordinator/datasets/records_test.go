@@ -37,12 +37,18 @@ func memoryConfig(t *testing.T) Config {
 	t.Cleanup(func() { blobs.Close() })
 	return Config{
 		Blobs: blobs, Logger: hclog.NewNullLogger(), Now: time.Now,
-		Writer:        &records.Writer{State: state, Context: context.Background(), Logger: hclog.NewNullLogger()},
-		StopAdmission: func(context.Context) (func(), error) { return func() {}, nil },
-		User:          func(string, *string) string { return "" },
-		DeleteBlob:    func(name string) error { return blobs.Delete(context.Background(), name) },
+		Writer:     &records.Writer{State: state, Context: context.Background(), Logger: hclog.NewNullLogger()},
+		Users:      noUsers{},
+		DeleteBlob: func(name string) error { return blobs.Delete(context.Background(), name) },
 	}
 }
+
+// noUsers are no jobs.
+type noUsers struct{}
+
+func (noUsers) StopAdmission(context.Context) (func(), error) { return func() {}, nil }
+
+func (noUsers) JobUsing(string, *string) string { return "" }
 
 func onePoint(t *testing.T, value float64) *dataset.Points {
 	t.Helper()

@@ -58,6 +58,16 @@ type kind[V any] struct {
 	weaken   func(V) (find func() (V, bool)) // see NewCache
 }
 
+// Users knows which jobs use values.
+type Users interface {
+	// StopAdmission keeps jobs from being created until release is called. It is called before a value is deleted, so
+	// that a value cannot disappear between the check that it exists and the creation of a job that uses it.
+	StopAdmission(context.Context) (release func(), err error)
+	// JobUsing returns the id of an unfinished job that uses a value, "" if there is none. If owner is not nil, only
+	// jobs of that owner count.
+	JobUsing(id string, owner *string) string
+}
+
 // Config configures a store.
 type Config struct {
 	Blobs  store.Blobs
@@ -70,12 +80,8 @@ type Config struct {
 	// UseGrain is how precisely the last use of a value is stored: a use is committed only if it is that much later
 	// than the stored one. Sweep therefore keeps a value that much longer.
 	UseGrain time.Duration
-	// StopAdmission keeps jobs from being created until release is called. It is called before a value is deleted, so
-	// that a value cannot disappear between the check that it exists and the creation of a job that uses it.
-	StopAdmission func(context.Context) (release func(), err error)
-	// User returns the id of an unfinished job that uses a value, "" if there is none. If owner is not nil, only jobs
-	// of that owner count.
-	User func(id string, owner *string) string
+	// Users are the jobs that use values.
+	Users Users
 	// DeleteBlob deletes a blob whose record is gone, and the key that marks it as garbage.
 	DeleteBlob func(name string) error
 }

@@ -184,28 +184,17 @@ func (m *Manager) adopt(ctx context.Context, id string) error {
 		return err
 	}
 	defer resume()
-	if m.Unfinished(id) != nil {
+	if m.IsUnfinished(id) {
 		return nil
 	}
 	return m.resumeJob(ctx, id)
-}
-
-// allAdmission is the total weight of the admission semaphore.
-const allAdmission = 1 << 30
-
-// StopAdmission prevents jobs from being created until release is called. It waits for those being created.
-func (m *Manager) StopAdmission(ctx context.Context) (release func(), err error) {
-	if err := m.admission.Acquire(ctx, allAdmission); err != nil {
-		return nil, err
-	}
-	return func() { m.admission.Release(allAdmission) }, nil
 }
 
 // launch queues a durable job and starts its supervisor. ready may be nil. It is kept only if the job may run at
 // once; a job that has to wait prepares it again later, so that queued jobs use no memory. During a shutdown the job
 // is left to the next coordinator.
 func (m *Manager) launch(j *Job, ready *runner.Problem) {
-	m.unfinished.Store(j.id, j)
+	m.jobs.Store(j.id, j)
 	record := j.Record()
 	priorities := map[cleavev1.Priority]int{cleavev1.Priority_PRIORITY_LOW: -1, cleavev1.Priority_PRIORITY_HIGH: 1}
 	priority := priorities[record.GetJob().GetPriority()]

@@ -287,7 +287,7 @@ func (o runOutcome) storeParts(stored *statev1.JobRecord, put putPart) (err erro
 // storeOutcome stores the large parts of the result, and then the outcome, which contains the result and all events.
 // It records them in blobs.
 func (m *Manager) storeOutcome(j *Job, d decision, attempt int, blobs *endBlobs) error {
-	nameOf := func(what string) string { return records.EndBlob(j.id, m.Term(), attempt, what) }
+	nameOf := func(what string) string { return records.EndBlob(j.id, m.term, attempt, what) }
 	err := d.run.storeParts(blobs.parts, func(part string, write func(io.Writer) error) (string, error) {
 		if err := m.Parts.Blobs.Put(m.Writer.Context, nameOf(part), write); err != nil {
 			return "", err
@@ -316,7 +316,7 @@ func (m *Manager) commitEnd(j *Job, d decision, blobs endBlobs) error {
 		garbage = append(garbage, records.SnapshotPrefix(j.id))
 	}
 	if blobs.outcome == "" { // nothing refers to the parts of the result that were stored
-		garbage = append(garbage, records.EndPrefix(j.id, m.Term()))
+		garbage = append(garbage, records.EndPrefix(j.id, m.term))
 		// They may be too many for one transaction.
 		flushed := j.log.FlushBy(func(txn store.Txn) error { txn.Urgent = true; return m.Writer.Persist(txn) })
 		left, err := j.log.Rest(events)
@@ -364,7 +364,7 @@ func (m *Manager) commitEnd(j *Job, d decision, blobs endBlobs) error {
 		m.Webhooks.Send(n)
 	}
 	j.observeEnd(d)
-	m.unfinished.Delete(j.id) // from now on the stored record is authoritative
+	m.jobs.Delete(j.id) // from now on the stored record is authoritative
 	j.log.PublishEnd(events)
 	for _, prefix := range garbage { // if that fails, the next coordinator tries again
 		if err := m.Garbage.Delete(m.Writer.Context, prefix); err != nil && !fault.Is(err, store.DiskFull) {

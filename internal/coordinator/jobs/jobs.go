@@ -14,12 +14,9 @@ package jobs
 import (
 	"context"
 	"errors"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
-	"golang.org/x/sync/semaphore"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
@@ -42,23 +39,17 @@ import (
 // use.
 type Manager struct {
 	Dependencies
+	*UnfinishedJobs
 
 	queue       *queue.Queue[*Job]
 	supervisors signal.Group // one for each unfinished job
-	// unfinished has the unfinished jobs, of type *Job, by their ids. launch adds a job, and commitEnd removes it once its
-	// end is durable: from then on the stored record is authoritative.
-	unfinished sync.Map
-	// admission is acquired in full while a data set is deleted, and with weight 1 while a job is created. A data set
-	// therefore cannot disappear between the check that it exists and the creation of a job that uses it.
-	admission *semaphore.Weighted
+	term        int64        // set by Begin
 }
 
 // Dependencies is what a Manager needs.
 type Dependencies struct {
 	// Context is that of the runs. It ends when the coordinator shuts down, with ErrStopping as its cause.
 	Context context.Context
-	// Term returns the term in which the coordinator leads. It is called once the coordinator leads.
-	Term func() int64
 	// Outlived are the terms in which this process led and that ended without a crash.
 	Outlived []int64
 
@@ -85,13 +76,19 @@ type Dependencies struct {
 	Now     func() time.Time
 }
 
-// New returns a Manager without jobs. Once the coordinator leads, the caller must call ResumeAll until it succeeds,
-// before it calls anything else that changes a job.
-func New(d Dependencies) *Manager {
-	m := &Manager{Dependencies: d, admission: semaphore.NewWeighted(allAdmission)}
+// New returns a Manager of the unfinished jobs, of which there are none yet. Once the coordinator leads, the caller must
+// call Begin, and then ResumeAll until it succeeds, before it calls anything else that changes a job.
+func New(unfinished *UnfinishedJobs, d Dependencies) *Manager {
+	m := &Manager{Dependencies: d, UnfinishedJobs: unfinished}
 	d.Limits.Wake = m.advanceQueue
 	m.queue = queue.NewQueue[*Job](d.Limits)
 	return m
+}
+
+// Begin says in which term the coordinator leads.
+func (m *Manager) Begin(term int64) {
+	m.term = term
+	m.Snapshots.Begin(term)
 }
 
 // Close waits for the runs to end, which Context must have told to, and prevents new ones. It may be called again.
@@ -105,35 +102,9 @@ func Interrupted(err error) bool {
 	return errors.Is(err, ErrStopping) || errors.Is(err, store.ErrClosed) || errors.Is(err, store.ErrNotLeader)
 }
 
-// Unfinished returns a job that has not ended, or nil if it has or does not exist.
-func (m *Manager) Unfinished(id string) *Job {
-	found, _ := m.unfinished.Load(id)
-	j, _ := found.(*Job)
-	return j
-}
-
-// findUnfinished returns the id of an unfinished job that match accepts, or "" if there is none.
-func (m *Manager) findUnfinished(match func(*Job) bool) (id string) {
-	m.unfinished.Range(func(_, entry any) bool {
-		if j := entry.(*Job); match(j) {
-			id = j.id
-		}
-		return id == ""
-	})
-	return id
-}
-
-// JobUsing returns the id of an unfinished job that uses a data set or a table, or "" if there is none. If owner is
-// not nil, only jobs of that owner count.
-func (m *Manager) JobUsing(id string, owner *string) string {
-	return m.findUnfinished(func(j *Job) bool {
-		return (j.datasetID == id || slices.Contains(j.tableIDs, id)) && (owner == nil || j.owner == *owner)
-	})
-}
-
 // RunsOn reports whether a job that runs uses a data set.
 func (m *Manager) RunsOn(dataset string) bool {
-	return m.findUnfinished(func(j *Job) bool { return j.datasetID == dataset && m.queue.Runs(j) }) != ""
+	return m.first(func(j *Job) bool { return j.datasetID == dataset && m.queue.Runs(j) }) != ""
 }
 
 // Count returns how many jobs run and how many wait, in total and of one owner.
@@ -170,9 +141,6 @@ func (m *Manager) Ended(ctx context.Context, id string) (*statev1.JobRecord, err
 	return record, nil
 }
 
-// NotFound is the reason of the error for a job that does not exist, or that the caller may not see.
-const NotFound = "JOB_NOT_FOUND"
-
 // find returns the job if it is unfinished, and otherwise its record. It returns JOB_NOT_FOUND for jobs that the
 // caller may not see.
 func (m *Manager) find(ctx context.Context, id string) (*Job, *statev1.JobRecord, error) {
@@ -183,20 +151,20 @@ func (m *Manager) find(ctx context.Context, id string) (*Job, *statev1.JobRecord
 	for {
 		if j := m.Unfinished(id); j != nil {
 			if !caller.Sees(j.owner) {
-				return nil, nil, jobNotFound(id)
+				return nil, nil, records.NoJob(id)
 			}
 			return j, nil, nil
 		}
 		entry, err := m.Writer.State.Get(ctx, records.JobKey(id))
 		if errors.Is(err, store.ErrNotFound) {
-			return nil, nil, jobNotFound(id)
+			return nil, nil, records.NoJob(id)
 		}
 		if err != nil {
 			return nil, nil, err
 		}
 		record, err := records.ReadJob(entry)
 		if err == nil && !caller.Sees(record.GetJob().GetOwner()) {
-			return nil, nil, jobNotFound(id)
+			return nil, nil, records.NoJob(id)
 		}
 		if err != nil || records.Ended(record.GetJob()) {
 			return nil, record, err
@@ -206,10 +174,6 @@ func (m *Manager) find(ctx context.Context, id string) (*Job, *statev1.JobRecord
 			return nil, nil, err
 		}
 	}
-}
-
-func jobNotFound(id string) error {
-	return fault.New(fault.NotFound, NotFound, "there is no job %q", id).With("job_id", id)
 }
 
 // cancelTimeout is how long a cancellation waits for a change of the job's record that the store has not taken yet.
@@ -267,7 +231,7 @@ func (m *Manager) now() *timestamppb.Timestamp { return timestamppb.New(m.Now())
 // nothing if the job does not exist, and fails if the job is unfinished.
 func (m *Manager) Delete(ctx context.Context, id string, used time.Time) error {
 	record, err := m.Ended(ctx, id)
-	if fault.Is(err, NotFound) {
+	if fault.Is(err, records.JobNotFound) {
 		return nil
 	}
 	if err != nil {
@@ -299,7 +263,7 @@ func (m *Manager) deleteEnded(ctx context.Context, record *statev1.JobRecord, us
 	if err := m.Writer.Commit(txn); err != nil {
 		return err
 	}
-	m.unfinished.Delete(job.GetJobId()) // a job that ended just now is still in the table
+	m.jobs.Delete(job.GetJobId()) // a job that ended just now is still in the table
 	// The job is gone. If anything fails from here on, the next coordinator cleans up.
 	if err := errors.Join(m.Garbage.DeleteEvents(m.Writer.Context, job.GetJobId()), m.Garbage.Delete(m.Writer.Context, blobs)); err != nil {
 		m.Logger.Warn("parts of a deleted job are left until the next start", "job", job.GetJobId(), "error", err)
@@ -309,7 +273,7 @@ func (m *Manager) deleteEnded(ctx context.Context, record *statev1.JobRecord, us
 
 // NeedsEvents reports whether the state holds the only copy of a job's events.
 func (m *Manager) NeedsEvents(ctx context.Context, id string) (bool, error) {
-	if m.Unfinished(id) != nil {
+	if m.IsUnfinished(id) {
 		return true, nil
 	}
 	entry, err := m.Writer.State.Get(ctx, records.JobKey(id))

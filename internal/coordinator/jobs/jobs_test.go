@@ -35,10 +35,11 @@ func newManager(t *testing.T) *Manager {
 		t.Fatal(err)
 	}
 	log := hclog.NewNullLogger()
-	m := New(Dependencies{
+	m := New(NewUnfinishedJobs(), Dependencies{
 		Context: t.Context(), Writer: &records.Writer{State: state, Context: t.Context(), Logger: log}, Logger: log, Now: time.Now,
-		Term: term.Revision, Limits: queue.Limits{Running: 1},
+		Limits: queue.Limits{Running: 1},
 	})
+	m.term = term.Revision()
 	if err := m.ResumeAll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +106,7 @@ func TestCancelingAJobWhoseRecordIsBeingWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newManager(t)
 		j := m.add(&statev1.JobRecord{Job: &cleavev1.Job{JobId: "job"}})
-		m.unfinished.Store(j.id, j)
+		m.jobs.Store(j.id, j)
 		j.writing <- struct{}{} // as during a commit that waits for space
 		left, cancel := context.WithTimeout(t.Context(), cancelTimeout/10)
 		defer cancel()

@@ -127,13 +127,13 @@ func (m *Manager) countAttempt(j *Job, record *statev1.JobRecord) {
 	}
 	j.counted = true
 	events, _ := j.log.Latest()
-	beginAttempt(record, events, m.Term())
+	beginAttempt(record, events, m.term)
 }
 
 // recordResume durably records that the run of a job resumes from a snapshot.
 func (m *Manager) recordResume(j *Job, steps int) error {
 	return j.write(m.Writer.Context, m.Writer.Persist, store.Txn{}, func(record *statev1.JobRecord) error {
-		if !attemptResumed(record, uint64(steps), m.Term()) {
+		if !attemptResumed(record, uint64(steps), m.term) {
 			return errUnchanged
 		}
 		return nil

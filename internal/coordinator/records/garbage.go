@@ -21,11 +21,14 @@ type Collector struct {
 	Writer *Writer
 	Hold   *Hold // no blob is deleted while it is active
 	Logger hclog.Logger
+}
 
+// NotGarbage knows what looks like garbage and is not.
+type NotGarbage interface {
 	// IsWriting reports whether a blob, which is marked as garbage, may still get a record.
-	IsWriting func(blob string) bool
+	IsWriting(blob string) bool
 	// NeedsEvents reports whether the state holds the only copy of a job's events.
-	NeedsEvents func(ctx context.Context, job string) (bool, error)
+	NeedsEvents(ctx context.Context, job string) (bool, error)
 }
 
 // DeleteEvents deletes the events of a job that are stored in the state.
@@ -63,14 +66,14 @@ func (c *Collector) deleteNow(ctx context.Context, prefix string) error {
 
 // Collect finishes the deletions that earlier coordinators did not complete. What fails again is left for the
 // next coordinator; it wastes space, but nothing depends on it.
-func (c *Collector) Collect(ctx context.Context) error {
+func (c *Collector) Collect(ctx context.Context, keep NotGarbage) error {
 	entries, err := c.Writer.State.List(ctx, GarbagePrefix, "", 0)
 	if err != nil {
 		return err
 	}
 	for _, entry := range entries {
 		blobs := strings.TrimPrefix(entry.Key, GarbagePrefix)
-		if c.IsWriting(blobs) {
+		if keep.IsWriting(blobs) {
 			continue
 		}
 		err := c.confirmLeader(store.Condition{Key: entry.Key, Revision: entry.Revision})
@@ -87,7 +90,7 @@ func (c *Collector) Collect(ctx context.Context) error {
 			}
 		}
 	}
-	return c.deleteLeftoverEvents(ctx)
+	return c.deleteLeftoverEvents(ctx, keep)
 }
 
 // confirmLeader returns an error unless this coordinator leads and the condition holds. Whoever deletes blobs must call
@@ -128,11 +131,11 @@ func (c *Collector) DeleteSpecs(ctx context.Context, newest string) error {
 
 // deleteLeftoverEvents deletes events that are never read again: those of deleted jobs, and those that are part of
 // their job's outcome but exceeded the transaction that ended it.
-func (c *Collector) deleteLeftoverEvents(ctx context.Context) error {
+func (c *Collector) deleteLeftoverEvents(ctx context.Context, keep NotGarbage) error {
 	var leftover []string
 	err := Each(ctx, c.Writer.State, EventPrefix, func(entry store.Entry) error {
 		id, _, _ := strings.Cut(strings.TrimPrefix(entry.Key, EventPrefix), "/")
-		needed, err := c.NeedsEvents(ctx, id)
+		needed, err := keep.NeedsEvents(ctx, id)
 		if err == nil && !needed {
 			leftover = append(leftover, entry.Key)
 		}

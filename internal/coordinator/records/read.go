@@ -158,3 +158,11 @@ func Ended(job *cleavev1.Job) bool {
 	}
 	return false
 }
+
+// JobNotFound is the reason of the error for a job that does not exist, or that the caller may not see.
+const JobNotFound = "JOB_NOT_FOUND"
+
+// NoJob returns that error.
+func NoJob(id string) error {
+	return fault.New(fault.NotFound, JobNotFound, "there is no job %q", id).With("job_id", id)
+}

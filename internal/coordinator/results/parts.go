@@ -16,9 +16,8 @@ import (
 
 // Parts reads what is stored of jobs in blobs.
 type Parts struct {
-	Blobs store.Blobs
-	// Find returns an error if there is no such job that the caller may see.
-	Find func(ctx context.Context, job string) error
+	Blobs  store.Blobs
+	Writer *records.Writer // only its State is used
 }
 
 // Spec reads the spec of a job.
@@ -65,7 +64,7 @@ func (p *Parts) Open(ctx context.Context, job, blob, part string, offset int64) 
 		r, err = p.Blobs.Open(ctx, blob, offset, -1)
 	}
 	if errors.Is(err, store.ErrNotFound) {
-		if deleted := p.Find(ctx, job); deleted != nil { // after the caller found it
+		if deleted := p.find(ctx, job); deleted != nil { // after the caller found it
 			return nil, deleted
 		}
 	}
@@ -73,4 +72,16 @@ func (p *Parts) Open(ctx context.Context, job, blob, part string, offset int64) 
 		return nil, records.JobPart(part, job).Explain(err)
 	}
 	return records.JobPart(part, job).Reader(r), nil
+}
+
+// find returns an error if there is no such job, or if its record cannot be read.
+func (p *Parts) find(ctx context.Context, job string) error {
+	entry, err := p.Writer.State.Get(ctx, records.JobKey(job))
+	if errors.Is(err, store.ErrNotFound) {
+		return records.NoJob(job)
+	}
+	if err == nil {
+		_, err = records.ReadJob(entry)
+	}
+	return err
 }

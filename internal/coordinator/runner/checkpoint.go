@@ -53,10 +53,14 @@ type SnapshotStore struct {
 	Blobs    store.Blobs
 	Context  context.Context // ends when writing must stop
 	Hold     *records.Hold   // snapshots that newer ones replace stay while it is active
-	Term     func() int64    // part of the names, so that no two coordinators use the same
 	FreeDisk int64           // bytes that snapshots leave free on the disk, if that is more than results and the state store need
 	Logger   hclog.Logger
+
+	term int64 // set by Begin; part of the names, so that no two coordinators use the same
 }
+
+// Begin says in which term the coordinator leads, before anything is stored.
+func (s *SnapshotStore) Begin(term int64) { s.term = term }
 
 // Snapshots are those of one job. Only its run uses them.
 type Snapshots struct {
@@ -203,7 +207,7 @@ func wait(ctx context.Context, longest time.Duration, value <-chan struct{}) boo
 // still there.
 func (r *SnapshotRun) save() time.Duration {
 	s, began := r.of.store, time.Now()
-	name := records.SnapshotBlob(r.of.job, s.Term(), r.of.next)
+	name := records.SnapshotBlob(r.of.job, s.term, r.of.next)
 	r.of.next++
 	room := s.room()
 	var err error

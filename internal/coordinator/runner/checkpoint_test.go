@@ -31,7 +31,6 @@ func TestAStoreThatIsAwayTakesNoTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &SnapshotStore{
 			Config: DefaultSnapshots(), Blobs: awayBlobs{}, Context: t.Context(), Hold: &records.Hold{}, Logger: hclog.NewNullLogger(),
-			Term: func() int64 { return 1 },
 		}
 		r, err := s.Of("1", false).Open(t.Context(), snapshot.Identity{}, 1<<20, false)
 		if err != nil {
@@ -61,7 +60,6 @@ func TestASnapshotWithoutRoomIsNotBegun(t *testing.T) {
 	blobs := &fullBlobs{}
 	s := &SnapshotStore{
 		Config: DefaultSnapshots(), Blobs: blobs, Context: t.Context(), Hold: &records.Hold{}, Logger: hclog.NewNullLogger(),
-		Term: func() int64 { return 1 },
 	}
 	r, err := s.Of("1", false).Open(t.Context(), snapshot.Identity{}, 1<<20, false)
 	if err != nil {

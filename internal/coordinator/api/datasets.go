@@ -1,15 +1,19 @@
-package coordinator
+package api
 
 import (
 	"context"
 	"strings"
+	"time"
 
+	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
 	"github.com/cleave-project/cleave/internal/coordinator/datasets"
+	"github.com/cleave-project/cleave/internal/coordinator/imports"
 	"github.com/cleave-project/cleave/internal/coordinator/queue"
 	"github.com/cleave-project/cleave/internal/coordinator/runner"
 	"github.com/cleave-project/cleave/internal/data/dataset"
@@ -18,25 +22,35 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// datasetService implements cleave.v1.DatasetService.
-type datasetService struct {
+// Datasets implements cleave.v1.DatasetService. It is safe for concurrent use.
+type Datasets struct {
 	cleavev1.UnimplementedDatasetServiceServer
-	c *Coordinator
+	Receiver
+	Datasets *datasets.Datasets
 }
 
-func (s *datasetService) CreateDataset(stream grpc.ClientStreamingServer[cleavev1.CreateDatasetRequest, cleavev1.CreateDatasetResponse]) error {
-	if err := s.c.checkDisk(0); err != nil {
+// Receiver is what data sets and tables need to be received.
+type Receiver struct {
+	Room     *Room
+	Uploads  *datasets.Uploads
+	MaxBytes int64 // of one data set or table
+	Logger   hclog.Logger
+	Now      func() time.Time
+}
+
+func (s *Datasets) CreateDataset(stream grpc.ClientStreamingServer[cleavev1.CreateDatasetRequest, cleavev1.CreateDatasetResponse]) error {
+	if err := s.Room.CheckDisk(0); err != nil {
 		return err
 	}
-	held, err := s.c.uploads.Begin(stream.Context())
+	held, err := s.Uploads.Begin(stream.Context())
 	if err != nil {
 		return err
 	}
 	defer held.End()
 	checkRows := func(part *cleavev1.CreateDatasetRequest) error {
-		return s.c.cfg.Limits.checkRows(wire.DeclaredRows(part.GetHeader()))
+		return s.Room.Limits.CheckRows(wire.DeclaredRows(part.GetHeader()))
 	}
-	upload, err := receiveUpload(held, stream.Recv, wire.NewUpload(s.c.cfg.MaxDatasetBytes), (*cleavev1.CreateDatasetRequest).GetHeader, checkRows)
+	upload, err := receiveUpload(held, stream.Recv, wire.NewUpload(s.MaxBytes), (*cleavev1.CreateDatasetRequest).GetHeader, checkRows)
 	if err != nil {
 		return err
 	}
@@ -44,52 +58,55 @@ func (s *datasetService) CreateDataset(stream grpc.ClientStreamingServer[cleavev
 	if err != nil {
 		return err
 	}
-	if err := s.c.cfg.Limits.checkRows(uint32(data.Rows())); err != nil {
+	if err := s.Room.Limits.CheckRows(uint32(data.Rows())); err != nil {
 		return err
 	}
-	if err := s.c.checkDisk(dataset.EncodedSize(data)); err != nil {
+	if err := s.Room.CheckDisk(dataset.EncodedSize(data)); err != nil {
 		return err
 	}
-	record, err := s.c.datasets.Add(stream.Context(), upload.Name(), data, s.c.now())
+	record, err := s.Datasets.Add(stream.Context(), upload.Name(), data, timestamppb.New(s.Now()))
 	if err != nil {
 		return err
 	}
 	added := record.GetDataset()
-	s.c.log.Info("data set is stored", "dataset", added.GetDatasetId(), "request", observe.RequestID(stream.Context()),
+	s.Logger.Info("data set is stored", "dataset", added.GetDatasetId(), "request", observe.RequestID(stream.Context()),
 		"kind", strings.TrimPrefix(added.GetKind().String(), "DATASET_KIND_"), "rows", added.GetRows(), "bytes", added.GetBytes())
 	return stream.SendAndClose(&cleavev1.CreateDatasetResponse{Dataset: added})
 }
 
-func (s *datasetService) GetDataset(ctx context.Context, request *cleavev1.GetDatasetRequest) (*cleavev1.GetDatasetResponse, error) {
-	record, err := s.c.datasets.Get(ctx, request.GetDatasetId())
+func (s *Datasets) GetDataset(ctx context.Context, request *cleavev1.GetDatasetRequest) (*cleavev1.GetDatasetResponse, error) {
+	record, err := s.Datasets.Get(ctx, request.GetDatasetId())
 	return &cleavev1.GetDatasetResponse{Dataset: record.GetDataset()}, err
 }
 
-func (s *datasetService) ListDatasets(ctx context.Context, request *cleavev1.ListDatasetsRequest) (*cleavev1.ListDatasetsResponse, error) {
-	datasets, next, err := datasets.List(ctx, s.c.datasets.Store, request, (*statev1.ContentRecord).GetDataset)
-	return &cleavev1.ListDatasetsResponse{Datasets: datasets, NextPageToken: next}, err
+func (s *Datasets) ListDatasets(ctx context.Context, request *cleavev1.ListDatasetsRequest) (*cleavev1.ListDatasetsResponse, error) {
+	listed, next, err := datasets.List(ctx, s.Datasets.Store, request, (*statev1.ContentRecord).GetDataset)
+	return &cleavev1.ListDatasetsResponse{Datasets: listed, NextPageToken: next}, err
 }
 
-func (s *datasetService) DeleteDataset(ctx context.Context, request *cleavev1.DeleteDatasetRequest) (*cleavev1.DeleteDatasetResponse, error) {
-	return &cleavev1.DeleteDatasetResponse{}, s.c.datasets.Delete(ctx, request.GetDatasetId())
+func (s *Datasets) DeleteDataset(ctx context.Context, request *cleavev1.DeleteDatasetRequest) (*cleavev1.DeleteDatasetResponse, error) {
+	return &cleavev1.DeleteDatasetResponse{}, s.Datasets.Delete(ctx, request.GetDatasetId())
 }
 
-// tableService implements cleave.v1.TableService.
-type tableService struct {
+// Tables implements cleave.v1.TableService. It is safe for concurrent use.
+type Tables struct {
 	cleavev1.UnimplementedTableServiceServer
-	c *Coordinator
+	Receiver
+	Tables    datasets.Tables
+	Importer  *imports.Importer
+	Downloads *queue.DownloadMemory
 }
 
-func (s *tableService) CreateTable(stream grpc.ClientStreamingServer[cleavev1.CreateTableRequest, cleavev1.CreateTableResponse]) error {
-	if err := s.c.checkDisk(0); err != nil {
+func (s *Tables) CreateTable(stream grpc.ClientStreamingServer[cleavev1.CreateTableRequest, cleavev1.CreateTableResponse]) error {
+	if err := s.Room.CheckDisk(0); err != nil {
 		return err
 	}
-	held, err := s.c.uploads.Begin(stream.Context())
+	held, err := s.Uploads.Begin(stream.Context())
 	if err != nil {
 		return err
 	}
 	defer held.End()
-	upload, err := receiveUpload(held, stream.Recv, wire.NewTableUpload(s.c.cfg.MaxDatasetBytes),
+	upload, err := receiveUpload(held, stream.Recv, wire.NewTableUpload(s.MaxBytes),
 		(*cleavev1.CreateTableRequest).GetHeader, func(*cleavev1.CreateTableRequest) error { return nil })
 	if err != nil {
 		return err
@@ -98,46 +115,46 @@ func (s *tableService) CreateTable(stream grpc.ClientStreamingServer[cleavev1.Cr
 	if err != nil {
 		return err
 	}
-	if err := s.c.checkDisk(s.c.tables.Size(t)); err != nil {
+	if err := s.Room.CheckDisk(s.Tables.Size(t)); err != nil {
 		return err
 	}
-	record, err := s.c.tables.Add(stream.Context(), upload.Name(), t, s.c.now())
+	record, err := s.Tables.Add(stream.Context(), upload.Name(), t, timestamppb.New(s.Now()))
 	if err != nil {
 		return err
 	}
 	added := record.GetTable()
 	runner.FreeAfter(int64(added.GetBytes())) // the parts that it arrived in
-	s.c.log.Info("table is stored", "request", observe.RequestID(stream.Context()), "table", added.GetTableId(),
+	s.Logger.Info("table is stored", "request", observe.RequestID(stream.Context()), "table", added.GetTableId(),
 		"rows", added.GetRows(), "bytes", added.GetBytes())
 	return stream.SendAndClose(&cleavev1.CreateTableResponse{Table: added})
 }
 
-func (s *tableService) ImportTable(request *cleavev1.ImportTableRequest, stream grpc.ServerStreamingServer[cleavev1.ImportTableResponse]) error {
+func (s *Tables) ImportTable(request *cleavev1.ImportTableRequest, stream grpc.ServerStreamingServer[cleavev1.ImportTableResponse]) error {
 	if err := checkText("request_id", request.GetRequestId()); err != nil {
 		return err
 	}
-	return s.c.importer.Stream(stream.Context(), request, func(m *cleavev1.ImportTableResponse) error {
+	return s.Importer.Stream(stream.Context(), request, func(m *cleavev1.ImportTableResponse) error {
 		runner.FreeAfter(int64(m.GetImported().GetTable().GetBytes()))
 		return stream.Send(m)
 	})
 }
 
-func (s *tableService) GetTable(ctx context.Context, request *cleavev1.GetTableRequest) (*cleavev1.GetTableResponse, error) {
-	record, err := s.c.tables.Get(ctx, request.GetTableId())
+func (s *Tables) GetTable(ctx context.Context, request *cleavev1.GetTableRequest) (*cleavev1.GetTableResponse, error) {
+	record, err := s.Tables.Get(ctx, request.GetTableId())
 	return &cleavev1.GetTableResponse{Table: record.GetTable()}, err
 }
 
-func (s *tableService) GetTableRows(request *cleavev1.GetTableRowsRequest, stream grpc.ServerStreamingServer[cleavev1.GetTableRowsResponse]) error {
-	record, err := s.c.tables.Get(stream.Context(), request.GetTableId())
+func (s *Tables) GetTableRows(request *cleavev1.GetTableRowsRequest, stream grpc.ServerStreamingServer[cleavev1.GetTableRowsResponse]) error {
+	record, err := s.Tables.Get(stream.Context(), request.GetTableId())
 	if err != nil {
 		return err
 	}
-	held, err := s.c.downloads.Begin(stream.Context(), record.GetTable().GetBytes())
+	held, err := s.Downloads.Begin(stream.Context(), record.GetTable().GetBytes())
 	if err != nil {
 		return err
 	}
 	defer held.End()
-	t, err := s.c.tables.Load(stream.Context(), request.GetTableId())
+	t, err := s.Tables.Load(stream.Context(), request.GetTableId())
 	if err != nil {
 		return err
 	}
@@ -149,8 +166,8 @@ func (s *tableService) GetTableRows(request *cleavev1.GetTableRowsRequest, strea
 	return wire.SendTableRows(t, int(request.GetMaxRows()), queue.Paced(held, stream.Send))
 }
 
-func (s *tableService) ListTables(ctx context.Context, request *cleavev1.ListTablesRequest) (*cleavev1.ListTablesResponse, error) {
-	tables, next, err := datasets.List(ctx, s.c.tables.Store, request, func(record *statev1.ContentRecord) *cleavev1.Table {
+func (s *Tables) ListTables(ctx context.Context, request *cleavev1.ListTablesRequest) (*cleavev1.ListTablesResponse, error) {
+	tables, next, err := datasets.List(ctx, s.Tables.Store, request, func(record *statev1.ContentRecord) *cleavev1.Table {
 		t := record.GetTable()
 		if t != nil {
 			t.Sources = nil // which earlier versions stored in the record: thousands of tables may have thousands each
@@ -160,16 +177,16 @@ func (s *tableService) ListTables(ctx context.Context, request *cleavev1.ListTab
 	return &cleavev1.ListTablesResponse{Tables: tables, NextPageToken: next}, err
 }
 
-func (s *tableService) DeleteTable(ctx context.Context, request *cleavev1.DeleteTableRequest) (*cleavev1.DeleteTableResponse, error) {
-	return &cleavev1.DeleteTableResponse{}, s.c.tables.Delete(ctx, request.GetTableId())
+func (s *Tables) DeleteTable(ctx context.Context, request *cleavev1.DeleteTableRequest) (*cleavev1.DeleteTableResponse, error) {
+	return &cleavev1.DeleteTableResponse{}, s.Tables.Delete(ctx, request.GetTableId())
 }
 
 // GetUpload returns how many parts of an interrupted upload are kept, of a data set or of a table.
-func (s *datasetService) GetUpload(ctx context.Context, request *cleavev1.GetUploadRequest) (*cleavev1.GetUploadResponse, error) {
+func (s *Datasets) GetUpload(ctx context.Context, request *cleavev1.GetUploadRequest) (*cleavev1.GetUploadResponse, error) {
 	if err := fault.Required("upload_id", request.GetUploadId()); err != nil {
 		return nil, err
 	}
-	parts, found := s.c.uploads.Arrived(ctx, request.GetUploadId())
+	parts, found := s.Uploads.Arrived(ctx, request.GetUploadId())
 	if !found {
 		return nil, uploadNotFound(request.GetUploadId())
 	}

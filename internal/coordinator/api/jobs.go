@@ -1,4 +1,4 @@
-package coordinator
+package api
 
 import (
 	"cmp"
@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	statev1 "github.com/cleave-project/cleave/gen/cleave/state/v1"
 	cleavev1 "github.com/cleave-project/cleave/gen/cleave/v1"
@@ -22,7 +24,7 @@ import (
 	"github.com/cleave-project/cleave/internal/coordinator/queue"
 	"github.com/cleave-project/cleave/internal/coordinator/records"
 	"github.com/cleave-project/cleave/internal/coordinator/results"
-	"github.com/cleave-project/cleave/internal/coordinator/runner"
+	"github.com/cleave-project/cleave/internal/coordinator/webhook"
 	"github.com/cleave-project/cleave/internal/fault"
 	"github.com/cleave-project/cleave/internal/observe"
 	"github.com/cleave-project/cleave/internal/security/identity"
@@ -30,38 +32,41 @@ import (
 	"github.com/cleave-project/cleave/internal/wire"
 )
 
-// jobService implements cleave.v1.JobService. Its methods about results are those of package results.
-type jobService struct {
+// Jobs implements cleave.v1.JobService. Its methods about results are those of package results. It is safe for concurrent
+// use.
+type Jobs struct {
 	*results.Service
-	c *Coordinator
+	Manager  *jobs.Manager
+	Room     *Room
+	Writer   *records.Writer // only its State is used
+	Webhooks webhook.Config
+	Now      func() time.Time
 }
 
-func (c *Coordinator) jobService() *jobService { return &jobService{c.results, c} }
-
-func (s *jobService) CreateJob(ctx context.Context, request *cleavev1.CreateJobRequest) (*cleavev1.CreateJobResponse, error) {
-	job, err := s.c.create(ctx, request)
+func (s *Jobs) CreateJob(ctx context.Context, request *cleavev1.CreateJobRequest) (*cleavev1.CreateJobResponse, error) {
+	job, err := s.create(ctx, request)
 	if err != nil {
 		return nil, err
 	}
 	return &cleavev1.CreateJobResponse{Job: job}, nil
 }
 
-func (s *jobService) PlanJob(ctx context.Context, request *cleavev1.PlanJobRequest) (*cleavev1.PlanJobResponse, error) {
+func (s *Jobs) PlanJob(ctx context.Context, request *cleavev1.PlanJobRequest) (*cleavev1.PlanJobResponse, error) {
 	if request.GetSpec() == nil {
 		return nil, fault.Required("spec", "")
 	}
-	ready, release, err := s.c.borrowProblem(ctx, request.GetSpec())
+	ready, release, err := s.Room.problem(ctx, request.GetSpec())
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	ready.FitLanes(s.c.fleet)
-	plan, err := s.c.fleet.Plan(ready.Parts()...)
+	ready.FitLanes(s.Fleet)
+	plan, err := s.Fleet.Plan(ready.Parts()...)
 	if err != nil {
 		return nil, err
 	}
 	response := &cleavev1.PlanJobResponse{Plan: wire.PlanProto(plan, ready.Need.Matrix.Grid)}
-	snapshots, _ := s.c.problems.SnapshotBytes(ready)
+	snapshots, _ := s.Problems.SnapshotBytes(ready)
 	response.Plan.SnapshotBytes = uint64(snapshots)
 	if t := ready.Table; t != nil {
 		response.Recipe, response.Notices = wire.RecipeProto(t.Recipe), wire.NoticesProto(t.Notices)
@@ -69,22 +74,22 @@ func (s *jobService) PlanJob(ctx context.Context, request *cleavev1.PlanJobReque
 	return response, nil
 }
 
-func (s *jobService) GetJob(ctx context.Context, request *cleavev1.GetJobRequest) (*cleavev1.GetJobResponse, error) {
-	job, err := s.c.jobs.Get(ctx, request.GetJobId())
+func (s *Jobs) GetJob(ctx context.Context, request *cleavev1.GetJobRequest) (*cleavev1.GetJobResponse, error) {
+	job, err := s.Manager.Get(ctx, request.GetJobId())
 	if err != nil {
 		return nil, err
 	}
 	if request.GetWithoutSpec() {
 		return &cleavev1.GetJobResponse{Job: job}, nil
 	}
-	spec, err := s.c.parts.Spec(ctx, job.GetJobId())
+	spec, err := s.Parts.Spec(ctx, job.GetJobId())
 	if err != nil {
 		return nil, err
 	}
 	return &cleavev1.GetJobResponse{Job: job, Spec: spec}, nil
 }
 
-func (s *jobService) ListJobs(ctx context.Context, request *cleavev1.ListJobsRequest) (*cleavev1.ListJobsResponse, error) {
+func (s *Jobs) ListJobs(ctx context.Context, request *cleavev1.ListJobsRequest) (*cleavev1.ListJobsResponse, error) {
 	caller := identity.FromContext(ctx)
 	owner := request.GetOwner()
 	if caller.Role != identity.Admin {
@@ -105,23 +110,23 @@ func (s *jobService) ListJobs(ctx context.Context, request *cleavev1.ListJobsReq
 	if request.RequestId, err = canonicalRequestID(request.GetRequestId()); err != nil {
 		return nil, err
 	}
-	prefix, find := records.JobKey(request.GetIdPrefix()), s.c.listedJob
+	prefix, find := records.JobKey(request.GetIdPrefix()), s.listedJob
 	if owner != "" {
 		prefix = records.OwnerKey(owner, request.GetIdPrefix())
 		find = func(ctx context.Context, index store.Entry) (*statev1.JobRecord, error) {
-			return s.c.existingJob(ctx, records.JobOfKey(index.Key))
+			return s.existingJob(ctx, records.JobOfKey(index.Key))
 		}
 		if request.GetRequestId() != "" {
-			prefix, find = records.RequestKey(owner, request.GetRequestId()), s.c.requestedJob
+			prefix, find = records.RequestKey(owner, request.GetRequestId()), s.requestedJob
 		}
 	}
-	found, next, err := records.PageOf(ctx, s.c.state, prefix, order, request, func(entry store.Entry) (*cleavev1.Job, bool, error) {
+	found, next, err := records.PageOf(ctx, s.Writer.State, prefix, order, request, func(entry store.Entry) (*cleavev1.Job, bool, error) {
 		record, err := find(ctx, entry)
 		if record == nil || err != nil || !caller.Sees(record.GetJob().GetOwner()) {
 			return nil, false, err
 		}
 		job := record.GetJob()
-		if j := s.c.jobs.Unfinished(job.GetJobId()); j != nil {
+		if j := s.Manager.Unfinished(job.GetJobId()); j != nil {
 			job = j.View()
 		}
 		return job, listed(request, job, record.GetTableIds()), nil
@@ -131,7 +136,7 @@ func (s *jobService) ListJobs(ctx context.Context, request *cleavev1.ListJobsReq
 
 // listedJob decodes a listed entry. For a damaged record it returns a job that carries the error and has no owner, so
 // that listing goes on.
-func (c *Coordinator) listedJob(_ context.Context, entry store.Entry) (*statev1.JobRecord, error) {
+func (s *Jobs) listedJob(_ context.Context, entry store.Entry) (*statev1.JobRecord, error) {
 	record, err := records.ReadJob(entry)
 	if damage, is := errors.AsType[*fault.Error](err); is {
 		return &statev1.JobRecord{Job: &cleavev1.Job{JobId: records.JobOfKey(entry.Key), Error: wire.ErrorProto(damage)}}, nil
@@ -140,27 +145,27 @@ func (c *Coordinator) listedJob(_ context.Context, entry store.Entry) (*statev1.
 }
 
 // requestedJob resolves the record of a request; see existingJob.
-func (c *Coordinator) requestedJob(ctx context.Context, request store.Entry) (*statev1.JobRecord, error) {
+func (s *Jobs) requestedJob(ctx context.Context, request store.Entry) (*statev1.JobRecord, error) {
 	record, err := records.Decode[statev1.RequestRecord](request)
 	if err != nil {
 		return nil, err
 	}
-	return c.existingJob(ctx, record.GetJobId())
+	return s.existingJob(ctx, record.GetJobId())
 }
 
 // existingJob returns the record of a job, or nil if the job was deleted meanwhile or its stored record is damaged.
-func (c *Coordinator) existingJob(ctx context.Context, id string) (*statev1.JobRecord, error) {
-	if j := c.jobs.Unfinished(id); j != nil {
+func (s *Jobs) existingJob(ctx context.Context, id string) (*statev1.JobRecord, error) {
+	if j := s.Manager.Unfinished(id); j != nil {
 		return j.Record(), nil
 	}
-	entry, err := c.state.Get(ctx, records.JobKey(id))
+	entry, err := s.Writer.State.Get(ctx, records.JobKey(id))
 	if errors.Is(err, store.ErrNotFound) || records.IsDamaged(err) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return c.listedJob(ctx, entry)
+	return s.listedJob(ctx, entry)
 }
 
 // listed reports whether a job matches the filters of a request.
@@ -176,34 +181,9 @@ func listed(request *cleavev1.ListJobsRequest, job *cleavev1.Job, tables []strin
 		(request.GetCreatedBefore() == nil || created.Before(request.GetCreatedBefore().AsTime()))
 }
 
-// indexOwners adds jobs stored by an earlier version to the owner index. It does nothing if the state already has the
-// current layout.
-func (c *Coordinator) indexOwners(ctx context.Context) error {
-	created, err := c.state.Get(ctx, records.CreatedKey)
-	unused := errors.Is(err, store.ErrNotFound) // for example in memory
-	if err != nil && !unused || string(created.Value) == records.Layout {
-		return err
-	}
-	batch := records.Batch{Commit: c.writer.Commit}
-	err = records.Each(ctx, c.state, records.JobPrefix, func(entry store.Entry) error {
-		record, err := records.ReadJob(entry)
-		if err != nil || record.GetJob().GetOwner() == "" {
-			return nil // the owner of a damaged record is unknown
-		}
-		return batch.Add(store.Entry{Key: records.OwnerKey(record.GetJob().GetOwner(), record.GetJob().GetJobId())})
-	})
-	if err == nil && !unused {
-		err = batch.Add(store.Entry{Key: records.CreatedKey, Value: []byte(records.Layout)})
-	}
-	if err != nil {
-		return err
-	}
-	return batch.Flush()
-}
-
 // CancelJob succeeds in every state of the job, so that clients can safely repeat it if the response was lost.
-func (s *jobService) CancelJob(ctx context.Context, request *cleavev1.CancelJobRequest) (*cleavev1.CancelJobResponse, error) {
-	job, err := s.c.jobs.Cancel(ctx, request.GetJobId())
+func (s *Jobs) CancelJob(ctx context.Context, request *cleavev1.CancelJobRequest) (*cleavev1.CancelJobResponse, error) {
+	job, err := s.Manager.Cancel(ctx, request.GetJobId())
 	if err != nil {
 		return nil, err
 	}
@@ -211,14 +191,14 @@ func (s *jobService) CancelJob(ctx context.Context, request *cleavev1.CancelJobR
 }
 
 // DeleteJob succeeds even if the job does not exist, so that clients can safely repeat it if the response was lost.
-func (s *jobService) DeleteJob(ctx context.Context, request *cleavev1.DeleteJobRequest) (*cleavev1.DeleteJobResponse, error) {
-	return &cleavev1.DeleteJobResponse{}, s.c.jobs.Delete(ctx, request.GetJobId(), s.c.cfg.Now())
+func (s *Jobs) DeleteJob(ctx context.Context, request *cleavev1.DeleteJobRequest) (*cleavev1.DeleteJobResponse, error) {
+	return &cleavev1.DeleteJobResponse{}, s.Manager.Delete(ctx, request.GetJobId(), s.Now())
 }
 
 // WatchJob streams the events of a job at the client's pace.
-func (s *jobService) WatchJob(request *cleavev1.WatchJobRequest, stream grpc.ServerStreamingServer[cleavev1.WatchJobResponse]) error {
+func (s *Jobs) WatchJob(request *cleavev1.WatchJobRequest, stream grpc.ServerStreamingServer[cleavev1.WatchJobResponse]) error {
 	after := request.GetAfterSequence()
-	err := s.c.jobs.Watch(stream.Context(), request.GetJobId(), &after, stream.Send)
+	err := s.Manager.Watch(stream.Context(), request.GetJobId(), &after, stream.Send)
 	if f, is := errors.AsType[*fault.Error](err); is && f.Reason == queue.SlowReader {
 		return f.With("last_sequence", fmt.Sprint(after))
 	}
@@ -226,7 +206,7 @@ func (s *jobService) WatchJob(request *cleavev1.WatchJobRequest, stream grpc.Ser
 }
 
 // create creates a job, or returns the one that an earlier call with the same request id created.
-func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobRequest) (*cleavev1.Job, error) {
+func (s *Jobs) create(ctx context.Context, request *cleavev1.CreateJobRequest) (*cleavev1.Job, error) {
 	spec := request.GetSpec()
 	if spec == nil {
 		return nil, fault.Required("spec", "")
@@ -241,36 +221,36 @@ func (c *Coordinator) create(ctx context.Context, request *cleavev1.CreateJobReq
 	}
 	hash := sha256.Sum256(encoded)
 	// Before any other check, so that a repeated request gets its answer even if the spec would be rejected now.
-	if earlier, err := c.jobs.OfRequest(ctx, requestID, hash[:]); earlier != nil || err != nil {
+	if earlier, err := s.Manager.OfRequest(ctx, requestID, hash[:]); earlier != nil || err != nil {
 		return earlier, err
 	}
-	record, err := c.newRecord(ctx, request, requestID)
+	record, err := s.newRecord(ctx, request, requestID)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.checkDisk(int64(len(encoded))); err != nil {
+	if err := s.Room.CheckDisk(int64(len(encoded))); err != nil {
 		return nil, err
 	}
-	ready, release, err := c.borrowProblem(ctx, spec)
+	ready, release, err := s.Room.problem(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	record.CoordinatorBytes = uint64(c.problems.ReservedBytes(ready))
-	return c.jobs.Create(ctx, jobs.Submission{Record: record, Spec: spec, Hash: hash[:], Problem: ready, Release: release})
+	record.CoordinatorBytes = uint64(s.Problems.ReservedBytes(ready))
+	return s.Manager.Create(ctx, jobs.Submission{Record: record, Spec: spec, Hash: hash[:], Problem: ready, Release: release})
 }
 
 // newRecord returns the record of a new job, except for the memory that the job reserves. It fails if the request may
 // not create a job.
-func (c *Coordinator) newRecord(ctx context.Context, request *cleavev1.CreateJobRequest, requestID string) (*statev1.JobRecord, error) {
+func (s *Jobs) newRecord(ctx context.Context, request *cleavev1.CreateJobRequest, requestID string) (*statev1.JobRecord, error) {
 	if err := wire.CheckName("display_name", request.GetDisplayName()); err != nil {
 		return nil, err
 	}
 	spec, owner := request.GetSpec(), identity.FromContext(ctx).Name
 	scheduling := cmp.Or(request.GetScheduling(), &cleavev1.Scheduling{})
-	timeLimit, err := c.cfg.Limits.timeLimit(scheduling.GetTimeLimit())
+	timeLimit, err := s.Room.Limits.timeLimit(scheduling.GetTimeLimit())
 	if err := cmp.Or(err, checkPriority(ctx, scheduling.GetPriority()),
-		c.cfg.Webhooks.CheckURL(scheduling.GetWebhookUrl()), c.checkQueue(owner)); err != nil {
+		s.Webhooks.CheckURL(scheduling.GetWebhookUrl()), s.Room.checkQueue(owner)); err != nil {
 		return nil, err
 	}
 	id, err := records.NewJobID()
@@ -283,25 +263,9 @@ func (c *Coordinator) newRecord(ctx context.Context, request *cleavev1.CreateJob
 		Job: &cleavev1.Job{
 			Owner: owner, Priority: scheduling.GetPriority(), TimeLimit: timeLimit,
 			JobId: id, DisplayName: request.GetDisplayName(), DatasetId: spec.GetDatasetId(), RequestId: requestID,
-			State: cleavev1.JobState_JOB_STATE_PENDING, CreateTime: c.now(),
+			State: cleavev1.JobState_JOB_STATE_PENDING, CreateTime: timestamppb.New(s.Now()),
 		},
 	}, nil
-}
-
-// borrowProblem checks a spec and prepares its problem, which the caller may hold until it calls release.
-func (c *Coordinator) borrowProblem(ctx context.Context, spec *cleavev1.JobSpec) (_ *runner.Problem, release func(), err error) {
-	if err := c.checkSize(ctx, spec); err != nil {
-		return nil, nil, err
-	}
-	if release, err = c.borrow(ctx, c.memoryFor(ctx, spec.GetDatasetId(), spec.GetTable().GetTableId())); err != nil {
-		return nil, nil, err
-	}
-	ready, err := c.problems.Make(ctx, spec, !runner.Accepted)
-	if err != nil {
-		release()
-		return nil, nil, err
-	}
-	return ready, release, nil
 }
 
 // maxRequestID is the maximum length of a request id in bytes.
